@@ -1,0 +1,23 @@
+"""Exact learning of Bayesian network classifiers.
+
+The optimal augmented naive Bayes (the class is a parent of every feature, the graph over the features
+maximises BDeu, proved optimal) as a scikit-learn classifier and as a pgmpy network.
+"""
+
+from anbexact.scores import BDeu
+from anbexact.search import SearchTooLargeError, learn_anb, learn_naive_bayes
+from anbexact.structure import Certificate, Structure
+from anbexact.table import DiscreteTable, Vocabulary
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BDeu",
+    "Certificate",
+    "DiscreteTable",
+    "SearchTooLargeError",
+    "Structure",
+    "Vocabulary",
+    "learn_anb",
+    "learn_naive_bayes",
+]

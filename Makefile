@@ -1,0 +1,70 @@
+# Every target makes and uses the project's own virtual environment; `make help` lists them.
+VENV := .venv
+BIN := $(VENV)/bin
+COPY := build/installed
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+sources := $(shell find anbexact adapters -name __pycache__ -prune -o -print)
+pages := $(wildcard README.md docs/*.md docs/*/*.md)
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo install test lint style types docs-examples bench clean distclean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo 'PYTHON=... chooses the interpreter of a new environment; ARGS=... goes to pytest and the benchmarks.'
+
+demo: $(VENV)/installed  ## fit the classifiers on an embedded table and compare them
+	@$(BIN)/anbexact compare
+
+install: $(VENV)/installed-dev  ## make the environment, with the tools for developers
+
+test: $(VENV)/installed-dev  ## run the tests
+	$(BIN)/pytest -n auto $(ARGS)
+
+lint: style types  ## check style and types
+
+style: $(VENV)/installed-dev  ## check style: ruff, linter and formatter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(COPY)/complete  ## check types of the installed package: mypy
+	cd $(COPY) && ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache -p anbexact
+
+# Fences become blank lines, as doctest would take them for output; pytest's 5 means that there is no example.
+docs-examples: $(COPY)/complete  ## run the examples of docstrings, README.md and docs/
+	@rm -rf build/pages
+	@for page in $(pages); do \
+	    mkdir -p "build/pages/$$(dirname $$page)" && sed 's/^ *```.*//' $$page > build/pages/$$page || exit 1; \
+	done
+	PYTHONPATH=$(COPY) $(BIN)/pytest --doctest-modules --doctest-glob='*.md' \
+	    $(COPY)/anbexact $(addprefix build/pages/,$(pages)) || [ $$? -eq 5 ]
+
+bench: $(VENV)/installed-dev  ## run the benchmarks
+	$(BIN)/python benchmarks/run.py $(ARGS)
+
+clean:  ## remove what was built, and all caches (compiled kernels too)
+	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -path ./$(VENV) -prune -o -name __pycache__ -print | xargs rm -rf
+
+distclean: clean  ## clean, and remove the environment
+	rm -rf $(VENV)
+
+$(VENV)/installed: pyproject.toml tools/make-venv.sh
+	@tools/make-venv.sh $(VENV)
+	@echo 'installing anbexact and what it needs into $(VENV) (once; about 150 MB to download)'
+	@$(BIN)/python -m pip install --quiet --editable .
+	@touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	@echo 'installing the tools for developers into $(VENV) (once)'
+	@$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+# The package as users get it. mypy and doctest cannot see through the editable install that anbexact.adapters
+# is the folder adapters/, and a package missing from pyproject.toml shows only here.
+$(COPY)/complete: $(VENV)/installed-dev $(sources)
+	@rm -rf $(COPY) build/lib build/bdist.*
+	@$(BIN)/python -m pip install --quiet --no-deps --target $(COPY) .
+	@touch $@

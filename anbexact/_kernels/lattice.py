@@ -1,0 +1,212 @@
+"""Dynamic programme over the subsets of n features, in blocks and layers.
+
+A set is a bit mask. Its ``low_bits`` lowest bits are its place within a block, the rest names the block.
+Blocks are worked in layers of equal popcount; a block needs only itself and the blocks one bit smaller,
+so two layers of best parent-set scores are held at a time, and the blocks of a layer run in parallel.
+"""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _popcount(x):
+    count = 0
+    while x:
+        x &= x - 1
+        count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _feasible(parents, allowed, required, max_parents):
+    return (parents & ~allowed) == 0 and (required & ~parents) == 0 and _popcount(parents) <= max_parents
+
+
+@njit(cache=True, nogil=True)
+def _subset_maximum(x):
+    """Replace x[S] by the maximum over the subsets of S, in place; ``len(x)`` is a power of two."""
+    n = x.shape[0]
+    if n >= 8:
+        for s in range(0, n, 8):
+            a, b, c, d = x[s], x[s + 1], x[s + 2], x[s + 3]
+            e, f, g, h = x[s + 4], x[s + 5], x[s + 6], x[s + 7]
+            b = max(a, b)
+            d = max(c, d)
+            f = max(e, f)
+            h = max(g, h)
+            c = max(a, c)
+            d = max(b, d)
+            g = max(e, g)
+            h = max(f, h)
+            x[s + 1], x[s + 2], x[s + 3] = b, c, d
+            x[s + 4], x[s + 5], x[s + 6], x[s + 7] = max(a, e), max(b, f), max(c, g), max(d, h)
+        step = 8
+    else:
+        step = 1
+    while step < n:
+        for s in range(0, n, 2 * step):
+            lower = x[s : s + step]
+            upper = x[s + step : s + 2 * step]
+            for t in range(step):
+                upper[t] = max(lower[t], upper[t])
+        step *= 2
+
+
+@njit(cache=True, nogil=True)
+def _raise_to(x, y):
+    for t in range(x.shape[0]):
+        x[t] = max(x[t], y[t])
+
+
+@njit(cache=True, nogil=True)
+def _low_child_scores(scores, block, child, low_bits, allowed, required, max_parents, free, best):
+    """Local scores of a low feature for the parent sets (block, W), W without the child's own bit."""
+    base = block << low_bits
+    bit = 1 << child
+    for upper in range(0, best.shape[0], bit):
+        start = base + (upper << 1)
+        without = scores[start : start + bit]
+        within = scores[start + bit : start + 2 * bit]
+        here = best[upper : upper + bit]
+        for t in range(bit):
+            here[t] = within[t] - without[t]
+        if not free:
+            for t in range(bit):
+                if not _feasible(start + t, allowed, required, max_parents):
+                    here[t] = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def _high_child_scores(scores, block, child, low_bits, allowed, required, max_parents, free, best):
+    """Local scores of a high feature outside the block for the parent sets (block, W)."""
+    base = block << low_bits
+    other = (block | (1 << (child - low_bits))) << low_bits
+    without = scores[base : base + best.shape[0]]
+    within = scores[other : other + best.shape[0]]
+    for t in range(best.shape[0]):
+        best[t] = within[t] - without[t]
+    if not free:
+        for t in range(best.shape[0]):
+            if not _feasible(base + t, allowed, required, max_parents):
+                best[t] = -np.inf
+
+
+@njit(cache=True, nogil=True)
+def _slot(block, child, low_bits):
+    """Where, in half blocks, the best scores of ``child`` lie among those of ``block``."""
+    if child < low_bits:
+        return child
+    outside = ~block & ((1 << (child - low_bits)) - 1)
+    return low_bits + 2 * _popcount(outside)
+
+
+@njit(cache=True, nogil=True)
+def solve_blocks(
+    blocks, places, first, n, low_bits, scores, allowed, required, max_parents, free, previous, current, optimum
+):
+    """Work some blocks of one layer.
+
+    Parameters
+    ----------
+    blocks : (k,) int64
+        The blocks to work, all of one popcount, ``blocks[t]`` being number ``first + t`` of its layer.
+    places : (2**(n - low_bits),) int64
+        Number of every block within its layer.
+    scores, optimum : (2**n,) float64
+        Set scores; best total score of a network over each set (written for these blocks).
+    allowed, required : (n,) int64
+        Masks of the features that may, and that must, be parents of each feature.
+    max_parents, free : int, bool
+        Limit on feature parents; ``free`` when no constraint can bind.
+    previous, current : (blocks of the layer, slots, 2**(low_bits - 1)) float64
+        Best local score of each child over the subsets of every set, for the layer before and this one.
+    """
+    half = 1 << max(low_bits - 1, 0)
+    width = 1 << low_bits
+    high_bits = n - low_bits
+    for t in range(blocks.shape[0]):
+        block = blocks[t]
+        mine = current[first + t].reshape(-1)
+        base = block << low_bits
+        total = optimum[base : base + width]
+        total[:] = -np.inf
+        if block == 0:
+            total[0] = 0.0
+        for j in range(high_bits):
+            if not (block >> j) & 1:
+                continue
+            smaller = block ^ (1 << j)
+            place = _slot(smaller, low_bits + j, low_bits) * half
+            best = previous[places[smaller]].reshape(-1)[place : place + width]
+            below = optimum[smaller << low_bits : (smaller << low_bits) + width]
+            for w in range(width):
+                total[w] = max(total[w], below[w] + best[w])
+        for child in range(n):
+            low = child < low_bits
+            if not low and (block >> (child - low_bits)) & 1:
+                continue
+            length = half if low else width
+            place = _slot(block, child, low_bits) * half
+            best = mine[place : place + length]
+            if low:
+                _low_child_scores(
+                    scores, block, child, low_bits, allowed[child], required[child], max_parents, free, best
+                )
+            else:
+                _high_child_scores(
+                    scores, block, child, low_bits, allowed[child], required[child], max_parents, free, best
+                )
+            _subset_maximum(best)
+            for j in range(high_bits):
+                if (block >> j) & 1:
+                    smaller = block ^ (1 << j)
+                    place = _slot(smaller, child, low_bits) * half
+                    _raise_to(best, previous[places[smaller]].reshape(-1)[place : place + length])
+        for w in range(1, width):
+            value = total[w]
+            rest = w
+            while rest:
+                bit = rest & -rest
+                rest ^= bit
+                child = _popcount(bit - 1)
+                parents = w ^ bit
+                compressed = (parents & (bit - 1)) | ((parents >> (child + 1)) << child)
+                value = max(value, total[parents] + mine[child * half + compressed])
+            total[w] = value
+
+
+@njit(cache=True, nogil=True)
+def _precedes(a, b, position):
+    """Tie rule: whether parent set ``a`` goes before ``b`` (fewer parents, then first in feature order)."""
+    size_a = _popcount(a)
+    size_b = _popcount(b)
+    if size_a != size_b:
+        return size_a < size_b
+    differ = a ^ b
+    earliest = -1
+    for bit in range(position.shape[0]):
+        if (differ >> bit) & 1 and (earliest < 0 or position[bit] < position[earliest]):
+            earliest = bit
+    return earliest >= 0 and (a >> earliest) & 1 == 1
+
+
+@njit(cache=True, nogil=True)
+def first_parent_set(scores, child, candidates, threshold, allowed, required, max_parents, position):
+    """First set by the tie rule, among subsets of ``candidates``, whose local score reaches ``threshold``.
+
+    Returns -1 when there is none. ``position[b]`` is the place of bit b in the table's feature order.
+    """
+    bit = 1 << child
+    candidates &= allowed
+    found = -1
+    found_size = max_parents
+    subset = 0
+    while True:
+        if scores[subset | bit] - scores[subset] >= threshold and _popcount(subset) <= found_size:
+            if (required & ~subset) == 0 and (found < 0 or _precedes(subset, found, position)):
+                found = subset
+                found_size = _popcount(subset)
+        subset = (subset - candidates) & candidates
+        if subset == 0:
+            return found

@@ -1,0 +1,248 @@
+"""Columns of any eager frame, array or list, in one form.
+
+A :class:`Column` is either *coded* (integer codes into a tuple of categories, as in a pandas
+``Categorical``) or *numeric* (a numpy array of numbers). Nothing is interpreted here: which columns
+are continuous, and which states they have, is decided by the vocabulary and the discretizers.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import scipy.sparse
+from sklearn.utils import check_array
+
+Codes = npt.NDArray[np.integer[Any]]
+Numbers = npt.NDArray[np.number[Any]]
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name and either ``codes`` with ``categories``, or ``numbers``.
+
+    Attributes
+    ----------
+    name : Hashable
+        The column's name, of any kind.
+    codes : (rows,) integers, optional
+        Position of every cell in ``categories``; negative where the cell is missing.
+    categories : tuple, optional
+        The values that the codes stand for, as native Python objects.
+    declared : bool
+        Whether the categories come from the dtype (in its order, unseen ones included).
+    numbers : (rows,) numeric array, optional
+        The cells of a numeric column; NaN where missing.
+    """
+
+    name: Hashable
+    codes: Codes | None = None
+    categories: tuple[Any, ...] | None = None
+    declared: bool = False
+    numbers: Numbers | None = None
+
+    def __len__(self) -> int:
+        values = self.codes if self.codes is not None else self.numbers
+        assert values is not None
+        return len(values)
+
+    @cached_property
+    def missing(self) -> npt.NDArray[np.bool_]:
+        """Mask of the missing cells, shape (rows,)."""
+        if self.codes is not None:
+            return np.asarray(self.codes < 0)
+        assert self.numbers is not None
+        if self.numbers.dtype.kind == "f":
+            return np.isnan(self.numbers)
+        return np.zeros(len(self.numbers), dtype=bool)
+
+    @cached_property
+    def coded(self) -> Column:
+        """The same column with codes and categories (observed values in sorted order)."""
+        if self.codes is not None:
+            return self
+        codes, uniques = pd.factorize(self.numbers, sort=True, use_na_sentinel=True)
+        return Column(self.name, codes, tuple(np.asarray(uniques).tolist()))
+
+    def take(self, rows: npt.NDArray[Any]) -> Column:
+        """Return the column restricted to ``rows`` (a mask or positions)."""
+        if self.codes is not None:
+            return Column(self.name, self.codes[rows], self.categories, self.declared)
+        assert self.numbers is not None
+        return Column(self.name, numbers=self.numbers[rows])
+
+
+def is_frame(X: object) -> bool:
+    """Whether ``X`` is an eager dataframe that can be read."""
+    return isinstance(X, pd.DataFrame) or nw.dependencies.is_into_dataframe(X)
+
+
+def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list[Column]:
+    """Read a table of features.
+
+    Parameters
+    ----------
+    X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
+        Columns without names are called ``"x0"``, ``"x1"``, ...
+    min_rows : int
+        Fewest rows that are accepted.
+    estimator : object, optional
+        Named in scikit-learn's error messages.
+
+    Raises
+    ------
+    TypeError
+        For a sparse matrix, a lazy frame, or a cell that cannot be a state (unhashable).
+    ValueError
+        For duplicate column names, no rows, no columns, or an array that is not 2-d.
+    """
+    if scipy.sparse.issparse(X):
+        raise TypeError(
+            f"Sparse data was passed: a {type(X).__name__} of shape {X.shape}. A table of categories must be "
+            "dense: pass X.toarray(), or a dataframe with one column per variable."
+        )
+    if isinstance(X, pd.DataFrame):
+        _check_names(list(X.columns))
+        columns = [read_pandas(series, name) for name, series in X.items()]
+        n_rows = len(X)
+    elif is_frame(X):
+        frame = nw.from_native(X, eager_only=True)
+        columns = [_read_narwhals(series) for series in frame.iter_columns()]
+        n_rows = len(frame)
+    elif nw.dependencies.is_into_dataframe(X) or type(X).__name__ in {"LazyFrame", "DuckDBPyRelation"}:
+        raise TypeError(f"a {type(X).__name__} is lazy: collect it into an eager dataframe first")
+    else:
+        array = _as_array(X, estimator)
+        columns = [_read_array(array[:, j], f"x{j}") for j in range(array.shape[1])]
+        n_rows = array.shape[0]
+    if not columns:
+        raise ValueError(f"0 feature(s) (shape=({n_rows}, 0)) while a minimum of 1 is required.")
+    if n_rows < min_rows:
+        raise ValueError(
+            f"Found array with {n_rows} sample(s) (shape=({n_rows}, {len(columns)})) "
+            f"while a minimum of {min_rows} is required."
+        )
+    return columns
+
+
+def read_column(values: Any, name: Hashable) -> Column:
+    """Read one column: a pandas, polars or pyarrow series, a 1-d array or a list."""
+    if isinstance(values, pd.Series | pd.Index):
+        return read_pandas(pd.Series(values), name)
+    if isinstance(values, pd.Categorical):
+        return read_pandas(pd.Series(values), name)
+    if nw.dependencies.is_into_series(values):
+        column = _read_narwhals(nw.from_native(values, series_only=True))
+        return Column(name, column.codes, column.categories, column.declared, column.numbers)
+    array = values if isinstance(values, np.ndarray) else np.asarray(_cells(values))
+    return _read_array(array, name)
+
+
+def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
+    """Read a pandas series."""
+    array = series.array
+    if isinstance(array, pd.Categorical):
+        return Column(name, array.codes, _native(array.categories), declared=True)
+    dtype = array.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+        return Column(name, numbers=np.asarray(array))
+    if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
+        if series.hasnans or pd.api.types.is_float_dtype(dtype):
+            return Column(name, numbers=series.to_numpy(dtype=np.float64, na_value=np.nan))
+        return Column(name, numbers=series.to_numpy(dtype=np.int64))
+    return _factorized(array, name)
+
+
+def _read_narwhals(series: Any) -> Column:
+    """Read a series of any other eager library through narwhals."""
+    name, dtype = series.name, series.dtype
+    if dtype.is_numeric() and dtype != nw.Decimal:
+        if series.null_count():
+            series = series.cast(nw.Float64)
+        return Column(name, numbers=series.to_numpy())
+    if dtype in (nw.Categorical, nw.Enum):
+        categories = series.cat.get_categories().to_list()
+        place = {category: code for code, category in enumerate(categories)}
+        column = _factorized(np.asarray(_cells(series.cast(nw.String).to_list())), name)
+        assert column.codes is not None
+        assert column.categories is not None
+        lookup = np.array([*(place[category] for category in column.categories), -1], dtype=np.int64)
+        return Column(name, lookup[column.codes], tuple(categories), declared=dtype == nw.Enum)
+    return _factorized(np.asarray(_cells(series.to_list())), name)
+
+
+def _read_array(array: npt.NDArray[Any], name: Hashable) -> Column:
+    """Read one column of a numpy array."""
+    if array.dtype.kind == "O":
+        return read_pandas(pd.Series(array).infer_objects(), name)
+    return read_pandas(pd.Series(array), name)
+
+
+def _factorized(values: Any, name: Hashable) -> Column:
+    """Code the observed values, in sorted order where they can be compared."""
+    try:
+        codes, uniques = pd.factorize(values, use_na_sentinel=True)
+    except TypeError as error:
+        cell = next((value for value in np.asarray(values, dtype=object) if not isinstance(value, Hashable)), None)
+        raise TypeError(
+            f"column {name!r} holds {cell!r}, a {type(cell).__name__}: a state must be hashable, "
+            "such as a string, a number or a date"
+        ) from error
+    categories = _native(uniques)
+    order = sorted_positions(categories)
+    place = np.empty(len(categories) + 1, dtype=np.int64)
+    place[order] = np.arange(len(categories))
+    place[-1] = -1
+    return Column(name, place[codes], tuple(categories[i] for i in order))
+
+
+def sorted_positions(values: Sequence[Any]) -> list[int]:
+    """Positions that sort the values; values of several types are sorted by type, then value or text."""
+    try:
+        return sorted(range(len(values)), key=values.__getitem__)
+    except TypeError:
+        return sorted(range(len(values)), key=lambda i: (type(values[i]).__name__, str(values[i])))
+
+
+def _native(values: Any) -> tuple[Any, ...]:
+    """Return the values as native Python objects (dates as ``datetime`` or ``pandas.Timestamp``)."""
+    if isinstance(values, pd.DatetimeIndex | pd.TimedeltaIndex | pd.PeriodIndex | pd.IntervalIndex):
+        return tuple(values)
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
+        return tuple(pd.Index(values))
+    return tuple(value.item() if isinstance(value, np.generic) else value for value in values.tolist())
+
+
+def _cells(values: Any) -> npt.NDArray[np.object_]:
+    """Return a list of cells as a 1-d object array, each cell as it is."""
+    cells = list(values)
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array
+
+
+def _as_array(X: Any, estimator: object) -> npt.NDArray[Any]:
+    """Return a 2-d array; a list keeps the types of its cells."""
+    if isinstance(X, list | tuple) and X and isinstance(X[0], list | tuple):
+        lengths = {len(row) for row in X if isinstance(row, list | tuple)}
+        if len(lengths) > 1:
+            raise ValueError(f"the rows of X have different lengths: {sorted(lengths)}")
+        X = np.array(X, dtype=object)
+    dtype = None if getattr(X, "dtype", None) is not None else np.asarray(X).dtype
+    array: npt.NDArray[Any] = check_array(
+        X, dtype=dtype, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0, estimator=estimator
+    )
+    return array
+
+
+def _check_names(names: Sequence[Hashable]) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ValueError(f"column name {twice[0]!r} occurs more than once: give every column a name of its own")

@@ -1,0 +1,99 @@
+"""Which arcs between features a search must and must not use."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+
+Edge = tuple[Hashable, Hashable]
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Limits on the feature parents of every feature.
+
+    Attributes
+    ----------
+    required, forbidden : mapping of feature to set of features
+        Parents that a feature must, and must not, have.
+    max_parents : int
+        Most feature parents (the class not counted).
+    """
+
+    required: dict[Hashable, frozenset[Hashable]]
+    forbidden: dict[Hashable, frozenset[Hashable]]
+    max_parents: int
+
+    def admits(self, child: Hashable, parents: Iterable[Hashable]) -> bool:
+        """Whether ``child`` may have exactly these feature parents."""
+        chosen = frozenset(parents)
+        return (
+            len(chosen) <= self.max_parents
+            and self.required[child] <= chosen
+            and not self.forbidden[child] & chosen
+        )
+
+    @property
+    def free(self) -> bool:
+        """Whether nothing is constrained."""
+        features = len(self.required)
+        return self.max_parents >= features - 1 and not any((*self.required.values(), *self.forbidden.values()))
+
+
+def make_constraints(
+    features: Sequence[Hashable],
+    max_parents: int | None,
+    required: Iterable[Edge],
+    forbidden: Iterable[Edge],
+) -> Constraints:
+    """Check the constraints and bring them into one form.
+
+    Raises
+    ------
+    ValueError
+        If ``max_parents`` is negative, an edge names no pair of features, an edge is both required
+        and forbidden, or the required edges form a cycle or exceed ``max_parents``.
+    """
+    if max_parents is None:
+        max_parents = max(len(features) - 1, 0)
+    if isinstance(max_parents, bool) or not hasattr(max_parents, "__index__") or max_parents < 0:
+        raise ValueError(f"max_parents must be None or a whole number, 0 or more, not {max_parents!r}")
+    must = _edges(features, required, "required")
+    must_not = _edges(features, forbidden, "forbidden")
+    both = set(must) & set(must_not)
+    if both:
+        raise ValueError(f"the edge {min(both, key=str)!r} is both required and forbidden")
+    graph: nx.DiGraph[Any] = nx.DiGraph(must)
+    if not nx.is_directed_acyclic_graph(graph):
+        raise ValueError(f"the required edges form a cycle: {nx.find_cycle(graph)}")
+    parents = {child: frozenset(a for a, b in must if b == child) for child in features}
+    crowded = [child for child in features if len(parents[child]) > max_parents]
+    if crowded:
+        raise ValueError(
+            f"the required edges give {crowded[0]!r} {len(parents[crowded[0]])} feature parents, "
+            f"but max_parents is {max_parents}"
+        )
+    barred = {child: frozenset(a for a, b in must_not if b == child) for child in features}
+    return Constraints(parents, barred, int(max_parents))
+
+
+def _edges(features: Sequence[Hashable], edges: Iterable[Edge], kind: str) -> list[Edge]:
+    known = set(features)
+    pairs: list[Edge] = []
+    for edge in edges:
+        if not isinstance(edge, tuple | list) or len(edge) != 2:
+            raise ValueError(f"{kind} edges must be (parent, child) pairs of feature names, not {edge!r}")
+        parent, child = edge
+        for name in (parent, child):
+            if name not in known:
+                raise ValueError(
+                    f"the {kind} edge {(parent, child)!r} names {name!r}, which is not a feature; "
+                    f"the features are {list(features)} (the class is a parent of every feature already)"
+                )
+        if parent == child:
+            raise ValueError(f"the {kind} edge {(parent, child)!r} joins a feature to itself")
+        pairs.append((parent, child))
+    return pairs

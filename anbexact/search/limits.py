@@ -1,0 +1,139 @@
+"""Time, memory, threads: what a search may use, and work that can be watched and stopped."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+
+import psutil
+
+Progress = Callable[[str, float], None]
+"""Called with the name of the phase and the finished fraction of it, 0 to 1."""
+
+
+class SearchTooLargeError(MemoryError):
+    """A search was refused, before it started, because it would need more memory than allowed."""
+
+
+def human_bytes(size: float) -> str:
+    """Return a size in the largest fitting unit."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.3g} TB"
+
+
+def human_seconds(seconds: float) -> str:
+    """Return a duration in the largest fitting unit."""
+    for unit, length in (("s", 60.0), ("min", 60.0), ("h", 24.0)):
+        if seconds < length * 2:
+            return f"{seconds:.2g} {unit}" if seconds < 10 else f"{seconds:.0f} {unit}"
+        seconds /= length
+    return f"{seconds:,.0f} days"
+
+
+def available_memory() -> int:
+    """Return the bytes that can be used now: of the machine, or of the container if it allows less."""
+    available = int(psutil.virtual_memory().available)
+    group = Path("/sys/fs/cgroup")
+    try:
+        limit = int((group / "memory.max").read_text())
+        used = int((group / "memory.current").read_text())
+    except (OSError, ValueError):
+        return available
+    return min(available, max(limit - used, 0))
+
+
+def check_limit(name: str, value: float | None) -> None:
+    """Refuse a limit that is not None or a number above 0."""
+    if value is not None and not value > 0:
+        raise ValueError(f"{name} must be None or a number above 0, not {value!r}")
+
+
+def thread_count(n_jobs: int | None) -> int:
+    """Return how many threads to use: all available processors for None or -1.
+
+    Raises
+    ------
+    ValueError
+        For 0 or a number below -1.
+    """
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None or n_jobs == -1:
+        return processors
+    if n_jobs < 1:
+        raise ValueError(f"n_jobs must be None, -1 (all processors) or at least 1, not {n_jobs}")
+    return n_jobs
+
+
+class Deadline:
+    """A moment after which no further work is started."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.began = time.perf_counter()
+        self.seconds = seconds
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the deadline was set."""
+        return time.perf_counter() - self.began
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is used up."""
+        return self.seconds is not None and self.elapsed >= self.seconds
+
+
+def run_tasks(
+    tasks: Iterable[Callable[[], object]],
+    n_tasks: int,
+    threads: int,
+    deadline: Deadline,
+    phase: str,
+    progress: Progress | None,
+) -> bool:
+    """Run tasks that release the interpreter lock, in threads; return whether all were run.
+
+    No task is started after the deadline. An interrupt (Ctrl-C) waits for the tasks under way, starts
+    no other, and is raised.
+    """
+    waiting = iter(tasks)
+    done = 0
+
+    def finished(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(phase, done / n_tasks)
+
+    if threads == 1 or n_tasks == 1:
+        for task in waiting:
+            if deadline.passed:
+                return False
+            task()
+            finished(1)
+        return True
+    pool = ThreadPoolExecutor(threads)
+    running: set[Future[object]] = set()
+    complete = True
+    try:
+        for task in waiting:
+            if deadline.passed:
+                complete = False
+                break
+            running.add(pool.submit(task))
+            if len(running) >= 2 * threads:
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    future.result()
+                finished(len(ended))
+        for future in running:
+            future.result()
+        finished(len(running))
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    return complete

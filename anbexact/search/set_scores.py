@@ -1,0 +1,139 @@
+"""Set scores of all subsets of the features (the class joined to each), as one array."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import comb, log
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln
+
+from anbexact._kernels.set_scores import HISTOGRAM, score_subtree
+from anbexact.scores import SetScore
+from anbexact.search.limits import Deadline, Progress, run_tasks
+from anbexact.table import DiscreteTable
+
+TABLE_CELLS = 1 << 22
+"""Cell values of whole weights that are tabulated at most (32 MB), beyond the few that must be."""
+
+
+@dataclass(frozen=True)
+class SetScoreProblem:
+    """A table prepared for the kernel; bit b of a set stands for ``features[b]``.
+
+    Features are ordered by entropy, lowest first: rows then part early in the walk, which decides the
+    highest bit first, and merge often where most of its nodes are.
+    """
+
+    features: tuple[Hashable, ...]
+    rows: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float64]
+    starts: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.uint16]
+    ranks: npt.NDArray[np.int32]
+    arities: npt.NDArray[np.int64]
+    strides: npt.NDArray[np.int64]
+    parameters: npt.NDArray[np.float64]
+    log_gammas: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]
+    max_size: int
+
+    def subtree(self, prefix: int, decided: int, out: npt.NDArray[np.float64]) -> None:
+        """Score the sets whose highest ``decided`` bits are ``prefix``."""
+        score_subtree(
+            prefix, decided, self.rows, self.weights, self.starts, self.codes, self.ranks, self.arities,
+            self.strides, self.parameters, self.log_gammas, self.values, self.max_size, out,
+        )  # fmt: skip
+
+
+def n_sets(n: int, max_size: int) -> int:
+    """Return the number of subsets of n features with at most ``max_size`` members."""
+    return sum(comb(n, k) for k in range(min(n, max_size) + 1))
+
+
+def entropy_order(table: DiscreteTable, features: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    """Return the features by marginal entropy, lowest first, ties in table order."""
+
+    def entropy(name: Hashable) -> float:
+        shares = table.counts([name]) / table.weight_sum
+        shares = shares[shares > 0]
+        return float(-(shares * np.log(shares)).sum())
+
+    return tuple(sorted(features, key=entropy))
+
+
+def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScoreProblem:
+    """Sort the rows, rank their prefixes and tabulate the cell values."""
+    class_name = table.vocabulary.class_name
+    features = entropy_order(table, table.vocabulary.features)
+    n = len(features)
+    of_class = table.column(class_name)
+    codes = np.stack([table.column(name) for name in features])
+    order = np.lexsort((*codes[::-1], of_class))
+    codes = np.ascontiguousarray(codes[:, order]).astype(np.uint16)
+    of_class = of_class[order]
+    ranks = np.zeros((n + 1, len(order)), dtype=np.int32)
+    differs = np.zeros(len(order), dtype=bool)
+    differs[1:] = of_class[1:] != of_class[:-1]
+    ranks[0] = np.cumsum(differs)
+    for m in range(n):
+        differs[1:] |= codes[m, 1:] != codes[m, :-1]
+        ranks[m + 1] = np.cumsum(differs)
+    arities = np.array(table.shape(features), dtype=np.int64)
+    strides = np.zeros(n, dtype=np.int64)
+    log_q = np.array([log(table.vocabulary.arity(class_name))])
+    for arity in sorted(set(arities.tolist())):
+        strides[arities == arity] = len(log_q)
+        exponents = np.arange((arities == arity).sum() + 1)
+        log_q = (log_q[None, :] + exponents[:, None] * log(arity)).ravel()
+    parameters = score.cell_parameter(np.rint(np.exp(log_q)) if log_q.max() < 34 else np.exp(log_q))
+    weights = table.weights[order]
+    heaviest = int(min(weights.sum(), 1e9)) if np.array_equal(weights, np.rint(weights)) else 0
+    width = max(HISTOGRAM, min(heaviest, TABLE_CELLS // len(parameters)))
+    values = np.zeros((len(parameters), width + 1))
+    values[:, 1:] = np.log(parameters)[:, None]
+    values[:, 2:] += np.cumsum(np.log(parameters[:, None] + np.arange(1, width)), axis=1)
+    starts = np.searchsorted(of_class, np.arange(table.vocabulary.arity(class_name) + 1))
+    return SetScoreProblem(
+        features,
+        np.arange(len(order), dtype=np.int32),
+        weights,
+        starts.astype(np.int32),
+        codes,
+        ranks,
+        arities,
+        strides,
+        parameters,
+        gammaln(parameters),
+        values,
+        min(max_size, n),
+    )
+
+
+def decided_bits(n: int) -> int:
+    """Return how many of the highest bits name a task: tasks enough to share, none longer than 2¹⁶ sets."""
+    return min(max(6, n - 16), n - 1)
+
+
+def score_all_sets(
+    problem: SetScoreProblem, threads: int, deadline: Deadline, progress: Progress | None
+) -> npt.NDArray[np.float64] | None:
+    """Return F(set ∪ class) for every mask, shape (2**n,), in nats; None when the time ran out.
+
+    Sets with more than ``problem.max_size`` members are left unscored.
+    """
+    n = len(problem.features)
+    decided = decided_bits(n)
+    size = 1 << (n - decided)
+    scores = np.zeros(1 << n)
+
+    def tasks() -> Iterator[partial[None]]:
+        for prefix in range(1 << decided):
+            if prefix.bit_count() <= problem.max_size:
+                yield partial(problem.subtree, prefix, decided, scores[prefix * size : (prefix + 1) * size])
+
+    complete = run_tasks(tasks(), n_sets(decided, problem.max_size), threads, deadline, "set scores", progress)
+    return scores if complete else None

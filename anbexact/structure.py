@@ -1,0 +1,148 @@
+"""Structures: the parents of every variable, their score, and the certificate of how good they are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from types import MappingProxyType
+from typing import Any
+
+import networkx as nx
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a search proved about the structure that it returns.
+
+    Attributes
+    ----------
+    optimal : bool
+        Whether no structure that the search admits has a higher score (to within rounding: one part
+        in 10¹² of the largest set score).
+    upper_bound : float
+        Proved upper bound on the score of every admitted structure, total in nats.
+    gap : float
+        ``upper_bound`` minus the score of the structure, total in nats; 0 when optimal.
+    sets_scored : int
+        Sets of variables whose score was computed.
+    seconds : float
+        Wall-clock time of the search.
+    method : str
+        The search, and the limits under which the statement holds.
+    """
+
+    optimal: bool
+    upper_bound: float
+    gap: float
+    sets_scored: int
+    seconds: float
+    method: str
+
+    def __str__(self) -> str:
+        verdict = "proved optimal" if self.optimal else f"not proved optimal: gap at most {self.gap:.6g} nats"
+        return f"{verdict} ({self.method}; {self.sets_scored:,} sets scored in {self.seconds:.3g} s)"
+
+
+@dataclass(frozen=True)
+class Structure:
+    """A directed acyclic graph over the variables of a table.
+
+    Attributes
+    ----------
+    class_name : Hashable
+        The class variable.
+    parents : Mapping
+        Parents of every variable, class included: the class first, then features in table order.
+    score : float
+        Sum of the local scores over all variables, class included; total in nats.
+    certificate : Certificate
+        What is proved about the score.
+
+    Raises
+    ------
+    ValueError
+        If a parent is not a variable, or the graph has a directed cycle.
+    """
+
+    class_name: Hashable
+    parents: Mapping[Hashable, tuple[Hashable, ...]]
+    score: float
+    certificate: Certificate
+
+    def __post_init__(self) -> None:
+        parents = {child: tuple(of_child) for child, of_child in self.parents.items()}
+        for child, of_child in parents.items():
+            strangers = [parent for parent in of_child if parent not in parents]
+            if strangers:
+                raise ValueError(f"{strangers[0]!r}, a parent of {child!r}, is not a variable of the structure")
+        if self.class_name not in parents:
+            raise ValueError(f"the class {self.class_name!r} is not a variable of the structure")
+        object.__setattr__(self, "parents", MappingProxyType(parents))
+        self.topological_order()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Structure, (self.class_name, dict(self.parents), self.score, self.certificate)
+
+    @property
+    def features(self) -> tuple[Hashable, ...]:
+        """All variables but the class, in table order."""
+        return tuple(name for name in self.parents if name != self.class_name)
+
+    @property
+    def edges(self) -> tuple[tuple[Hashable, Hashable], ...]:
+        """All arcs as (parent, child) pairs, children in table order."""
+        return tuple((parent, child) for child, of_child in self.parents.items() for parent in of_child)
+
+    @property
+    def feature_edges(self) -> tuple[tuple[Hashable, Hashable], ...]:
+        """The arcs between features as (parent, child) pairs."""
+        return tuple(edge for edge in self.edges if self.class_name not in edge)
+
+    def children(self, name: Hashable) -> tuple[Hashable, ...]:
+        """Return the children of a variable, in table order."""
+        return tuple(child for child, of_child in self.parents.items() if name in of_child)
+
+    def topological_order(self) -> tuple[Hashable, ...]:
+        """Return the variables with parents before children: by depth, then in table order.
+
+        Raises
+        ------
+        ValueError
+            If the graph has a directed cycle.
+        """
+        waiting = dict(self.parents)
+        order: list[Hashable] = []
+        placed: set[Hashable] = set()
+        while waiting:
+            ready = [name for name, of_name in waiting.items() if placed.issuperset(of_name)]
+            if not ready:
+                raise ValueError(f"the graph has a directed cycle among {sorted(map(str, waiting))}")
+            order += ready
+            placed.update(ready)
+            for name in ready:
+                del waiting[name]
+        return tuple(order)
+
+    def _married(self, child: Hashable) -> bool:
+        """Whether the parents of a variable are pairwise adjacent."""
+        return all(a in self.parents[b] or b in self.parents[a] for a, b in combinations(self.parents[child], 2))
+
+    def is_perfect(self) -> bool:
+        """Whether variables with a common child are always adjacent."""
+        return all(self._married(child) for child in self.parents)
+
+    def is_subperfect(self) -> bool:
+        """Whether variables with a common child other than the class are always adjacent.
+
+        Exactly then the network and its logistic regression index the same conditional distributions
+        of the class (Feelders and Ivanovs, theorem on subperfect graphs).
+        """
+        return all(self._married(child) for child in self.features)
+
+    def to_networkx(self) -> nx.DiGraph[Any]:
+        """Return the graph as a networkx ``DiGraph``."""
+        graph: nx.DiGraph[Any] = nx.DiGraph()
+        graph.add_nodes_from(self.parents)
+        graph.add_edges_from(self.edges)
+        return graph
