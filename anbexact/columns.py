@@ -71,6 +71,10 @@ class Column:
         codes, uniques = pd.factorize(self.numbers, sort=True, use_na_sentinel=True)
         return Column(self.name, codes, tuple(np.asarray(uniques).tolist()))
 
+    def renamed(self, name: Hashable) -> Column:
+        """Return the same column under another name."""
+        return Column(name, self.codes, self.categories, self.declared, self.numbers)
+
     def take(self, rows: npt.NDArray[Any]) -> Column:
         """Return the column restricted to ``rows`` (a mask or positions)."""
         if self.codes is not None:
@@ -82,6 +86,18 @@ class Column:
 def is_frame(X: object) -> bool:
     """Whether ``X`` is an eager dataframe that can be read."""
     return isinstance(X, pd.DataFrame) or nw.dependencies.is_into_dataframe(X)
+
+
+def frame_names(X: Any) -> list[Hashable] | None:
+    """Return the column names of a dataframe; None for anything else."""
+    if isinstance(X, pd.DataFrame):
+        return list(X.columns)
+    return list(nw.from_native(X, eager_only=True).columns) if is_frame(X) else None
+
+
+def is_series(values: object) -> bool:
+    """Whether ``values`` is a series of an eager dataframe library."""
+    return isinstance(values, pd.Series | pd.Index) or nw.dependencies.is_into_series(values)
 
 
 def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list[Column]:
@@ -134,13 +150,10 @@ def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list
 
 def read_column(values: Any, name: Hashable) -> Column:
     """Read one column: a pandas, polars or pyarrow series, a 1-d array or a list."""
-    if isinstance(values, pd.Series | pd.Index):
+    if isinstance(values, pd.Series | pd.Index | pd.Categorical):
         return read_pandas(pd.Series(values), name)
-    if isinstance(values, pd.Categorical):
-        return read_pandas(pd.Series(values), name)
-    if nw.dependencies.is_into_series(values):
-        column = _read_narwhals(nw.from_native(values, series_only=True))
-        return Column(name, column.codes, column.categories, column.declared, column.numbers)
+    if is_series(values):
+        return _read_narwhals(nw.from_native(values, series_only=True)).renamed(name)
     array = values if isinstance(values, np.ndarray) else np.asarray(_cells(values))
     return _read_array(array, name)
 
@@ -190,7 +203,9 @@ def _factorized(values: Any, name: Hashable) -> Column:
     try:
         codes, uniques = pd.factorize(values, use_na_sentinel=True)
     except TypeError as error:
-        cell = next((value for value in np.asarray(values, dtype=object) if not isinstance(value, Hashable)), None)
+        cell = next(
+            (value for value in np.asarray(values, dtype=object) if not isinstance(value, Hashable)), None
+        )
         raise TypeError(
             f"column {name!r} holds {cell!r}, a {type(cell).__name__}: a state must be hashable, "
             "such as a string, a number or a date"
@@ -237,7 +252,12 @@ def _as_array(X: Any, estimator: object) -> npt.NDArray[Any]:
         X = np.array(X, dtype=object)
     dtype = None if getattr(X, "dtype", None) is not None else np.asarray(X).dtype
     array: npt.NDArray[Any] = check_array(
-        X, dtype=dtype, ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0, estimator=estimator
+        X,
+        dtype=dtype,
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        ensure_min_features=0,
+        estimator=estimator,
     )
     return array
 
@@ -245,4 +265,6 @@ def _as_array(X: Any, estimator: object) -> npt.NDArray[Any]:
 def _check_names(names: Sequence[Hashable]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise ValueError(f"column name {twice[0]!r} occurs more than once: give every column a name of its own")
+        raise ValueError(
+            f"column name {twice[0]!r} occurs more than once: give every column a name of its own"
+        )

@@ -117,10 +117,15 @@ class Vocabulary:
         lookup[-1] = places.get(MISSING_STATE, MISSING) if handle_missing == "own_state" else MISSING
         codes = lookup.take(coded.codes, mode="wrap")
         if handle_missing == "error":
-            self._refuse(codes == MISSING, column, "is missing", "fill it in, or use handle_missing='marginalize'")
+            self._refuse(
+                codes == MISSING, column, "is missing", "fill it in, or use handle_missing='marginalize'"
+            )
         if handle_unknown == "error":
             self._refuse(
-                codes == UNKNOWN, column, "is not a state", "declare it in categories=, or use handle_unknown='marginalize'"
+                codes == UNKNOWN,
+                column,
+                "is not a state",
+                "declare it in categories=, or use handle_unknown='marginalize'",
             )
         return codes
 
@@ -133,7 +138,9 @@ class Vocabulary:
         assert coded.categories is not None
         code = coded.codes[row]
         value = "the cell" if code < 0 else f"the value {coded.categories[code]!r}"
-        known = ", ".join(map(repr, self.states[column.name][:8])) + ("…" if self.arity(column.name) > 8 else "")
+        known = ", ".join(map(repr, self.states[column.name][:8])) + (
+            "…" if self.arity(column.name) > 8 else ""
+        )
         raise ValueError(
             f"column {column.name!r}, row {row}: {value} {what} ({int(bad.sum())} such rows; "
             f"states: {known}); {advice}"
@@ -283,7 +290,10 @@ def table_from_columns(
         codes[:, j] = vocabulary.encode(column, handle_unknown="error", handle_missing=handle_missing)
     distinct, inverse = _row_groups(codes.T, [len(states[name]) for name in vocabulary.names], len(codes))
     return DiscreteTable(
-        vocabulary, np.asfortranarray(codes[distinct]), np.bincount(inverse, weights, len(distinct)), len(weights)
+        vocabulary,
+        np.asfortranarray(codes[distinct]),
+        np.bincount(inverse, weights, len(distinct)),
+        len(weights),
     )
 
 
@@ -328,7 +338,9 @@ def _check_declared(categories: Mapping[Hashable, Sequence[Any]] | None, names: 
     if categories is None:
         return
     if not isinstance(categories, Mapping):
-        raise TypeError(f"categories must map column names to lists of states, not be a {type(categories).__name__}")
+        raise TypeError(
+            f"categories must map column names to lists of states, not be a {type(categories).__name__}"
+        )
     strangers = [name for name in categories if name not in names]
     if strangers:
         raise ValueError(f"categories names {strangers[0]!r}, but the columns are {list(names)}")
@@ -348,10 +360,14 @@ def _drop_missing(
     worst = max(per_column, key=per_column.__getitem__)
     advice = "or use handle_missing='own_state' to treat a missing cell as a state of its own"
     if per_column[worst] == len(weights):
-        raise ValueError(f"column {worst!r} has no observed value (all {len(weights)} cells are missing): drop it, {advice}")
+        raise ValueError(
+            f"column {worst!r} has no observed value (all {len(weights)} cells are missing): drop it, {advice}"
+        )
     where = f"most in column {worst!r} ({per_column[worst]})"
     if refuse:
-        raise ValueError(f"{n_missing} of {len(weights)} rows have a missing feature, {where}: fill or drop them, {advice}")
+        raise ValueError(
+            f"{n_missing} of {len(weights)} rows have a missing feature, {where}: fill or drop them, {advice}"
+        )
     if n_missing == len(weights):
         raise ValueError(f"every row has a missing feature, {where}: drop such columns, {advice}")
     warnings.warn(
@@ -376,7 +392,9 @@ def _states(
     assert coded.codes is not None
     assert coded.categories is not None
     if categories is not None and column.name in categories:
-        states = tuple(value.item() if isinstance(value, np.generic) else value for value in categories[column.name])
+        states = tuple(
+            value.item() if isinstance(value, np.generic) else value for value in categories[column.name]
+        )
     elif coded.declared:
         states = coded.categories
     else:

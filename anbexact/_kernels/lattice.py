@@ -103,7 +103,19 @@ def _slot(block, child, low_bits):
 
 @njit(cache=True, nogil=True)
 def solve_blocks(
-    blocks, places, first, n, low_bits, scores, allowed, required, max_parents, free, previous, current, optimum
+    blocks,
+    places,
+    first,
+    n,
+    low_bits,
+    scores,
+    allowed,
+    required,
+    max_parents,
+    free,
+    previous,
+    current,
+    optimum,
 ):
     """Work some blocks of one layer.
 

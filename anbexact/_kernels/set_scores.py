@@ -44,7 +44,19 @@ def _settle(weight, histogram, settled, top):
 
 @njit(cache=True, nogil=True)
 def _include(
-    rows, weights, starts, n_cells, codes, counts, ends, new_rows, new_weights, new_starts, histogram, settled, top
+    rows,
+    weights,
+    starts,
+    n_cells,
+    codes,
+    counts,
+    ends,
+    new_rows,
+    new_weights,
+    new_starts,
+    histogram,
+    settled,
+    top,
 ):
     """Split every cell by ``codes``; return the number of cells left and the length of the list."""
     arity = counts.shape[0]
@@ -89,7 +101,9 @@ def _include(
 
 
 @njit(cache=True, nogil=True)
-def _exclude(rows, weights, starts, n_cells, ranks, new_rows, new_weights, new_starts, histogram, settled, top):
+def _exclude(
+    rows, weights, starts, n_cells, ranks, new_rows, new_weights, new_starts, histogram, settled, top
+):
     """Merge neighbours of equal rank in every cell; return the cells left and the length of the list."""
     cells = 0
     size = 0
@@ -144,7 +158,20 @@ def _leaf_scores(weights, starts, n_cells, histogram, settled, top, without, a0,
 
 @njit(cache=True, nogil=True)
 def score_subtree(
-    prefix, decided, rows0, weights0, starts0, codes, ranks, arities, strides, a, log_gamma_a, values, max_size, out
+    prefix,
+    decided,
+    rows0,
+    weights0,
+    starts0,
+    codes,
+    ranks,
+    arities,
+    strides,
+    a,
+    log_gamma_a,
+    values,
+    max_size,
+    out,
 ):
     """Set scores of the ``2**(n - decided)`` sets whose highest ``decided`` bits are ``prefix``.
 

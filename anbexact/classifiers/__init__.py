@@ -1,0 +1,8 @@
+"""scikit-learn estimators: each composes the rooms below it and adds nothing else."""
+
+from anbexact.classifiers.anb import ANBClassifier
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
+
+__all__ = ["ANBClassifier", "FixedStructureClassifier", "NaiveBayesClassifier", "NetworkClassifier"]

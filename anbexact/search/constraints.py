@@ -40,7 +40,9 @@ class Constraints:
     def free(self) -> bool:
         """Whether nothing is constrained."""
         features = len(self.required)
-        return self.max_parents >= features - 1 and not any((*self.required.values(), *self.forbidden.values()))
+        return self.max_parents >= features - 1 and not any(
+            (*self.required.values(), *self.forbidden.values())
+        )
 
 
 def make_constraints(

@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import TextIO
 
 import psutil
 
 Progress = Callable[[str, float], None]
 """Called with the name of the phase and the finished fraction of it, 0 to 1."""
+
+
+def progress_line(stream: TextIO | None = None) -> Progress:
+    """Return a progress callback that keeps one line of a terminal up to date (standard error by default)."""
+    out = sys.stderr if stream is None else stream
+    shown = [0.0]
+
+    def show(phase: str, fraction: float) -> None:
+        now = time.monotonic()
+        if fraction >= 1 or now - shown[0] > 0.2:
+            shown[0] = now
+            print(f"\r{phase}: {fraction:4.0%}\033[K", end="", file=out, flush=True)
+
+    return show
 
 
 class SearchTooLargeError(MemoryError):

@@ -36,19 +36,19 @@ def learn_naive_bayes(table: DiscreteTable, score: Score | None = None) -> Struc
     began = time.perf_counter()
     score = BDeu() if score is None else score
     name = class_of(table)
-    parents = {feature: (name,) for feature in table.vocabulary.features}
+    parents = dict.fromkeys(table.vocabulary.features, (name,))
     parents[name] = ()
     total = total_score(table, score, parents)
     return Structure(
         name,
         parents,
         total,
-        Certificate(True, total, 0.0, len(parents), time.perf_counter() - began, "naive Bayes: the only structure"),
+        Certificate(
+            True, total, 0.0, len(parents), time.perf_counter() - began, "naive Bayes: the only structure"
+        ),
     )
 
 
-def total_score(
-    table: DiscreteTable, score: Score, parents: dict[Hashable, tuple[Hashable, ...]]
-) -> float:
+def total_score(table: DiscreteTable, score: Score, parents: dict[Hashable, tuple[Hashable, ...]]) -> float:
     """Return the sum of the local scores of all variables; total in nats."""
     return sum(score.local_score(table, child, of_child) for child, of_child in parents.items())

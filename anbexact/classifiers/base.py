@@ -1,0 +1,231 @@
+"""What all classifiers share: reading, discretising, fitting tables, and the posterior."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
+
+from anbexact.classifiers.inputs import (
+    check_columns,
+    discretise,
+    encode_features,
+    fit_cut_points,
+    read_target,
+    record_columns,
+)
+from anbexact.columns import read_columns
+from anbexact.discretize import Cuts
+from anbexact.explain import Explanation, explain_rows
+from anbexact.parameters import ConditionalTable, fit_eap
+from anbexact.posterior import Posterior
+from anbexact.scores import BDeu, Score
+from anbexact.search.limits import Progress, progress_line
+from anbexact.structure import Structure
+from anbexact.table import CodeArray, DiscreteTable, Vocabulary, check_weights, table_from_columns
+
+if TYPE_CHECKING:
+    from pgmpy.models import DiscreteBayesianNetwork
+
+CHOICES = {
+    "parameters": ("eap",),
+    "handle_unknown": ("marginalize", "error"),
+    "handle_missing": ("marginalize", "error", "own_state"),
+}
+
+
+class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+    """A Bayesian network that classifies. Subclasses say how the structure is learned."""
+
+    structure_score: str | Score
+    ess: float
+    discretizer: Any
+    categories: Mapping[Hashable, Any] | None
+    handle_unknown: str
+    handle_missing: str
+    n_jobs: int | None
+    verbose: int
+
+    classes_: npt.NDArray[Any]
+    vocabulary_: Vocabulary
+    structure_: Structure
+    conditional_tables_: dict[Hashable, ConditionalTable]
+    cut_points_: dict[Hashable, Cuts]
+    n_features_in_: int
+    _posterior: Posterior
+    _network: DiscreteBayesianNetwork | None
+
+    @abstractmethod
+    def _learn(self, table: DiscreteTable, score: Score) -> Structure:
+        """Return the structure."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn structure and parameters.
+
+        Parameters
+        ----------
+        X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
+            The features, one column each.
+        y : (rows,) series, array or list
+            The class of every row. Its name becomes that of the class variable, else ``"class"``.
+        sample_weight : (rows,) array, optional
+            Real weights, zero or more; weight 0 is as good as no row, weight 2 as good as two rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For input that cannot be learned from; the message names the column and the value.
+        SearchTooLargeError
+            If the search needs more memory than allowed.
+        """
+        score = self._check_parameters()
+        columns = record_columns(self, X, y)
+        target = read_target(y, columns)
+        weights = check_weights(sample_weight, len(target))
+        cut_points = fit_cut_points(columns, target, weights, self.discretizer, self.categories or {})
+        table = table_from_columns(
+            [discretise(column, cut_points) for column in columns],
+            target,
+            weights,
+            categories=self.categories,
+            handle_missing=self.handle_missing,
+        )
+        structure = self._learn(table, score)
+        return self._set_fitted(table.vocabulary, structure, fit_eap(table, structure, self.ess), cut_points)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
+        codes = self._codes(X)
+        return self.classes_[self._posterior.log_joint(codes, self.n_jobs).argmax(axis=1)]
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
+
+        Missing and unknown cells are marginalised exactly.
+        """
+        codes = self._codes(X)
+        return self._posterior.posterior(codes, self.n_jobs)
+
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
+        codes = self._codes(X)
+        return self._posterior.log_posterior(codes, self.n_jobs)
+
+    def log_evidence(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return ln P(observed cells of the row), shape (rows,), in nats per row."""
+        codes = self._codes(X)
+        return np.asarray(logsumexp(self._posterior.log_joint(codes, self.n_jobs), axis=1))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy; rows of a class that was not there in ``fit`` count as errors, with a warning."""
+        check_is_fitted(self)
+        labels = pd.unique(pd.Series(np.asarray(y).ravel()))
+        strangers = [label for label in labels.tolist() if label not in set(self.classes_.tolist())]
+        if strangers:
+            warnings.warn(
+                f"y holds the class {strangers[0]!r}, which was not there in fit (classes: {self.classes_.tolist()}); "
+                "its rows count as errors",
+                UserWarning,
+                stacklevel=2,
+            )
+        return float(super().score(X, y, sample_weight))
+
+    def explain(self, X: Any) -> list[Explanation]:
+        """Return, per row, what each feature adds to the log odds of the predicted class.
+
+        See :class:`~anbexact.explain.Explanation`.
+        """
+        codes = self._codes(X)
+        return explain_rows(codes, self._posterior, self.conditional_tables_, self.vocabulary_)
+
+    @property
+    def network_(self) -> DiscreteBayesianNetwork:
+        """The network as a pgmpy ``DiscreteBayesianNetwork``, built and checked on first use."""
+        check_is_fitted(self)
+        if self._network is None:
+            self._network = self.to_pgmpy()
+        return self._network
+
+    def to_pgmpy(self) -> DiscreteBayesianNetwork:
+        """Return a new pgmpy network; see :func:`anbexact.adapters.to_pgmpy`."""
+        from anbexact.adapters.pgmpy import to_pgmpy
+
+        return to_pgmpy(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted classifier to a JSON file that :func:`anbexact.load` reads."""
+        from anbexact.adapters.files import save
+
+        save(self, path)
+
+    def _check_parameters(self) -> Score:
+        """Refuse parameters that are none of the choices; return the score."""
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+        BDeu(self.ess)
+        if isinstance(self.structure_score, str):
+            if self.structure_score != "bdeu":
+                raise ValueError(f"structure_score must be 'bdeu' or a Score, not {self.structure_score!r}")
+            return BDeu(self.ess)
+        if not isinstance(self.structure_score, Score):
+            raise TypeError(f"structure_score must be 'bdeu' or a Score, not {self.structure_score!r}")
+        return self.structure_score
+
+    def _set_fitted(
+        self,
+        vocabulary: Vocabulary,
+        structure: Structure,
+        tables: dict[Hashable, ConditionalTable],
+        cut_points: dict[Hashable, Cuts],
+    ) -> Self:
+        """Store the network and prepare the posterior."""
+        assert vocabulary.class_name is not None
+        self.vocabulary_ = vocabulary
+        self.structure_ = structure
+        self.conditional_tables_ = tables
+        self.cut_points_ = cut_points
+        classes = vocabulary.states[vocabulary.class_name]
+        self.classes_ = np.array(classes) if len({type(state) for state in classes}) == 1 else np.empty(0)
+        if self.classes_.shape != (len(classes),) or self.classes_.dtype.kind not in "biufU":
+            self.classes_ = np.empty(len(classes), dtype=object)
+            self.classes_[:] = classes
+        self._posterior = Posterior(tables, vocabulary.class_name, vocabulary.features)
+        self._network = None
+        return self
+
+    def _codes(self, X: Any) -> CodeArray:
+        """Return the codes of the features, shape (features, rows)."""
+        check_is_fitted(self)
+        check_columns(self, X)
+        return encode_features(
+            read_columns(X, estimator=self),
+            self.vocabulary_,
+            self.cut_points_,
+            handle_unknown=self.handle_unknown,
+            handle_missing=self.handle_missing,
+        )
+
+    def _progress(self) -> Progress | None:
+        return progress_line() if self.verbose > 0 else None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags

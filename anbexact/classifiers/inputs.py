@@ -1,0 +1,176 @@
+"""From what a user passes to codes: names checked, continuous columns cut, states encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
+
+from anbexact.columns import Column, frame_names, is_series, read_column, read_columns
+from anbexact.discretize import Cuts, MedianDiscretizer, cut_codes, interval_names
+from anbexact.table import CodeArray, Vocabulary, Weights, class_name_of
+
+MANY_VALUES = 10
+"""Numeric columns with more distinct values than this are continuous."""
+
+
+def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
+    """Read X for training and record its names and width on the estimator, as scikit-learn does."""
+    columns = read_columns(X, estimator=estimator)
+    names = frame_names(X)
+    plain = names is None or any(not isinstance(name, str) for name in names)
+    shape = np.empty((len(columns[0]), len(columns)), dtype=bool) if plain else X
+    validate_data(estimator, shape, y, skip_check_array=True)
+    check_consistent_length(columns[0].missing, y)
+    return columns
+
+
+def check_columns(estimator: Any, X: Any) -> None:
+    """Refuse columns that are not those of the training table, in the same order.
+
+    Raises
+    ------
+    ValueError
+        Naming the columns that are new, missing, or out of order.
+    """
+    names = frame_names(X)
+    if names is None or all(isinstance(name, str) for name in names):
+        if hasattr(X, "shape"):
+            validate_data(estimator, X, reset=False, skip_check_array=True)
+        return
+    expected = list(estimator.vocabulary_.features)
+    if names == expected:
+        return
+    new = [name for name in names if name not in expected]
+    gone = [name for name in expected if name not in names]
+    raise ValueError(
+        "The feature names should match those that were passed during fit, in the same order: "
+        f"unseen at fit time: {new}; now missing: {gone}; expected {expected}"
+    )
+
+
+def read_target(y: Any, columns: Sequence[Column]) -> Column:
+    """Read the class column; its name is its own, or ``"class"``.
+
+    Raises
+    ------
+    ValueError
+        If y is not one-dimensional, or holds measurements rather than classes.
+    """
+    if not (is_series(y) or isinstance(y, pd.Categorical)):
+        name = y.columns[0] if isinstance(y, pd.DataFrame) and y.shape[1] == 1 else None
+        array = np.asarray(y)
+        if array.ndim != 1:
+            y = pd.Series(column_or_1d(array, warn=True), name=name)
+    target = read_column(y, class_name_of(y, [column.name for column in columns]))
+    if target.numbers is not None:
+        check_classification_targets(target.numbers[~target.missing])
+    return target
+
+
+def fit_cut_points(
+    columns: Sequence[Column],
+    target: Column,
+    weights: Weights,
+    discretizer: Any,
+    declared: Mapping[Hashable, Any],
+) -> dict[Hashable, Cuts]:
+    """Return the cut points of the continuous columns: numeric, many values, not declared.
+
+    Raises
+    ------
+    ValueError
+        If there are such columns and ``discretizer`` is None, or one holds an infinite value.
+    TypeError
+        If ``discretizer`` is neither "auto", None nor a transformer.
+    """
+    if not (discretizer is None or discretizer == "auto" or hasattr(discretizer, "fit")):
+        raise TypeError(
+            f"discretizer must be 'auto', None or a transformer with cut_points_, not {discretizer!r}"
+        )
+    kept = weights > 0
+    continuous = [
+        column
+        for column in columns
+        if column.numbers is not None
+        and column.name not in declared
+        and len(pd.unique(column.numbers[kept & ~column.missing])) > MANY_VALUES
+    ]
+    if not continuous:
+        return {}
+    names = [column.name for column in continuous]
+    if discretizer is None:
+        raise ValueError(
+            f"column {names[0]!r} is numeric with more than {MANY_VALUES} distinct values ({len(names)} such columns), "
+            "and discretizer is None: use discretizer='auto', cut it yourself, or declare its states in categories="
+        )
+    values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
+    infinite = np.isinf(values)
+    if infinite.any():
+        row, j = np.argwhere(infinite)[0]
+        raise ValueError(
+            f"column {names[j]!r}, row {row}: {values[row, j]} cannot be discretised; "
+            "replace infinite values by finite ones or by missing cells"
+        )
+    transformer = MedianDiscretizer() if isinstance(discretizer, str) else clone(discretizer)
+    transformer.fit(values[kept], target.coded.codes[kept], sample_weight=weights[kept])
+    return dict(zip(names, transformer.cut_points_, strict=True))
+
+
+def discretise(column: Column, cut_points: Mapping[Hashable, Cuts]) -> Column:
+    """Return the column as intervals if it has cut points, else as it is.
+
+    Raises
+    ------
+    ValueError
+        If a column with cut points holds something that is not a number.
+    """
+    if column.name not in cut_points:
+        return column
+    cuts = cut_points[column.name]
+    return Column(column.name, cut_codes(_numbers(column), cuts), interval_names(cuts), declared=True)
+
+
+def encode_features(
+    columns: Sequence[Column],
+    vocabulary: Vocabulary,
+    cut_points: Mapping[Hashable, Cuts],
+    *,
+    handle_unknown: str,
+    handle_missing: str,
+) -> CodeArray:
+    """Return the codes of columns that stand in the vocabulary's order, shape (features, rows)."""
+    features = vocabulary.features
+    if len(columns) != len(features):
+        raise ValueError(
+            f"X has {len(columns)} features, but {len(features)} are expected as input: {list(features)}"
+        )
+    codes = np.empty((len(features), len(columns[0])), dtype=np.int16)
+    for j, (name, column) in enumerate(zip(features, columns, strict=True)):
+        own = column if column.name == name else column.renamed(name)
+        codes[j] = vocabulary.encode(
+            discretise(own, cut_points), handle_unknown=handle_unknown, handle_missing=handle_missing
+        )
+    return codes
+
+
+def _numbers(column: Column) -> npt.NDArray[np.number[Any]]:
+    if column.numbers is not None:
+        return column.numbers
+    assert column.codes is not None
+    assert column.categories is not None
+    values = np.full(len(column.categories) + 1, np.nan)
+    for code, value in enumerate(column.categories):
+        try:
+            values[code] = float(value)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"column {column.name!r} was numeric in fit and discretised, but now holds {value!r}: pass numbers"
+            ) from None
+    return values[np.where(column.codes < 0, -1, column.codes)]

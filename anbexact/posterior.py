@@ -1,0 +1,276 @@
+"""Class posterior of a network, in log space, with missing cells marginalised exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from anbexact._kernels.posterior import add_families, normalise
+from anbexact.parameters import ConditionalTable
+from anbexact.search.limits import human_bytes, thread_count
+from anbexact.table import CodeArray
+
+Logs = npt.NDArray[np.float64]
+CHUNK_ROWS = 4096
+"""Rows below which threads are not worth starting."""
+FACTOR_BYTES = 64_000_000
+"""Rows of one pattern are worked in chunks whose largest factor stays below this."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """ln of a function of some features, for every row and class: axes (rows, *names, class)."""
+
+    names: tuple[int, ...]
+    logs: Logs
+
+
+class Posterior:
+    """The class posterior of a network given rows of feature codes.
+
+    ln P(c, x) is the sum of the log conditional tables at (x, c). Where cells of x are missing,
+    they are summed out by variable elimination, once for all rows with the same pattern of missing cells.
+
+    Parameters
+    ----------
+    tables : mapping of variable to ConditionalTable
+        The network.
+    class_name : Hashable
+        The class variable.
+    features : sequence
+        The features, in the order of the rows of ``codes``.
+    """
+
+    def __init__(
+        self, tables: Mapping[Hashable, ConditionalTable], class_name: Hashable, features: Sequence[Hashable]
+    ) -> None:
+        self.n_classes = tables[class_name].values.shape[0]
+        place = {name: i for i, name in enumerate(features)}
+        self._arities = [tables[name].values.shape[0] for name in features]
+        self._prior = np.zeros(self.n_classes)
+        self._families: list[tuple[int | None, tuple[int, ...], Logs]] = []
+        for name, table in tables.items():
+            with np.errstate(divide="ignore"):
+                logs = np.log(table.values)
+            variables = table.variables
+            if class_name in variables:
+                logs = np.moveaxis(logs, variables.index(class_name), -1)
+            else:
+                logs = np.repeat(logs[..., None], self.n_classes, axis=-1)
+            others = tuple(place[other] for other in variables if other != class_name)
+            if others:
+                self._families.append((place.get(name), others, np.ascontiguousarray(logs)))
+            else:
+                self._prior += logs
+        self._compile()
+
+    def _compile(self) -> None:
+        """Lay the families out for the kernel."""
+        sizes = [len(others) for _, others, _ in self._families]
+        self._firsts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._variables = np.array([v for _, others, _ in self._families for v in others], dtype=np.int64)
+        strides: list[int] = []
+        for _, _, logs in self._families:
+            strides += [int(np.prod(logs.shape[k + 1 : -1])) for k in range(logs.ndim - 1)]
+        self._strides = np.array(strides, dtype=np.int64)
+        lengths = [logs.size for _, _, logs in self._families]
+        self._offsets = np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.int64)
+        self._logs = np.concatenate([logs.ravel() for _, _, logs in self._families] or [np.zeros(0)])
+
+    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
+        """Return ln P(c, observed cells of x).
+
+        Parameters
+        ----------
+        codes : (features, rows) int16
+            States; a negative code is a cell to be marginalised.
+        n_jobs : int, optional
+            Threads; all processors by default.
+
+        Returns
+        -------
+        (rows, classes) float64
+            Nats, per row.
+
+        Raises
+        ------
+        ValueError
+            If a pattern of missing cells needs factors too large for the memory set aside.
+        """
+        n_rows = codes.shape[1]
+        out = np.empty((n_rows, self.n_classes))
+        out[:] = self._prior
+        partial = np.zeros(n_rows, dtype=bool)
+        for of_feature in codes:
+            if of_feature.min(initial=0) < 0:
+                partial |= of_feature < 0
+        if partial.any():
+            complete = np.flatnonzero(~partial)
+            rest = np.flatnonzero(partial)
+            inner = np.repeat(self._prior[None], len(complete), axis=0)
+            self._add(codes[:, complete], inner, n_jobs)
+            out[complete] = inner
+            patterns, group = np.unique(
+                np.packbits(codes[:, rest] < 0, axis=0).T, axis=0, return_inverse=True
+            )
+            group = group.reshape(-1)
+            for g in range(len(patterns)):
+                rows = rest[group == g]
+                out[rows] += self._marginal(codes[:, rows])
+        else:
+            self._add(codes, out, n_jobs)
+        return out
+
+    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
+        """Return ln P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
+        out = self.log_joint(codes, n_jobs)
+        _in_threads(lambda start, stop: normalise(out, start, stop, True), len(out), n_jobs)
+        return out
+
+    def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
+        """Return P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
+        out = self.log_joint(codes, n_jobs)
+        _in_threads(lambda start, stop: normalise(out, start, stop, False), len(out), n_jobs)
+        return out
+
+    def _add(self, codes: CodeArray, out: Logs, n_jobs: int | None) -> None:
+        def work(start: int, stop: int) -> None:
+            add_families(
+                codes,
+                self._firsts,
+                self._variables,
+                self._strides,
+                self._offsets,
+                self._logs,
+                start,
+                stop,
+                out,
+            )
+
+        _in_threads(work, len(out), n_jobs)
+
+    def _marginal(self, codes: CodeArray) -> Logs:
+        """Return Σ over the missing cells of the product of the families, in logs, for rows of one pattern."""
+        missing = {int(i) for i in np.flatnonzero(codes[:, 0] < 0)}
+        needed = self._not_barren(missing)
+        families = [
+            (others, logs) for child, others, logs in self._families if child is None or child in needed
+        ]
+        scopes = [tuple(v for v in others if v in missing) for others, _ in families]
+        order, largest = self._elimination_order(scopes)
+        if 8 * largest > FACTOR_BYTES * 16:
+            raise ValueError(
+                f"marginalising {len(missing)} missing or unknown cells needs a factor of {human_bytes(8 * largest)}: "
+                "fill some of them in, or learn with fewer max_parents"
+            )
+        step = max(1, int(FACTOR_BYTES // (8 * largest)))
+        parts = [
+            self._eliminate(codes[:, start : start + step], families, missing, order)
+            for start in range(0, codes.shape[1], step)
+        ]
+        return np.concatenate(parts)
+
+    def _not_barren(self, missing: set[int]) -> set[int]:
+        """Return the features that matter: the observed ones and the missing ones with a needed child."""
+        needed = set(range(len(self._arities))) - missing
+        pending = list(needed) + [-1]
+        parents = {(-1 if child is None else child): others for child, others, _ in self._families}
+        while pending:
+            for parent in parents.get(pending.pop(), ()):
+                if parent not in needed:
+                    needed.add(parent)
+                    pending.append(parent)
+        return needed
+
+    def _elimination_order(self, scopes: Iterable[tuple[int, ...]]) -> tuple[list[int], float]:
+        """Return a greedy elimination order (smallest new factor first) and the largest factor's cells per row."""
+        current = [set(scope) for scope in scopes if scope]
+        order: list[int] = []
+        largest = float(self.n_classes)
+
+        def joined(v: int) -> set[int]:
+            return set().union(*(scope for scope in current if v in scope))
+
+        def cells(scope: Iterable[int]) -> float:
+            return float(np.prod([float(self._arities[v]) for v in scope])) * self.n_classes
+
+        waiting = set().union(*current) if current else set()
+        while waiting:
+            v = min(sorted(waiting), key=lambda u: cells(joined(u)))
+            scope = joined(v)
+            largest = max(largest, cells(scope))
+            current = [other for other in current if v not in other] + [scope - {v}]
+            waiting.remove(v)
+            order.append(v)
+        return order, largest
+
+    def _eliminate(
+        self,
+        codes: CodeArray,
+        families: list[tuple[tuple[int, ...], Logs]],
+        missing: set[int],
+        order: list[int],
+    ) -> Logs:
+        """Run variable elimination for all rows at once."""
+        total = np.zeros((codes.shape[1], self.n_classes))
+        factors = []
+        for others, logs in families:
+            factor = _restrict(codes, others, logs, missing)
+            if factor.names:
+                factors.append(factor)
+            else:
+                total += factor.logs
+        for v in order:
+            product = reduce(_multiply, [factor for factor in factors if v in factor.names])
+            factors = [factor for factor in factors if v not in factor.names]
+            axis = 1 + product.names.index(v)
+            names = tuple(name for name in product.names if name != v)
+            summed = _Factor(names, np.asarray(logsumexp(product.logs, axis=axis)))
+            if names:
+                factors.append(summed)
+            else:
+                total += summed.logs
+        return total
+
+
+def _restrict(codes: CodeArray, others: tuple[int, ...], logs: Logs, missing: set[int]) -> _Factor:
+    """Return a family's log factor at the observed cells of every row."""
+    index = tuple(slice(None) if v in missing else codes[v].astype(np.intp) for v in others)
+    kept = tuple(v for v in others if v in missing)
+    observed = [k for k, v in enumerate(others) if v not in missing]
+    if not observed:
+        return _Factor(kept, np.broadcast_to(logs, (codes.shape[1], *logs.shape)))
+    moved = np.moveaxis(logs, observed, range(len(observed)))
+    return _Factor(kept, moved[tuple(index[k] for k in observed)])
+
+
+def _multiply(a: _Factor, b: _Factor) -> _Factor:
+    """Multiply two factors (add their logs), aligning their axes."""
+    names = tuple(sorted({*a.names, *b.names}))
+
+    def aligned(factor: _Factor) -> Logs:
+        present = sorted(factor.names)
+        axes = [1 + factor.names.index(v) for v in present]
+        moved = np.transpose(factor.logs, [0, *axes, factor.logs.ndim - 1])
+        sizes = iter(moved.shape[1:-1])
+        shape = [next(sizes) if v in factor.names else 1 for v in names]
+        return moved.reshape(moved.shape[0], *shape, moved.shape[-1])
+
+    return _Factor(names, aligned(a) + aligned(b))
+
+
+def _in_threads(work: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
+    """Run ``work(start, stop)`` over row ranges, in threads when there are rows enough."""
+    threads = min(thread_count(n_jobs), max(1, n_rows // CHUNK_ROWS))
+    if threads == 1:
+        work(0, n_rows)
+        return
+    bounds = np.linspace(0, n_rows, threads + 1).astype(int)
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(work, bounds[:-1].tolist(), bounds[1:].tolist()))
