@@ -203,9 +203,7 @@ def _factorized(values: Any, name: Hashable) -> Column:
     try:
         codes, uniques = pd.factorize(values, use_na_sentinel=True)
     except TypeError as error:
-        cell = next(
-            (value for value in np.asarray(values, dtype=object) if not isinstance(value, Hashable)), None
-        )
+        cell = next((value for value in np.asarray(values, dtype=object) if not isinstance(value, Hashable)), None)
         raise TypeError(
             f"column {name!r} holds {cell!r}, a {type(cell).__name__}: a state must be hashable, "
             "such as a string, a number or a date"
@@ -265,6 +263,4 @@ def _as_array(X: Any, estimator: object) -> npt.NDArray[Any]:
 def _check_names(names: Sequence[Hashable]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise ValueError(
-            f"column name {twice[0]!r} occurs more than once: give every column a name of its own"
-        )
+        raise ValueError(f"column name {twice[0]!r} occurs more than once: give every column a name of its own")

@@ -116,9 +116,7 @@ class Posterior:
             inner = np.repeat(self._prior[None], len(complete), axis=0)
             self._add(codes[:, complete], inner, n_jobs)
             out[complete] = inner
-            patterns, group = np.unique(
-                np.packbits(codes[:, rest] < 0, axis=0).T, axis=0, return_inverse=True
-            )
+            patterns, group = np.unique(np.packbits(codes[:, rest] < 0, axis=0).T, axis=0, return_inverse=True)
             group = group.reshape(-1)
             for g in range(len(patterns)):
                 rows = rest[group == g]
@@ -159,9 +157,7 @@ class Posterior:
         """Return Σ over the missing cells of the product of the families, in logs, for rows of one pattern."""
         missing = {int(i) for i in np.flatnonzero(codes[:, 0] < 0)}
         needed = self._not_barren(missing)
-        families = [
-            (others, logs) for child, others, logs in self._families if child is None or child in needed
-        ]
+        families = [(others, logs) for child, others, logs in self._families if child is None or child in needed]
         scopes = [tuple(v for v in others if v in missing) for others, _ in families]
         order, largest = self._elimination_order(scopes)
         if 8 * largest > FACTOR_BYTES * 16:

@@ -75,9 +75,7 @@ class Structure:
         for child, of_child in parents.items():
             strangers = [parent for parent in of_child if parent not in parents]
             if strangers:
-                raise ValueError(
-                    f"{strangers[0]!r}, a parent of {child!r}, is not a variable of the structure"
-                )
+                raise ValueError(f"{strangers[0]!r}, a parent of {child!r}, is not a variable of the structure")
         if self.class_name not in parents:
             raise ValueError(f"the class {self.class_name!r} is not a variable of the structure")
         object.__setattr__(self, "parents", MappingProxyType(parents))
@@ -128,9 +126,7 @@ class Structure:
 
     def _married(self, child: Hashable) -> bool:
         """Whether the parents of a variable are pairwise adjacent."""
-        return all(
-            a in self.parents[b] or b in self.parents[a] for a, b in combinations(self.parents[child], 2)
-        )
+        return all(a in self.parents[b] or b in self.parents[a] for a, b in combinations(self.parents[child], 2))
 
     def is_perfect(self) -> bool:
         """Whether variables with a common child are always adjacent."""

@@ -117,9 +117,7 @@ class Vocabulary:
         lookup[-1] = places.get(MISSING_STATE, MISSING) if handle_missing == "own_state" else MISSING
         codes = lookup.take(coded.codes, mode="wrap")
         if handle_missing == "error":
-            self._refuse(
-                codes == MISSING, column, "is missing", "fill it in, or use handle_missing='marginalize'"
-            )
+            self._refuse(codes == MISSING, column, "is missing", "fill it in, or use handle_missing='marginalize'")
         if handle_unknown == "error":
             self._refuse(
                 codes == UNKNOWN,
@@ -138,9 +136,7 @@ class Vocabulary:
         assert coded.categories is not None
         code = coded.codes[row]
         value = "the cell" if code < 0 else f"the value {coded.categories[code]!r}"
-        known = ", ".join(map(repr, self.states[column.name][:8])) + (
-            "…" if self.arity(column.name) > 8 else ""
-        )
+        known = ", ".join(map(repr, self.states[column.name][:8])) + ("…" if self.arity(column.name) > 8 else "")
         raise ValueError(
             f"column {column.name!r}, row {row}: {value} {what} ({int(bad.sum())} such rows; "
             f"states: {known}); {advice}"
@@ -338,9 +334,7 @@ def _check_declared(categories: Mapping[Hashable, Sequence[Any]] | None, names: 
     if categories is None:
         return
     if not isinstance(categories, Mapping):
-        raise TypeError(
-            f"categories must map column names to lists of states, not be a {type(categories).__name__}"
-        )
+        raise TypeError(f"categories must map column names to lists of states, not be a {type(categories).__name__}")
     strangers = [name for name in categories if name not in names]
     if strangers:
         raise ValueError(f"categories names {strangers[0]!r}, but the columns are {list(names)}")
@@ -392,9 +386,7 @@ def _states(
     assert coded.codes is not None
     assert coded.categories is not None
     if categories is not None and column.name in categories:
-        states = tuple(
-            value.item() if isinstance(value, np.generic) else value for value in categories[column.name]
-        )
+        states = tuple(value.item() if isinstance(value, np.generic) else value for value in categories[column.name])
     elif coded.declared:
         states = coded.categories
     else:

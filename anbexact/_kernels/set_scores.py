@@ -101,9 +101,7 @@ def _include(
 
 
 @njit(cache=True, nogil=True)
-def _exclude(
-    rows, weights, starts, n_cells, ranks, new_rows, new_weights, new_starts, histogram, settled, top
-):
+def _exclude(rows, weights, starts, n_cells, ranks, new_rows, new_weights, new_starts, histogram, settled, top):
     """Merge neighbours of equal rank in every cell; return the cells left and the length of the list."""
     cells = 0
     size = 0

@@ -91,9 +91,7 @@ def fit_cut_points(
         If ``discretizer`` is neither "auto", None nor a transformer.
     """
     if not (discretizer is None or discretizer == "auto" or hasattr(discretizer, "fit")):
-        raise TypeError(
-            f"discretizer must be 'auto', None or a transformer with cut_points_, not {discretizer!r}"
-        )
+        raise TypeError(f"discretizer must be 'auto', None or a transformer with cut_points_, not {discretizer!r}")
     kept = weights > 0
     continuous = [
         column

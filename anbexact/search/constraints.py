@@ -31,18 +31,14 @@ class Constraints:
         """Whether ``child`` may have exactly these feature parents."""
         chosen = frozenset(parents)
         return (
-            len(chosen) <= self.max_parents
-            and self.required[child] <= chosen
-            and not self.forbidden[child] & chosen
+            len(chosen) <= self.max_parents and self.required[child] <= chosen and not self.forbidden[child] & chosen
         )
 
     @property
     def free(self) -> bool:
         """Whether nothing is constrained."""
         features = len(self.required)
-        return self.max_parents >= features - 1 and not any(
-            (*self.required.values(), *self.forbidden.values())
-        )
+        return self.max_parents >= features - 1 and not any((*self.required.values(), *self.forbidden.values()))
 
 
 def make_constraints(

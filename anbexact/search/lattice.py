@@ -176,9 +176,7 @@ def learn_anb(
     features = table.vocabulary.features
     constraints = make_constraints(features, max_parents, required, forbidden)
     threads = thread_count(n_jobs)
-    cost = lattice_cost(
-        len(features), len(table.weights), max_parents=constraints.max_parents, threads=threads
-    )
+    cost = lattice_cost(len(features), len(table.weights), max_parents=constraints.max_parents, threads=threads)
     _check_memory(cost, len(features), memory_limit)
     fallback = None
     if time_limit is not None:
@@ -190,9 +188,7 @@ def learn_anb(
     if scores is None or optimum is None:
         assert fallback is not None
         bound = _upper_bound(table, score, scores)
-        return _certified(
-            table, score, fallback, bound, 0, deadline, f"greedy, stopped by time_limit{limits}"
-        )
+        return _certified(table, score, fallback, bound, 0, deadline, f"greedy, stopped by time_limit{limits}")
     if not np.isfinite(optimum[-1]):
         raise ValueError(
             "no structure satisfies the constraints: see required_edges, forbidden_edges and max_parents"
@@ -275,9 +271,7 @@ def _solve(
     return optimum
 
 
-def _masks(
-    problem: SetScoreProblem, constraints: Constraints
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _masks(problem: SetScoreProblem, constraints: Constraints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Return, per bit, the masks of allowed and of required parents."""
     features = problem.features
     allowed = np.zeros(len(features), dtype=np.int64)

@@ -43,9 +43,7 @@ def learn_naive_bayes(table: DiscreteTable, score: Score | None = None) -> Struc
         name,
         parents,
         total,
-        Certificate(
-            True, total, 0.0, len(parents), time.perf_counter() - began, "naive Bayes: the only structure"
-        ),
+        Certificate(True, total, 0.0, len(parents), time.perf_counter() - began, "naive Bayes: the only structure"),
     )
 
 

@@ -135,7 +135,5 @@ def score_all_sets(
             if prefix.bit_count() <= problem.max_size:
                 yield partial(problem.subtree, prefix, decided, scores[prefix * size : (prefix + 1) * size])
 
-    complete = run_tasks(
-        tasks(), n_sets(decided, problem.max_size), threads, deadline, "set scores", progress
-    )
+    complete = run_tasks(tasks(), n_sets(decided, problem.max_size), threads, deadline, "set scores", progress)
     return scores if complete else None
