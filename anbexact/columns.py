@@ -64,12 +64,13 @@ class Column:
         return np.zeros(len(self.numbers), dtype=bool)
 
     @cached_property
-    def coded(self) -> Column:
-        """The same column with codes and categories (observed values in sorted order)."""
-        if self.codes is not None:
-            return self
+    def coded(self) -> tuple[Codes, tuple[Any, ...]]:
+        """Codes and categories; for a numeric column, those of the observed values in sorted order."""
+        if self.codes is not None and self.categories is not None:
+            return self.codes, self.categories
+        assert self.numbers is not None
         codes, uniques = pd.factorize(self.numbers, sort=True, use_na_sentinel=True)
-        return Column(self.name, codes, tuple(np.asarray(uniques).tolist()))
+        return codes, tuple(np.asarray(uniques).tolist())
 
     def renamed(self, name: Hashable) -> Column:
         """Return the same column under another name."""
@@ -121,7 +122,7 @@ def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list
     """
     if scipy.sparse.issparse(X):
         raise TypeError(
-            f"Sparse data was passed: a {type(X).__name__} of shape {X.shape}. A table of categories must be "
+            f"Sparse data was passed: a {type(X).__name__}. A table of categories must be "
             "dense: pass X.toarray(), or a dataframe with one column per variable."
         )
     if isinstance(X, pd.DataFrame):
@@ -184,10 +185,9 @@ def _read_narwhals(series: Any) -> Column:
         categories = series.cat.get_categories().to_list()
         place = {category: code for code, category in enumerate(categories)}
         column = _factorized(np.asarray(_cells(series.cast(nw.String).to_list())), name)
-        assert column.codes is not None
-        assert column.categories is not None
-        lookup = np.array([*(place[category] for category in column.categories), -1], dtype=np.int64)
-        return Column(name, lookup[column.codes], tuple(categories), declared=dtype == nw.Enum)
+        codes, texts = column.coded
+        lookup = np.array([*(place[text] for text in texts), -1], dtype=np.int64)
+        return Column(name, lookup[codes], tuple(categories), declared=dtype == nw.Enum)
     return _factorized(np.asarray(_cells(series.to_list())), name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -100,6 +101,4 @@ def interval_names(cuts: Cuts) -> tuple[str, ...]:
             break
     ends = ["-inf", *texts, "inf"] if len(cuts) else ["-inf", "inf"]
     last = len(ends) - 2
-    return tuple(
-        f"({a}, {b}{')' if k == last else ']'}" for k, (a, b) in enumerate(zip(ends, ends[1:], strict=False))
-    )
+    return tuple(f"({a}, {b}{')' if k == last else ']'}" for k, (a, b) in enumerate(pairwise(ends)))

@@ -40,8 +40,8 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [
-            f"{self.predicted} with probability {self.probability:.4f}; "
-            f"log odds {self.log_odds:+.3f} nats against {self.runner_up}:"
+            f"{str(self.predicted)} with probability {self.probability:.4f}; "
+            f"log odds {self.log_odds:+.3f} nats against {str(self.runner_up)}:"
         ]
         for term in self.terms.itertuples():
             given = f" given {term.given}" if term.given else ""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -162,8 +163,8 @@ class Posterior:
         order, largest = self._elimination_order(scopes)
         if 8 * largest > FACTOR_BYTES * 16:
             raise ValueError(
-                f"marginalising {len(missing)} missing or unknown cells needs a factor of {human_bytes(8 * largest)}: "
-                "fill some of them in, or learn with fewer max_parents"
+                f"marginalising {len(missing)} missing or unknown cells needs a factor of "
+                f"{human_bytes(8 * largest)}: fill some of them in, or learn with fewer max_parents"
             )
         step = max(1, int(FACTOR_BYTES // (8 * largest)))
         parts = [
@@ -175,7 +176,7 @@ class Posterior:
     def _not_barren(self, missing: set[int]) -> set[int]:
         """Return the features that matter: the observed ones and the missing ones with a needed child."""
         needed = set(range(len(self._arities))) - missing
-        pending = list(needed) + [-1]
+        pending = [*needed, -1]
         parents = {(-1 if child is None else child): others for child, others, _ in self._families}
         while pending:
             for parent in parents.get(pending.pop(), ()):
@@ -194,7 +195,7 @@ class Posterior:
             return set().union(*(scope for scope in current if v in scope))
 
         def cells(scope: Iterable[int]) -> float:
-            return float(np.prod([float(self._arities[v]) for v in scope])) * self.n_classes
+            return prod((float(self._arities[v]) for v in scope), start=float(self.n_classes))
 
         waiting = set().union(*current) if current else set()
         while waiting:

@@ -108,14 +108,12 @@ class Vocabulary:
         ValueError
             For a refused cell; the message names the column, the value and the first row that holds it.
         """
-        coded = column.coded
-        assert coded.codes is not None
-        assert coded.categories is not None
+        coded, categories = column.coded
         places = self._places[column.name]
-        lookup = np.empty(len(coded.categories) + 1, dtype=np.int16)
-        lookup[:-1] = [places.get(value, UNKNOWN) for value in coded.categories]
+        lookup = np.empty(len(categories) + 1, dtype=np.int16)
+        lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
         lookup[-1] = places.get(MISSING_STATE, MISSING) if handle_missing == "own_state" else MISSING
-        codes = lookup.take(coded.codes, mode="wrap")
+        codes = lookup.take(coded, mode="wrap")
         if handle_missing == "error":
             self._refuse(codes == MISSING, column, "is missing", "fill it in, or use handle_missing='marginalize'")
         if handle_unknown == "error":
@@ -131,11 +129,8 @@ class Vocabulary:
         if not bad.any():
             return
         row = int(bad.argmax())
-        coded = column.coded
-        assert coded.codes is not None
-        assert coded.categories is not None
-        code = coded.codes[row]
-        value = "the cell" if code < 0 else f"the value {coded.categories[code]!r}"
+        codes, categories = column.coded
+        value = "the cell" if codes[row] < 0 else f"the value {categories[codes[row]]!r}"
         known = ", ".join(map(repr, self.states[column.name][:8])) + ("…" if self.arity(column.name) > 8 else "")
         raise ValueError(
             f"column {column.name!r}, row {row}: {value} {what} ({int(bad.sum())} such rows; "
@@ -200,6 +195,7 @@ class DiscreteTable:
             For input that cannot be a table; the message names the column and the value.
         """
         columns = read_columns(X)
+        n_rows = len(columns[0])
         target = None
         if y is not None:
             target = read_column(y, class_name_of(y, [column.name for column in columns], class_name))
@@ -209,7 +205,7 @@ class DiscreteTable:
                 raise ValueError(f"no column is called {class_name!r}; the columns are {list(named)}")
             target = named[class_name]
             columns = [column for column in columns if column is not target]
-        weights = check_weights(sample_weight, len((columns or [target])[0]))  # type: ignore[arg-type]
+        weights = check_weights(sample_weight, n_rows)
         return table_from_columns(columns, target, weights, categories=categories)
 
     @cached_property
@@ -236,11 +232,12 @@ class DiscreteTable:
         for name, arity in zip(names, shape, strict=True):
             flat = flat * arity + self.column(name)
         size = int(np.prod(shape, dtype=object))
-        return np.bincount(flat, self.weights, minlength=size).reshape(shape)
+        counts: Weights = np.bincount(flat, self.weights, minlength=size).astype(np.float64, copy=False)
+        return counts.reshape(shape)
 
     def cell_weights(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
         """Return the weights of the observed joint states of the named variables, in no useful order."""
-        return np.bincount(self.groups(names), self.weights)
+        return np.bincount(self.groups(names), self.weights).astype(np.float64, copy=False)
 
     def groups(self, names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
         """Return, for every distinct row, the number of its joint state of the named variables.
@@ -295,12 +292,12 @@ def table_from_columns(
 
 def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:
     """Return the name of the class: the given one, else that of ``y``, else ``"class"``."""
-    name = class_name if class_name is not None else getattr(y, "name", None)
+    name: Hashable = class_name if class_name is not None else getattr(y, "name", None)
     if name is None or (isinstance(name, str) and not name):
         name = "class"
         while name in features:
             name += "_"
-    return name  # type: ignore[no-any-return]
+    return name
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> Weights:
@@ -382,17 +379,15 @@ def _states(
     column: Column, categories: Mapping[Hashable, Sequence[Any]] | None, handle_missing: str
 ) -> tuple[Any, ...]:
     """Return the states of a column: declared ones, else the observed values."""
-    coded = column.coded
-    assert coded.codes is not None
-    assert coded.categories is not None
+    codes, values = column.coded
     if categories is not None and column.name in categories:
         states = tuple(value.item() if isinstance(value, np.generic) else value for value in categories[column.name])
-    elif coded.declared:
-        states = coded.categories
+    elif column.declared:
+        states = values
     else:
-        observed = np.zeros(len(coded.categories) + 1, dtype=bool)
-        observed[coded.codes] = True
-        states = tuple(value for value, seen in zip(coded.categories, observed, strict=False) if seen)
+        observed = np.zeros(len(values) + 1, dtype=bool)
+        observed[codes] = True
+        states = tuple(value for value, seen in zip(values, observed[:-1], strict=True) if seen)
     if handle_missing == "own_state" and column.missing.any():
         if MISSING_STATE in states:
             raise ValueError(f"column {column.name!r} already has a state {MISSING_STATE!r}: rename it")

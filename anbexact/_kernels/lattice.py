@@ -215,10 +215,14 @@ def first_parent_set(scores, child, candidates, threshold, allowed, required, ma
     found_size = max_parents
     subset = 0
     while True:
-        if scores[subset | bit] - scores[subset] >= threshold and _popcount(subset) <= found_size:
-            if (required & ~subset) == 0 and (found < 0 or _precedes(subset, found, position)):
-                found = subset
-                found_size = _popcount(subset)
+        if (
+            scores[subset | bit] - scores[subset] >= threshold
+            and _popcount(subset) <= found_size
+            and (required & ~subset) == 0
+            and (found < 0 or _precedes(subset, found, position))
+        ):
+            found = subset
+            found_size = _popcount(subset)
         subset = (subset - candidates) & candidates
         if subset == 0:
             return found

@@ -179,7 +179,7 @@ def score_subtree(
         The subtree: bits ``n - decided`` and above of every set in it. ``decided < n``.
     rows0, weights0, starts0 : arrays
         All rows sorted by (class, feature 0, feature 1, ...), their weights, and where each class starts.
-    codes : (n, rows) uint16
+    codes : (n, rows) int16
         States of feature ``b`` (bit ``b``).
     ranks : (n + 1, rows) int32
         ``ranks[m]`` numbers the distinct combinations of features ``0 .. m-1``.

@@ -109,7 +109,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
         codes = self._codes(X)
-        return self.classes_[self._posterior.log_joint(codes, self.n_jobs).argmax(axis=1)]
+        best = self._posterior.log_joint(codes, self.n_jobs).argmax(axis=1)
+        return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
@@ -136,8 +137,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         strangers = [label for label in labels.tolist() if label not in set(self.classes_.tolist())]
         if strangers:
             warnings.warn(
-                f"y holds the class {strangers[0]!r}, which was not there in fit (classes: {self.classes_.tolist()}); "
-                "its rows count as errors",
+                f"y holds the class {strangers[0]!r}, which was not there in fit "
+                f"(classes: {self.classes_.tolist()}); its rows count as errors",
                 UserWarning,
                 stacklevel=2,
             )

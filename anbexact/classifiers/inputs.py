@@ -105,8 +105,9 @@ def fit_cut_points(
     names = [column.name for column in continuous]
     if discretizer is None:
         raise ValueError(
-            f"column {names[0]!r} is numeric with more than {MANY_VALUES} distinct values ({len(names)} such columns), "
-            "and discretizer is None: use discretizer='auto', cut it yourself, or declare its states in categories="
+            f"column {names[0]!r} is numeric with more than {MANY_VALUES} distinct values "
+            f"({len(names)} such columns), and discretizer is None: use discretizer='auto', "
+            "cut it yourself, or declare its states in categories="
         )
     values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
     infinite = np.isinf(values)
@@ -117,7 +118,7 @@ def fit_cut_points(
             "replace infinite values by finite ones or by missing cells"
         )
     transformer = MedianDiscretizer() if isinstance(discretizer, str) else clone(discretizer)
-    transformer.fit(values[kept], target.coded.codes[kept], sample_weight=weights[kept])
+    transformer.fit(values[kept], target.coded[0][kept], sample_weight=weights[kept])
     return dict(zip(names, transformer.cut_points_, strict=True))
 
 
@@ -161,14 +162,13 @@ def encode_features(
 def _numbers(column: Column) -> npt.NDArray[np.number[Any]]:
     if column.numbers is not None:
         return column.numbers
-    assert column.codes is not None
-    assert column.categories is not None
-    values = np.full(len(column.categories) + 1, np.nan)
-    for code, value in enumerate(column.categories):
+    codes, categories = column.coded
+    values = np.full(len(categories) + 1, np.nan)
+    for code, value in enumerate(categories):
         try:
             values[code] = float(value)
         except (TypeError, ValueError):
             raise ValueError(
                 f"column {column.name!r} was numeric in fit and discretised, but now holds {value!r}: pass numbers"
             ) from None
-    return values[np.where(column.codes < 0, -1, column.codes)]
+    return values[np.where(codes < 0, -1, codes)]

@@ -12,21 +12,19 @@ from anbexact.table import DiscreteTable
 
 @runtime_checkable
 class Score(Protocol):
-    """A decomposable score: the score of a structure is the sum of its local scores.
+    """A decomposable score: the score of a structure is the sum of its local scores."""
 
-    Attributes
-    ----------
-    name : str
-        Short name, as in the literature.
-    score_equivalent : bool
-        Whether Markov equivalent structures always score the same.
-    has_set_score : bool
-        Whether ``local(i | S) = F(S ∪ {i}) - F(S)`` for a function F of sets (see :class:`SetScore`).
-    """
+    @property
+    def name(self) -> str:
+        """Short name, as in the literature."""
 
-    name: str
-    score_equivalent: bool
-    has_set_score: bool
+    @property
+    def score_equivalent(self) -> bool:
+        """Whether Markov equivalent structures always score the same."""
+
+    @property
+    def has_set_score(self) -> bool:
+        """Whether ``local(i | S) = F(S ∪ {i}) - F(S)`` for a function F of sets (see :class:`SetScore`)."""
 
     def local_score(self, table: DiscreteTable, child: Hashable, parents: Sequence[Hashable]) -> float:
         """Return the local score of ``child`` given its parents; total in nats."""

@@ -26,7 +26,7 @@ def add_arcs(
     """
     features = table.vocabulary.features
 
-    def family(child: Hashable, chosen: frozenset[Hashable]) -> list[Hashable]:
+    def family(chosen: frozenset[Hashable]) -> list[Hashable]:
         return [class_name, *(name for name in features if name in chosen)]
 
     parents = {child: constraints.required[child] for child in features}
@@ -34,13 +34,13 @@ def add_arcs(
     gains: dict[tuple[Hashable, Hashable], float] = {}
 
     def refresh(child: Hashable) -> None:
-        current[child] = score.local_score(table, child, family(child, parents[child]))
+        current[child] = score.local_score(table, child, family(parents[child]))
         for parent in features:
             gains.pop((parent, child), None)
             extended = parents[child] | {parent}
             if parent == child or parent in parents[child] or not constraints.admits(child, extended):
                 continue
-            gains[parent, child] = score.local_score(table, child, family(child, extended)) - current[child]
+            gains[parent, child] = score.local_score(table, child, family(extended)) - current[child]
 
     for child in features:
         if deadline.passed:
@@ -58,6 +58,6 @@ def add_arcs(
         graph.add_edge(parent, child)
         parents[child] |= {parent}
         refresh(child)
-    result = {child: tuple(family(child, parents[child])) for child in features}
+    result = {child: tuple(family(parents[child])) for child in features}
     result[class_name] = ()
     return result

@@ -167,12 +167,7 @@ def learn_anb(
     check_limit("memory_limit", memory_limit)
     deadline = Deadline(time_limit)
     class_name = class_of(table)
-    score = BDeu() if score is None else score
-    if not score.has_set_score or not isinstance(score, SetScore):
-        raise TypeError(
-            f"learn_anb on the full lattice requires a score with set scores (local(i | S) = F(S ∪ i) - F(S)); "
-            f"{getattr(score, 'name', score)!r} has none"
-        )
+    set_score = _set_score(BDeu() if score is None else score)
     features = table.vocabulary.features
     constraints = make_constraints(features, max_parents, required, forbidden)
     threads = thread_count(n_jobs)
@@ -180,15 +175,15 @@ def learn_anb(
     _check_memory(cost, len(features), memory_limit)
     fallback = None
     if time_limit is not None:
-        fallback = add_arcs(table, score, class_name, constraints, Deadline(time_limit / 2))
-    problem = prepare(table, score, constraints.max_parents + 1)
+        fallback = add_arcs(table, set_score, class_name, constraints, Deadline(time_limit / 2))
+    problem = prepare(table, set_score, constraints.max_parents + 1)
     scores = score_all_sets(problem, threads, deadline, progress)
     optimum = None if scores is None else _solve(problem, scores, constraints, threads, deadline, progress)
     limits = "" if constraints.free else _describe(constraints, len(features))
     if scores is None or optimum is None:
         assert fallback is not None
-        bound = _upper_bound(table, score, scores)
-        return _certified(table, score, fallback, bound, 0, deadline, f"greedy, stopped by time_limit{limits}")
+        bound = _upper_bound(table, set_score, scores)
+        return _certified(table, set_score, fallback, bound, 0, deadline, f"greedy, stopped by time_limit{limits}")
     if not np.isfinite(optimum[-1]):
         raise ValueError(
             "no structure satisfies the constraints: see required_edges, forbidden_edges and max_parents"
@@ -196,8 +191,18 @@ def learn_anb(
     chosen = _read_back(problem, scores, optimum, constraints, features, threads)
     parents = {child: (class_name, *chosen[child]) for child in features}
     parents[class_name] = ()
-    bound = float(optimum[-1]) + score.local_score(table, class_name, [])
-    return _certified(table, score, parents, bound, cost.sets, deadline, f"lattice dynamic programme{limits}")
+    bound = float(optimum[-1]) + set_score.local_score(table, class_name, [])
+    return _certified(table, set_score, parents, bound, cost.sets, deadline, f"lattice dynamic programme{limits}")
+
+
+def _set_score(score: Score) -> SetScore:
+    """Return the score; refuse one without set scores."""
+    if isinstance(score, SetScore) and score.has_set_score:
+        return score
+    raise TypeError(
+        "learn_anb on the full lattice requires a score with set scores (local(i | S) = F(S ∪ i) - F(S)); "
+        f"{getattr(score, 'name', score)!r} has none"
+    )
 
 
 def _check_memory(cost: Cost, n: int, memory_limit: float | None) -> None:

@@ -34,11 +34,10 @@ def learn_naive_bayes(table: DiscreteTable, score: Score | None = None) -> Struc
         Trivially optimal: it is the only admitted one.
     """
     began = time.perf_counter()
-    score = BDeu() if score is None else score
     name = class_of(table)
-    parents = dict.fromkeys(table.vocabulary.features, (name,))
+    parents: dict[Hashable, tuple[Hashable, ...]] = dict.fromkeys(table.vocabulary.features, (name,))
     parents[name] = ()
-    total = total_score(table, score, parents)
+    total = total_score(table, BDeu() if score is None else score, parents)
     return Structure(
         name,
         parents,

@@ -32,7 +32,7 @@ class SetScoreProblem:
     rows: npt.NDArray[np.int32]
     weights: npt.NDArray[np.float64]
     starts: npt.NDArray[np.int32]
-    codes: npt.NDArray[np.uint16]
+    codes: npt.NDArray[np.int16]
     ranks: npt.NDArray[np.int32]
     arities: npt.NDArray[np.int64]
     strides: npt.NDArray[np.int64]
@@ -73,7 +73,7 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
     of_class = table.column(class_name)
     codes = np.stack([table.column(name) for name in features])
     order = np.lexsort((*codes[::-1], of_class))
-    codes = np.ascontiguousarray(codes[:, order]).astype(np.uint16)
+    codes = np.ascontiguousarray(codes[:, order])
     of_class = of_class[order]
     ranks = np.zeros((n + 1, len(order)), dtype=np.int32)
     differs = np.zeros(len(order), dtype=bool)
