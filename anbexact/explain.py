@@ -40,13 +40,12 @@ class Explanation:
 
     def __str__(self) -> str:
         lines = [
-            f"{str(self.predicted)} with probability {self.probability:.4f}; "
-            f"log odds {self.log_odds:+.3f} nats against {str(self.runner_up)}:"
+            f"{self.predicted!s} with probability {self.probability:.4f}; "
+            f"log odds {self.log_odds:+.3f} nats against {self.runner_up!s}:"
         ]
-        for term in self.terms.itertuples():
-            given = f" given {term.given}" if term.given else ""
-            state = f" = {term.state}" if term.state != "" else ""
-            lines.append(f"  {term.nats:+8.3f}  {term.feature}{state}{given}")
+        for feature, state, given, nats in self.terms.to_numpy().tolist():
+            shown = f" = {state}" if state != "" else ""
+            lines.append(f"  {nats:+8.3f}  {feature}{shown}" + (f" given {given}" if given else ""))
         return "\n".join(lines)
 
 

@@ -282,12 +282,8 @@ def table_from_columns(
     for j, column in enumerate(all_columns):
         codes[:, j] = vocabulary.encode(column, handle_unknown="error", handle_missing=handle_missing)
     distinct, inverse = _row_groups(codes.T, [len(states[name]) for name in vocabulary.names], len(codes))
-    return DiscreteTable(
-        vocabulary,
-        np.asfortranarray(codes[distinct]),
-        np.bincount(inverse, weights, len(distinct)),
-        len(weights),
-    )
+    totals: Weights = np.bincount(inverse, weights, len(distinct)).astype(np.float64, copy=False)
+    return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), totals, len(weights))
 
 
 def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:
