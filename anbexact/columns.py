@@ -65,11 +65,11 @@ class Column:
 
     @cached_property
     def coded(self) -> tuple[Codes, tuple[Any, ...]]:
-        """Codes and categories; for a numeric column, those of the observed values in sorted order."""
+        """Codes and categories; for a numeric column, those of its observed values."""
         if self.codes is not None and self.categories is not None:
             return self.codes, self.categories
         assert self.numbers is not None
-        codes, uniques = pd.factorize(self.numbers, sort=True, use_na_sentinel=True)
+        codes, uniques = pd.factorize(self.numbers, use_na_sentinel=True)
         return codes, tuple(np.asarray(uniques).tolist())
 
     def renamed(self, name: Hashable) -> Column:
@@ -167,6 +167,8 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
     dtype = array.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         return Column(name, numbers=np.asarray(array))
+    if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
+        return _read_arrow(array.__arrow_array__(), name)
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
         if series.hasnans or pd.api.types.is_float_dtype(dtype):
             return Column(name, numbers=series.to_numpy(dtype=np.float64, na_value=np.nan))
@@ -181,14 +183,26 @@ def _read_narwhals(series: Any) -> Column:
         if series.null_count():
             series = series.cast(nw.Float64)
         return Column(name, numbers=series.to_numpy())
+    native = series.to_native()
+    if nw.dependencies.is_pyarrow_chunked_array(native):
+        return _read_arrow(native, name)
     if dtype in (nw.Categorical, nw.Enum):
-        categories = series.cat.get_categories().to_list()
-        place = {category: code for code, category in enumerate(categories)}
-        column = _factorized(np.asarray(_cells(series.cast(nw.String).to_list())), name)
-        codes, texts = column.coded
-        lookup = np.array([*(place[text] for text in texts), -1], dtype=np.int64)
-        return Column(name, lookup[codes], tuple(categories), declared=dtype == nw.Enum)
+        if not nw.dependencies.is_polars_series(native):
+            return read_pandas(series.to_pandas(), name)
+        codes = nw.from_native(native.to_physical(), series_only=True).cast(nw.Int64).fill_null(-1).to_numpy()
+        return Column(name, codes, tuple(series.cat.get_categories().to_list()), declared=dtype == nw.Enum)
     return _factorized(np.asarray(_cells(series.to_list())), name)
+
+
+def _read_arrow(values: Any, name: Hashable) -> Column:
+    """Read a pyarrow chunked array that holds no numbers; a dictionary's categories count as declared."""
+    declared = hasattr(values.type, "value_type") and hasattr(values.type, "index_type")
+    encoded = values.unify_dictionaries() if declared else values.dictionary_encode()
+    encoded = encoded.combine_chunks()
+    if hasattr(encoded, "chunks"):
+        encoded = encoded.chunk(0)
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    return Column(name, codes, tuple(encoded.dictionary.to_pylist()), declared)
 
 
 def _read_array(array: npt.NDArray[Any], name: Hashable) -> Column:
@@ -199,7 +213,7 @@ def _read_array(array: npt.NDArray[Any], name: Hashable) -> Column:
 
 
 def _factorized(values: Any, name: Hashable) -> Column:
-    """Code the observed values, in sorted order where they can be compared."""
+    """Code the observed values, in the order of their first appearance."""
     try:
         codes, uniques = pd.factorize(values, use_na_sentinel=True)
     except TypeError as error:
@@ -208,12 +222,7 @@ def _factorized(values: Any, name: Hashable) -> Column:
             f"column {name!r} holds {cell!r}, a {type(cell).__name__}: a state must be hashable, "
             "such as a string, a number or a date"
         ) from error
-    categories = _native(uniques)
-    order = sorted_positions(categories)
-    place = np.empty(len(categories) + 1, dtype=np.int64)
-    place[order] = np.arange(len(categories))
-    place[-1] = -1
-    return Column(name, place[codes], tuple(categories[i] for i in order))
+    return Column(name, codes, _native(uniques))
 
 
 def sorted_positions(values: Sequence[Any]) -> list[int]:

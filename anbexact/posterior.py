@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from anbexact._kernels.posterior import add_families, normalise
+from anbexact._kernels.posterior import JOINT, LOG_PROBABILITY, PROBABILITY, complete_rows, normalise_rows
 from anbexact.parameters import ConditionalTable
 from anbexact.search.limits import human_bytes, thread_count
 from anbexact.table import CodeArray
 
 Logs = npt.NDArray[np.float64]
-CHUNK_ROWS = 4096
-"""Rows below which threads are not worth starting."""
+ROWS_PER_THREAD = 4_096
+"""Fewest rows that are worth a thread of their own."""
 FACTOR_BYTES = 64_000_000
 """Rows of one pattern are worked in chunks whose largest factor stays below this."""
 
@@ -104,55 +104,53 @@ class Posterior:
         ValueError
             If a pattern of missing cells needs factors too large for the memory set aside.
         """
-        n_rows = codes.shape[1]
-        out = np.empty((n_rows, self.n_classes))
-        out[:] = self._prior
-        partial = np.zeros(n_rows, dtype=bool)
-        for of_feature in codes:
-            if of_feature.min(initial=0) < 0:
-                partial |= of_feature < 0
-        if partial.any():
-            complete = np.flatnonzero(~partial)
-            rest = np.flatnonzero(partial)
-            inner = np.repeat(self._prior[None], len(complete), axis=0)
-            self._add(codes[:, complete], inner, n_jobs)
-            out[complete] = inner
-            patterns, group = np.unique(np.packbits(codes[:, rest] < 0, axis=0).T, axis=0, return_inverse=True)
-            group = group.reshape(-1)
-            for g in range(len(patterns)):
-                rows = rest[group == g]
-                out[rows] += self._marginal(codes[:, rows])
-        else:
-            self._add(codes, out, n_jobs)
-        return out
+        return self._evaluate(codes, JOINT, n_jobs)
 
     def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
         """Return ln P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
-        out = self.log_joint(codes, n_jobs)
-        _in_threads(lambda start, stop: normalise(out, start, stop, True), len(out), n_jobs)
-        return out
+        return self._evaluate(codes, LOG_PROBABILITY, n_jobs)
 
     def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
         """Return P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
-        out = self.log_joint(codes, n_jobs)
-        _in_threads(lambda start, stop: normalise(out, start, stop, False), len(out), n_jobs)
+        return self._evaluate(codes, PROBABILITY, n_jobs)
+
+    def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
+        n_rows = codes.shape[1]
+        if codes.min(initial=0) >= 0:
+            return self._complete(codes, form, n_jobs)
+        partial = (codes < 0).any(axis=0)
+        complete = np.flatnonzero(~partial)
+        rest = np.flatnonzero(partial)
+        out = np.empty((n_rows, self.n_classes))
+        out[complete] = self._complete(codes[:, complete], form, n_jobs)
+        patterns = np.packbits(codes[:, rest] < 0, axis=0).T
+        group = np.unique(patterns, axis=0, return_inverse=True)[1].reshape(-1)
+        by_group = np.argsort(group, kind="stable")
+        for rows in np.split(rest[by_group], np.cumsum(np.bincount(group))[:-1]):
+            joint = self._prior + self._marginal(codes[:, rows])
+            normalise_rows(joint, form)
+            out[rows] = joint
         return out
 
-    def _add(self, codes: CodeArray, out: Logs, n_jobs: int | None) -> None:
-        def work(start: int, stop: int) -> None:
-            add_families(
-                codes,
-                self._firsts,
-                self._variables,
-                self._strides,
-                self._offsets,
-                self._logs,
-                start,
-                stop,
-                out,
-            )
+    def _complete(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
+        """Work complete rows, in threads when there are rows enough."""
+        n_rows = codes.shape[1]
+        out = np.empty((n_rows, self.n_classes))
 
-        _in_threads(work, len(out), n_jobs)
+        def work(start: int, stop: int) -> None:
+            complete_rows(
+                codes, self._prior, self._firsts, self._variables, self._strides, self._offsets, self._logs,
+                form, start, stop, out,
+            )  # fmt: skip
+
+        threads = min(thread_count(n_jobs), max(1, n_rows // ROWS_PER_THREAD))
+        if threads == 1:
+            work(0, n_rows)
+        else:
+            bounds = np.linspace(0, n_rows, threads + 1).astype(int).tolist()
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(work, bounds[:-1], bounds[1:]))
+        return out
 
     def _marginal(self, codes: CodeArray) -> Logs:
         """Return Σ over the missing cells of the product of the families, in logs, for rows of one pattern."""
@@ -260,14 +258,3 @@ def _multiply(a: _Factor, b: _Factor) -> _Factor:
         return moved.reshape(moved.shape[0], *shape, moved.shape[-1])
 
     return _Factor(names, aligned(a) + aligned(b))
-
-
-def _in_threads(work: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
-    """Run ``work(start, stop)`` over row ranges, in threads when there are rows enough."""
-    threads = min(thread_count(n_jobs), max(1, n_rows // CHUNK_ROWS))
-    if threads == 1:
-        work(0, n_rows)
-        return
-    bounds = np.linspace(0, n_rows, threads + 1).astype(int)
-    with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(work, bounds[:-1].tolist(), bounds[1:].tolist()))

@@ -113,7 +113,7 @@ class Vocabulary:
         lookup = np.empty(len(categories) + 1, dtype=np.int16)
         lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
         lookup[-1] = places.get(MISSING_STATE, MISSING) if handle_missing == "own_state" else MISSING
-        codes = lookup.take(coded, mode="wrap")
+        codes = lookup[coded]
         if handle_missing == "error":
             self._refuse(codes == MISSING, column, "is missing", "fill it in, or use handle_missing='marginalize'")
         if handle_unknown == "error":
@@ -383,7 +383,8 @@ def _states(
     else:
         observed = np.zeros(len(values) + 1, dtype=bool)
         observed[codes] = True
-        states = tuple(value for value, seen in zip(values, observed[:-1], strict=True) if seen)
+        seen = tuple(value for value, is_seen in zip(values, observed[:-1], strict=True) if is_seen)
+        states = tuple(seen[i] for i in sorted_positions(seen))
     if handle_missing == "own_state" and column.missing.any():
         if MISSING_STATE in states:
             raise ValueError(f"column {column.name!r} already has a state {MISSING_STATE!r}: rename it")

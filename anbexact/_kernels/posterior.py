@@ -2,58 +2,79 @@
 
 import math
 
-import numpy as np
 from numba import njit
+from numpy import int64
+
+JOINT = 0
+"""Form of a result: ln P(c, x)."""
+PROBABILITY = 1
+"""Form of a result: P(c | x)."""
+LOG_PROBABILITY = 2
+"""Form of a result: ln P(c | x)."""
 
 
 @njit(cache=True, nogil=True)
-def add_families(codes, firsts, variables, strides, offsets, logs, start, stop, out):
-    """Add the log factors of the families to ``out`` for complete rows ``start .. stop-1``.
+def _normalise(row, form):
+    """Bring a row of ln P(c, x) into the form that is asked for, in place."""
+    if form == JOINT:
+        return
+    classes = row.shape[0]
+    top = row[0]
+    for c in range(1, classes):
+        top = max(top, row[c])
+    total = 0.0
+    if form == PROBABILITY:
+        for c in range(classes):
+            row[c] = math.exp(row[c] - top)
+            total += row[c]
+        share = 1.0 / total
+        for c in range(classes):
+            row[c] *= share
+    else:
+        for c in range(classes):
+            total += math.exp(row[c] - top)
+        shift = top + math.log(total)
+        for c in range(classes):
+            row[c] -= shift
+
+
+@njit(cache=True, nogil=True)
+def normalise_rows(log_joint, form):
+    """Bring every row of ln P(c, x), shape (rows, classes), into the form that is asked for, in place."""
+    for t in range(log_joint.shape[0]):
+        _normalise(log_joint[t], form)
+
+
+@njit(cache=True, nogil=True)
+def complete_rows(codes, prior, firsts, variables, strides, offsets, logs, form, start, stop, out):
+    """Work the complete rows ``start .. stop-1``.
 
     Parameters
     ----------
     codes : (features, rows) int16
         States; none negative in these rows.
+    prior : (classes,) float64
+        What every row starts from.
     firsts, variables, strides : (families + 1,), (k,), (k,) int64
         Family f reads the rows of ``codes`` named by ``variables[firsts[f]:firsts[f + 1]]``.
     offsets, logs : (families,) int64, float64
         ``logs[offsets[f] + classes * index + c]`` is family f's log factor for class c.
+    form : int
+        JOINT, PROBABILITY or LOG_PROBABILITY.
     out : (rows, classes) float64
-        Added to in place; nats.
+        Receives the result.
     """
-    classes = out.shape[1]
+    classes = prior.shape[0]
     families = offsets.shape[0]
     for t in range(start, stop):
         row = out[t]
+        for c in range(classes):
+            row[c] = prior[c]
         for f in range(families):
             index = 0
             for k in range(firsts[f], firsts[f + 1]):
-                index += np.int64(codes[variables[k], t]) * strides[k]
+                index += int64(codes[variables[k], t]) * strides[k]
             place = offsets[f] + classes * index
-            factor = logs[place : place + classes]
             for c in range(classes):
-                row[c] += factor[c]
-
-
-@njit(cache=True, nogil=True)
-def normalise(log_joint, start, stop, logarithmic):
-    """Turn rows of ln P(c, x) into P(c | x), or ln P(c | x), in place."""
-    classes = log_joint.shape[1]
-    for t in range(start, stop):
-        row = log_joint[t]
-        top = row[0]
-        for c in range(1, classes):
-            top = max(top, row[c])
-        total = 0.0
-        if logarithmic:
-            for c in range(classes):
-                total += math.exp(row[c] - top)
-            shift = top + math.log(total)
-            for c in range(classes):
-                row[c] -= shift
-        else:
-            for c in range(classes):
-                row[c] = math.exp(row[c] - top)
-                total += row[c]
-            for c in range(classes):
-                row[c] /= total
+                row[c] += logs[place + c]
+        _normalise(row, form)
