@@ -11,11 +11,10 @@ from numba import njit
 
 @njit(cache=True, nogil=True)
 def _popcount(x):
-    count = 0
-    while x:
-        x &= x - 1
-        count += 1
-    return count
+    x = x - ((x >> 1) & 0x5555555555555555)
+    x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333)
+    x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F
+    return ((x * 0x0101010101010101) >> 56) & 0x7F
 
 
 @njit(cache=True, nogil=True)
@@ -102,6 +101,38 @@ def _slot(block, child, low_bits):
 
 
 @njit(cache=True, nogil=True)
+def _best_sinks(total, best, half):
+    """Raise the totals of the sets of a block by their best low sink.
+
+    ``best[child * half + W]`` is the best local score of a low child over the subsets of W, W without the
+    child's own bit. Sets come in numerical order, eight at a time; when the lowest bit above these eight
+    is taken in, all sets that differ from finished ones by that bit alone are raised in one sweep.
+    """
+    width = total.shape[0]
+    for base in range(0, width, 8):
+        if base:
+            child = 3
+            while not (base >> child) & 1:
+                child += 1
+            bit = 1 << child
+            lower = total[base - bit : base]
+            upper = total[base : base + bit]
+            place = child * half + ((base >> (child + 1)) << child)
+            local = best[place : place + bit]
+            for t in range(bit):
+                upper[t] = max(upper[t], lower[t] + local[t])
+        for w in range(base + 1, min(base + 8, width)):
+            value = total[w]
+            if w & 1:
+                value = max(value, total[w ^ 1] + best[w >> 1])
+            if w & 2:
+                value = max(value, total[w ^ 2] + best[half + (((w >> 2) << 1) | (w & 1))])
+            if w & 4:
+                value = max(value, total[w ^ 4] + best[2 * half + (((w >> 3) << 2) | (w & 3))])
+            total[w] = value
+
+
+@njit(cache=True, nogil=True)
 def solve_blocks(
     blocks,
     places,
@@ -175,17 +206,7 @@ def solve_blocks(
                     smaller = block ^ (1 << j)
                     place = _slot(smaller, child, low_bits) * half
                     _raise_to(best, previous[places[smaller]].reshape(-1)[place : place + length])
-        for w in range(1, width):
-            value = total[w]
-            rest = w
-            while rest:
-                bit = rest & -rest
-                rest ^= bit
-                child = _popcount(bit - 1)
-                parents = w ^ bit
-                compressed = (parents & (bit - 1)) | ((parents >> (child + 1)) << child)
-                value = max(value, total[parents] + mine[child * half + compressed])
-            total[w] = value
+        _best_sinks(total, mine, half)
 
 
 @njit(cache=True, nogil=True)

@@ -11,6 +11,9 @@ on every feature still undecided.
   highest bit last in the key, so that such entries are neighbours and stay so after any split.
 - A cell of a single entry can never change again. It is *settled*: it leaves the walk and is kept as a
   weight, in a histogram when the weight is a small whole number, else in a list.
+
+The lowest few features are not walked: the cells that are left become small contingency tables, which are
+marginalised for all subsets of these features at once.
 """
 
 import math
@@ -19,7 +22,9 @@ import numpy as np
 from numba import njit
 
 HISTOGRAM = 32
-"""Whole weights up to this are kept as a histogram of settled cells."""
+"""Whole weights up to this (an even number) are kept as a histogram of settled cells."""
+BOARD = 8192
+"""Counts that are laid side by side at most (64 kB, to stay in the cache)."""
 
 
 @njit(cache=True, nogil=True)
@@ -133,62 +138,154 @@ def _exclude(rows, weights, starts, n_cells, ranks, new_rows, new_weights, new_s
 
 
 @njit(cache=True, nogil=True)
-def _leaf_scores(weights, starts, n_cells, histogram, settled, top, without, a0, lga0, within, a1, lga1):
-    """Scores of the two sets below a node that has only the lowest feature left to decide.
-
-    ``without``/``within`` are the tables of cell values when that feature is left out / taken in.
-    """
-    low0 = low1 = high0 = high1 = 0.0
-    for k in range(1, min(HISTOGRAM + 1, without.shape[0])):
-        low0 += histogram[k] * without[k]
-        low1 += histogram[k] * within[k]
+def _settled_score(histogram, settled, top, values, a, log_gamma_a):
+    """Sum of the cell values of all settled cells."""
+    even = odd = rest = 0.0
+    for k in range(1, HISTOGRAM, 2):
+        even += histogram[k] * values[k]
+        odd += histogram[k + 1] * values[k + 1]
     for t in range(top):
-        low0 += _cell_value(settled[t], without, a0, lga0)
-        low1 += _cell_value(settled[t], within, a1, lga1)
-    for c in range(n_cells):
-        total = 0.0
-        for t in range(starts[c], starts[c + 1]):
-            total += weights[t]
-            high1 += _cell_value(weights[t], within, a1, lga1)
-        high0 += _cell_value(total, without, a0, lga0)
-    return low0 + high0, low1 + high1
+        rest += _cell_value(settled[t], values, a, log_gamma_a)
+    return even + odd + rest
+
+
+@njit(cache=True, nogil=True)
+def _cells_score(counts, whole, values, a, log_gamma_a):
+    """Sum of the cell values of an array of counts; ``whole`` when each is in the table."""
+    s0 = s1 = s2 = s3 = 0.0
+    size = counts.shape[0]
+    if whole:
+        even = size - size % 4
+        for t in range(0, even, 4):
+            s0 += values[int(counts[t])]
+            s1 += values[int(counts[t + 1])]
+            s2 += values[int(counts[t + 2])]
+            s3 += values[int(counts[t + 3])]
+        for t in range(even, size):
+            s0 += values[int(counts[t])]
+    else:
+        for t in range(size):
+            if counts[t] > 0:
+                s0 += _cell_value(counts[t], values, a, log_gamma_a)
+    return (s0 + s1) + (s2 + s3)
+
+
+@njit(cache=True, nogil=True)
+def _sum_out(source, outer, arity, inner, target):
+    """Sum an array of shape (outer, arity, inner) over its middle axis."""
+    for o in range(outer):
+        out = target[o * inner : (o + 1) * inner]
+        first = source[o * arity * inner : (o * arity + 1) * inner]
+        second = source[(o * arity + 1) * inner : (o * arity + 2) * inner]
+        if arity == 1:
+            for t in range(inner):
+                out[t] = first[t]
+            continue
+        for t in range(inner):
+            out[t] = first[t] + second[t]
+        for k in range(2, arity):
+            further = source[(o * arity + k) * inner : (o * arity + k + 1) * inner]
+            for t in range(inner):
+                out[t] += further[t]
+
+
+@njit(cache=True, nogil=True)
+def _dense_scores(
+    rows,
+    weights,
+    starts,
+    n_cells,
+    slots,
+    arities,
+    strides,
+    q,
+    size,
+    max_size,
+    whole,
+    values,
+    a,
+    log_gamma_a,
+    boards,
+    out,
+):
+    """Add, to the scores of all subsets of the lowest features, what the unsettled cells contribute.
+
+    Each cell becomes a contingency table of the lowest features, and the tables of many cells are
+    laid side by side, shape (states of the highest feature, ..., states of the lowest, cells). Leaving a feature
+    out sums its axis away; taking it in leaves the array as it is. ``boards`` has a row of room per feature.
+    """
+    depth = arities.shape[0]
+    n_slots = 1
+    for b in range(depth):
+        n_slots *= arities[b]
+    width = boards.shape[1] // n_slots
+    board = np.zeros(depth + 1, np.int64)
+    outer = np.ones(depth + 1, np.int64)
+    length = np.ones(depth + 1, np.int64)
+    for start in range(0, n_cells, width):
+        cells = min(width, n_cells - start)
+        length[0] = n_slots * cells
+        counts = boards[0]
+        counts[: length[0]] = 0.0
+        for c in range(cells):
+            for t in range(starts[start + c], starts[start + c + 1]):
+                counts[slots[rows[t]] * cells + c] += weights[t]
+        for subset in range(1 << depth):
+            changed = subset ^ (subset - 1) if subset else (1 << depth) - 1
+            for d in range(depth):
+                b = depth - 1 - d
+                if not (changed >> b) & 1:
+                    continue
+                if (subset >> b) & 1:
+                    board[d + 1] = board[d]
+                    outer[d + 1] = outer[d] * arities[b]
+                    length[d + 1] = length[d]
+                else:
+                    board[d + 1] = d + 1
+                    outer[d + 1] = outer[d]
+                    length[d + 1] = length[d] // arities[b]
+                    inner = length[d + 1] // outer[d]
+                    _sum_out(boards[board[d]], outer[d], arities[b], inner, boards[d + 1])
+            index = q
+            members = size
+            for b in range(depth):
+                if (subset >> b) & 1:
+                    index += strides[b]
+                    members += 1
+            if members <= max_size:
+                out[subset] += _cells_score(
+                    boards[board[depth]][: length[depth]], whole, values[index], a[index], log_gamma_a[index]
+                )
 
 
 @njit(cache=True, nogil=True)
 def score_subtree(
-    prefix,
-    decided,
-    rows0,
-    weights0,
-    starts0,
-    codes,
-    ranks,
-    arities,
-    strides,
-    a,
-    log_gamma_a,
-    values,
-    max_size,
-    out,
-):
+    prefix, decided, rows0, weights0, starts0, codes, ranks, slots, dense, arities, strides,
+    a, log_gamma_a, values, whole, max_size, out,
+):  # fmt: skip
     """Set scores of the ``2**(n - decided)`` sets whose highest ``decided`` bits are ``prefix``.
 
     Parameters
     ----------
     prefix, decided : int
-        The subtree: bits ``n - decided`` and above of every set in it. ``decided < n``.
+        The subtree: bits ``n - decided`` and above of every set in it.
     rows0, weights0, starts0 : arrays
         All rows sorted by (class, feature 0, feature 1, ...), their weights, and where each class starts.
     codes : (n, rows) int16
         States of feature ``b`` (bit ``b``).
     ranks : (n + 1, rows) int32
         ``ranks[m]`` numbers the distinct combinations of features ``0 .. m-1``.
+    slots, dense : (rows,) int32, int
+        The walk ends ``dense`` features above the ground, ``dense <= n - decided``; joint state of these
+        lowest features in every row, feature 0 fastest.
     arities, strides : (n,) int64
         States per feature; what including it adds to the index of the parent-configuration count q.
     a, log_gamma_a, values : arrays over the distinct q
-        ESS / q, its lnΓ, and ``values[:, w] = lnΓ(a + w) - lnΓ(a)`` for whole w (at least up to HISTOGRAM).
+        ESS / q, its lnΓ, and ``values[:, w] = lnΓ(a + w) - lnΓ(a)`` for whole w, at least up to HISTOGRAM.
+    whole : bool
+        Whether every possible count is a column of ``values``.
     max_size : int
-        Sets larger than this are not scored (left as they are in ``out``).
+        Sets larger than this are not scored: theirs is not a score.
     out : (2**(n - decided),) float64
         Receives the scores in nats.
     """
@@ -206,6 +303,13 @@ def score_subtree(
     visits = np.zeros(n + 1, np.int64)
     counts = np.zeros(arities.max(), np.int32)
     ends = np.zeros(arities.max(), np.int32)
+    n_slots = 1
+    for b in range(dense):
+        n_slots *= arities[b]
+    boards = np.empty((dense + 1, n_slots * max(1, BOARD // n_slots)))
+    settled_scores = np.empty(a.shape[0])
+    computed_at = np.full(a.shape[0], -1, np.int64)
+    node = 0
 
     cells = size = top = 0
     for c in range(starts0.shape[0] - 1):
@@ -227,18 +331,27 @@ def score_subtree(
     root = n - decided
     index = 0
     while True:
-        if level == 1:
-            without = q[1]
-            within = q[1] + strides[0]
-            out[index], score_with = _leaf_scores(
-                weights[1], starts[1], n_cells[1], histogram[1], settled, tops[1],
-                values[without], a[without], log_gamma_a[without], values[within], a[within], log_gamma_a[within],
+        if level == dense:
+            node += 1
+            for subset in range(1 << dense):
+                at = q[level]
+                for b in range(dense):
+                    if (subset >> b) & 1:
+                        at += strides[b]
+                if computed_at[at] != node:
+                    computed_at[at] = node
+                    settled_scores[at] = _settled_score(
+                        histogram[level], settled, tops[level], values[at], a[at], log_gamma_a[at]
+                    )
+                out[index + subset] = settled_scores[at]
+            _dense_scores(
+                rows[level], weights[level], starts[level], n_cells[level], slots, arities[:dense], strides,
+                q[level], sizes[level], max_size, whole, values, a, log_gamma_a, boards,
+                out[index : index + (1 << dense)],
             )  # fmt: skip
-            if sizes[1] < max_size:
-                out[index + 1] = score_with
-            if root == 1:
+            if root == dense:
                 return
-            level = 2
+            level += 1
             continue
         feature = level - 1
         below = level - 1

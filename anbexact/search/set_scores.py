@@ -18,6 +18,8 @@ from anbexact.table import DiscreteTable
 
 TABLE_CELLS = 1 << 22
 """Cell values of whole weights that are tabulated at most (32 MB), beyond the few that must be."""
+DENSE_SLOTS = 32
+"""Joint states that the lowest features, which are not walked, may have."""
 
 
 @dataclass(frozen=True)
@@ -34,18 +36,27 @@ class SetScoreProblem:
     starts: npt.NDArray[np.int32]
     codes: npt.NDArray[np.int16]
     ranks: npt.NDArray[np.int32]
+    slots: npt.NDArray[np.int32]
+    dense: int
     arities: npt.NDArray[np.int64]
     strides: npt.NDArray[np.int64]
     parameters: npt.NDArray[np.float64]
     log_gammas: npt.NDArray[np.float64]
     values: npt.NDArray[np.float64]
+    whole: bool
     max_size: int
 
-    def subtree(self, prefix: int, decided: int, out: npt.NDArray[np.float64]) -> None:
+    @property
+    def decided(self) -> int:
+        """How many of the highest bits name a task: tasks enough to share, none longer than 2¹⁶ sets."""
+        n = len(self.features)
+        return max(0, min(max(6, n - 16), n - self.dense))
+
+    def subtree(self, prefix: int, out: npt.NDArray[np.float64]) -> None:
         """Score the sets whose highest ``decided`` bits are ``prefix``."""
         score_subtree(
-            prefix, decided, self.rows, self.weights, self.starts, self.codes, self.ranks, self.arities,
-            self.strides, self.parameters, self.log_gammas, self.values, self.max_size, out,
+            prefix, self.decided, self.rows, self.weights, self.starts, self.codes, self.ranks, self.slots,
+            self.dense, self.arities, self.strides, self.parameters, self.log_gammas, self.values, self.whole, self.max_size, out,
         )  # fmt: skip
 
 
@@ -96,6 +107,12 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
     values = np.zeros((len(parameters), width + 1))
     values[:, 1:] = np.log(parameters)[:, None]
     values[:, 2:] += np.cumsum(np.log(parameters[:, None] + np.arange(1, width)), axis=1)
+    dense = 1
+    while dense < n and np.prod(arities[: dense + 1]) <= DENSE_SLOTS:
+        dense += 1
+    slots = np.zeros(len(order), dtype=np.int32)
+    for b in reversed(range(dense)):
+        slots = slots * np.int32(arities[b]) + codes[b]
     starts = np.searchsorted(of_class, np.arange(table.vocabulary.arity(class_name) + 1))
     return SetScoreProblem(
         features,
@@ -104,18 +121,16 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
         starts.astype(np.int32),
         codes,
         ranks,
+        slots,
+        dense,
         arities,
         strides,
         parameters,
         gammaln(parameters),
         values,
+        0 < heaviest <= width,
         min(max_size, n),
     )
-
-
-def decided_bits(n: int) -> int:
-    """Return how many of the highest bits name a task: tasks enough to share, none longer than 2¹⁶ sets."""
-    return min(max(6, n - 16), n - 1)
 
 
 def score_all_sets(
@@ -126,14 +141,14 @@ def score_all_sets(
     Sets with more than ``problem.max_size`` members are left unscored.
     """
     n = len(problem.features)
-    decided = decided_bits(n)
+    decided = problem.decided
     size = 1 << (n - decided)
     scores = np.zeros(1 << n)
 
     def tasks() -> Iterator[partial[None]]:
         for prefix in range(1 << decided):
             if prefix.bit_count() <= problem.max_size:
-                yield partial(problem.subtree, prefix, decided, scores[prefix * size : (prefix + 1) * size])
+                yield partial(problem.subtree, prefix, scores[prefix * size : (prefix + 1) * size])
 
     complete = run_tasks(tasks(), n_sets(decided, problem.max_size), threads, deadline, "set scores", progress)
     return scores if complete else None
