@@ -1,0 +1,34 @@
+"""Networks and classifiers for other libraries, and for files.
+
+Every function is imported on first use, so that importing this package loads neither pgmpy nor statsmodels.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from anbexact.adapters.files import load, save
+    from anbexact.adapters.pgmpy import class_posterior, d_separated, from_pgmpy, to_pgmpy
+
+__all__ = ["class_posterior", "d_separated", "from_pgmpy", "load", "save", "to_pgmpy"]
+
+_MODULES = {
+    "class_posterior": "pgmpy",
+    "d_separated": "pgmpy",
+    "from_pgmpy": "pgmpy",
+    "load": "files",
+    "save": "files",
+    "to_pgmpy": "pgmpy",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

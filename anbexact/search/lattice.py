@@ -80,13 +80,17 @@ def lattice_cost(n_features: int, n_rows: int, *, max_parents: int | None = None
     sets = n_sets(n, n if max_parents is None else max_parents + 1)
     low = min(n, LOW_BITS)
     high = n - low
-    half = 1 << max(low - 1, 0)
-    layers = [comb(high, k) * (low + 2 * (high - k)) * half * 8 for k in range(high + 1)]
-    two_layers = max(a + b for a, b in zip([0, *layers], layers, strict=False))
+    layers = _layer_sizes(low, high)
+    two_layers = 8 * (max(layers[::2]) + max(layers[1::2], default=0))
     buffers = (n + 1) * n_rows * (14 * threads + 4 + 2)
     memory = 16 * (1 << n) + two_layers + buffers + 100_000_000
     seconds = (sets * (100e-9 + 0.7e-9 * n_rows) + n * 2 ** (n - 1) * 8e-9) / threads
     return Cost(sets, memory, seconds)
+
+
+def _layer_sizes(low: int, high: int) -> list[int]:
+    """Return the numbers of best parent-set scores in the layers of blocks of 0, 1, ... high bits."""
+    return [comb(high, k) * (low + 2 * (high - k)) * (1 << (low - 1)) for k in range(high + 1)]
 
 
 def learn_anb(
@@ -251,10 +255,12 @@ def _solve(
     for k in range(high + 1):
         places[sizes == k] = np.arange(comb(high, k))
     optimum = np.empty(1 << n)
+    layers = _layer_sizes(low, high)
+    rooms = [np.empty(max(layers[parity::2], default=0)) for parity in (0, 1)]
     previous = np.empty((0, 0, 0))
     for k in range(high + 1):
         blocks = np.flatnonzero(sizes == k)
-        current = np.empty((len(blocks), low + 2 * (high - k), 1 << (low - 1)))
+        current = rooms[k % 2][: layers[k]].reshape(len(blocks), -1, 1 << (low - 1))
         step = max(1, len(blocks) // (8 * threads))
 
         def tasks(

@@ -56,7 +56,8 @@ class SetScoreProblem:
         """Score the sets whose highest ``decided`` bits are ``prefix``."""
         score_subtree(
             prefix, self.decided, self.rows, self.weights, self.starts, self.codes, self.ranks, self.slots,
-            self.dense, self.arities, self.strides, self.parameters, self.log_gammas, self.values, self.whole, self.max_size, out,
+            self.dense, self.arities, self.strides, self.parameters, self.log_gammas, self.values, self.whole,
+            self.max_size, out,
         )  # fmt: skip
 
 
