@@ -190,72 +190,37 @@ def _sum_out(source, outer, arity, inner, target):
 
 
 @njit(cache=True, nogil=True)
-def _dense_scores(
-    rows,
-    weights,
-    starts,
-    n_cells,
-    slots,
-    arities,
-    strides,
-    q,
-    size,
-    max_size,
-    whole,
-    values,
-    a,
-    log_gamma_a,
-    boards,
-    out,
-):
-    """Add, to the scores of all subsets of the lowest features, what the unsettled cells contribute.
+def _lay_out(rows, weights, starts, n_cells, slots, n_slots, counts):
+    """Turn cells into contingency tables of the low features, side by side: shape (slots, cells)."""
+    counts[: n_slots * n_cells] = 0.0
+    for c in range(n_cells):
+        for t in range(starts[c], starts[c + 1]):
+            counts[slots[rows[t]] * n_cells + c] += weights[t]
 
-    Each cell becomes a contingency table of the lowest features, and the tables of many cells are
-    laid side by side, shape (states of the highest feature, ..., states of the lowest, cells). Leaving a feature
-    out sums its axis away; taking it in leaves the array as it is. ``boards`` has a row of room per feature.
+
+@njit(cache=True, nogil=True)
+def _marginalise(subset, arities, boards, board, outer, length):
+    """Bring the contingency tables down to the features of ``subset``, from those of ``subset - 1``.
+
+    ``boards[board[d]][:length[d]]``, of shape (outer[d], remaining low features, cells), is what is left when the
+    d highest of the low features are decided. Taking a feature in leaves the array as it is; leaving it out
+    sums its axis away.
     """
     depth = arities.shape[0]
-    n_slots = 1
-    for b in range(depth):
-        n_slots *= arities[b]
-    width = boards.shape[1] // n_slots
-    board = np.zeros(depth + 1, np.int64)
-    outer = np.ones(depth + 1, np.int64)
-    length = np.ones(depth + 1, np.int64)
-    for start in range(0, n_cells, width):
-        cells = min(width, n_cells - start)
-        length[0] = n_slots * cells
-        counts = boards[0]
-        counts[: length[0]] = 0.0
-        for c in range(cells):
-            for t in range(starts[start + c], starts[start + c + 1]):
-                counts[slots[rows[t]] * cells + c] += weights[t]
-        for subset in range(1 << depth):
-            changed = subset ^ (subset - 1) if subset else (1 << depth) - 1
-            for d in range(depth):
-                b = depth - 1 - d
-                if not (changed >> b) & 1:
-                    continue
-                if (subset >> b) & 1:
-                    board[d + 1] = board[d]
-                    outer[d + 1] = outer[d] * arities[b]
-                    length[d + 1] = length[d]
-                else:
-                    board[d + 1] = d + 1
-                    outer[d + 1] = outer[d]
-                    length[d + 1] = length[d] // arities[b]
-                    inner = length[d + 1] // outer[d]
-                    _sum_out(boards[board[d]], outer[d], arities[b], inner, boards[d + 1])
-            index = q
-            members = size
-            for b in range(depth):
-                if (subset >> b) & 1:
-                    index += strides[b]
-                    members += 1
-            if members <= max_size:
-                out[subset] += _cells_score(
-                    boards[board[depth]][: length[depth]], whole, values[index], a[index], log_gamma_a[index]
-                )
+    changed = subset ^ (subset - 1) if subset else (1 << depth) - 1
+    for d in range(depth):
+        b = depth - 1 - d
+        if not (changed >> b) & 1:
+            continue
+        if (subset >> b) & 1:
+            board[d + 1] = board[d]
+            outer[d + 1] = outer[d] * arities[b]
+            length[d + 1] = length[d]
+        else:
+            board[d + 1] = d + 1
+            outer[d + 1] = outer[d]
+            length[d + 1] = length[d] // arities[b]
+            _sum_out(boards[board[d]], outer[d], arities[b], length[d + 1] // outer[d], boards[d + 1])
 
 
 @njit(cache=True, nogil=True)
@@ -306,9 +271,20 @@ def score_subtree(
     n_slots = 1
     for b in range(dense):
         n_slots *= arities[b]
-    boards = np.empty((dense + 1, n_slots * max(1, BOARD // n_slots)))
+    width = max(1, BOARD // n_slots)
+    boards = np.empty((dense + 1, n_slots * width))
+    board = np.zeros(dense + 1, np.int64)
+    outer = np.ones(dense + 1, np.int64)
+    lengths = np.zeros(dense + 1, np.int64)
     settled_scores = np.empty(a.shape[0])
     computed_at = np.full(a.shape[0], -1, np.int64)
+    q_of = np.zeros(1 << dense, np.int64)
+    size_of = np.zeros(1 << dense, np.int64)
+    for subset in range(1 << dense):
+        for b in range(dense):
+            if (subset >> b) & 1:
+                q_of[subset] += strides[b]
+                size_of[subset] += 1
     node = 0
 
     cells = size = top = 0
@@ -334,21 +310,23 @@ def score_subtree(
         if level == dense:
             node += 1
             for subset in range(1 << dense):
-                at = q[level]
-                for b in range(dense):
-                    if (subset >> b) & 1:
-                        at += strides[b]
+                at = q[level] + q_of[subset]
                 if computed_at[at] != node:
                     computed_at[at] = node
                     settled_scores[at] = _settled_score(
                         histogram[level], settled, tops[level], values[at], a[at], log_gamma_a[at]
                     )
                 out[index + subset] = settled_scores[at]
-            _dense_scores(
-                rows[level], weights[level], starts[level], n_cells[level], slots, arities[:dense], strides,
-                q[level], sizes[level], max_size, whole, values, a, log_gamma_a, boards,
-                out[index : index + (1 << dense)],
-            )  # fmt: skip
+            for first in range(0, n_cells[level], width):
+                laid = min(width, n_cells[level] - first)
+                _lay_out(rows[level], weights[level], starts[level, first:], laid, slots, n_slots, boards[0])
+                lengths[0] = n_slots * laid
+                for subset in range(1 << dense):
+                    _marginalise(subset, arities[:dense], boards, board, outer, lengths)
+                    if sizes[level] + size_of[subset] <= max_size:
+                        at = q[level] + q_of[subset]
+                        counts_left = boards[board[dense], : lengths[dense]]
+                        out[index + subset] += _cells_score(counts_left, whole, values[at], a[at], log_gamma_a[at])
             if root == dense:
                 return
             level += 1
