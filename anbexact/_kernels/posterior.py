@@ -2,8 +2,8 @@
 
 import math
 
+import numpy as np
 from numba import njit
-from numpy import int64
 
 JOINT = 0
 """Form of a result: ln P(c, x)."""
@@ -14,7 +14,36 @@ LOG_PROBABILITY = 2
 
 
 @njit(cache=True, nogil=True)
-def _normalise(row, form):
+def _exponentials(x, powers):
+    """Replace every x ≤ 0 by exp(x), to within two units in the last place; below -708, by 0.
+
+    x = k ln 2 + r with |r| ≤ ln(2)/2; exp(r) is its Taylor polynomial of degree 13, 2**k is written into the
+    exponent bits of ``powers`` (int64, as long as x). Without branches and calls, so that it runs in vectors.
+    """
+    scale = powers.view(np.float64)
+    for c in range(x.shape[0]):
+        k = np.floor(x[c] * 1.4426950408889634 + 0.5)
+        powers[c] = (np.int64(max(k, -1022.0)) + np.int64(1023)) << np.int64(52)
+        r = (x[c] - k * 6.93147180369123816490e-01) - k * 1.90821492927058770002e-10
+        p = 1.0 / 6227020800.0
+        p = p * r + 1.0 / 479001600.0
+        p = p * r + 1.0 / 39916800.0
+        p = p * r + 1.0 / 3628800.0
+        p = p * r + 1.0 / 362880.0
+        p = p * r + 1.0 / 40320.0
+        p = p * r + 1.0 / 5040.0
+        p = p * r + 1.0 / 720.0
+        p = p * r + 1.0 / 120.0
+        p = p * r + 1.0 / 24.0
+        p = p * r + 1.0 / 6.0
+        p = p * r + 0.5
+        p = p * r + 1.0
+        p = p * r + 1.0
+        x[c] = p * scale[c] if x[c] > -708.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _normalise(row, form, scratch, powers):
     """Bring a row of ln P(c, x) into the form that is asked for, in place."""
     if form == JOINT:
         return
@@ -22,17 +51,17 @@ def _normalise(row, form):
     top = row[0]
     for c in range(1, classes):
         top = max(top, row[c])
+    for c in range(classes):
+        scratch[c] = row[c] - top
+    _exponentials(scratch, powers)
     total = 0.0
+    for c in range(classes):
+        total += scratch[c]
     if form == PROBABILITY:
-        for c in range(classes):
-            row[c] = math.exp(row[c] - top)
-            total += row[c]
         share = 1.0 / total
         for c in range(classes):
-            row[c] *= share
+            row[c] = scratch[c] * share
     else:
-        for c in range(classes):
-            total += math.exp(row[c] - top)
         shift = top + math.log(total)
         for c in range(classes):
             row[c] -= shift
@@ -41,8 +70,10 @@ def _normalise(row, form):
 @njit(cache=True, nogil=True)
 def normalise_rows(log_joint, form):
     """Bring every row of ln P(c, x), shape (rows, classes), into the form that is asked for, in place."""
+    scratch = np.empty(log_joint.shape[1])
+    powers = np.empty(log_joint.shape[1], np.int64)
     for t in range(log_joint.shape[0]):
-        _normalise(log_joint[t], form)
+        _normalise(log_joint[t], form, scratch, powers)
 
 
 @njit(cache=True, nogil=True)
@@ -66,6 +97,8 @@ def complete_rows(codes, prior, firsts, variables, strides, offsets, logs, form,
     """
     classes = prior.shape[0]
     families = offsets.shape[0]
+    scratch = np.empty(classes)
+    powers = np.empty(classes, np.int64)
     for t in range(start, stop):
         row = out[t]
         for c in range(classes):
@@ -73,8 +106,8 @@ def complete_rows(codes, prior, firsts, variables, strides, offsets, logs, form,
         for f in range(families):
             index = 0
             for k in range(firsts[f], firsts[f + 1]):
-                index += int64(codes[variables[k], t]) * strides[k]
+                index += np.int64(codes[variables[k], t]) * strides[k]
             place = offsets[f] + classes * index
             for c in range(classes):
                 row[c] += logs[place + c]
-        _normalise(row, form)
+        _normalise(row, form, scratch, powers)

@@ -1,0 +1,35 @@
+"""Run the benchmarks: ``python benchmarks/run.py [fit predict start] [--full]``.
+
+Each figure is the median of several runs; each comparison is a ratio within this one process or run.
+"""
+
+import argparse
+import os
+import platform
+
+import fit
+import pandas as pd
+import predict
+import start
+
+BENCHMARKS = {"fit": fit.run, "predict": predict.run, "start": start.run}
+
+
+def main() -> None:
+    """Run what was named and print one table for each."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(BENCHMARKS)} (default: all)")
+    parser.add_argument("--full", action="store_true", help="the slow cases too (many minutes, 9 GB)")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"unknown benchmark {unknown[0]!r}: choose from {', '.join(BENCHMARKS)}")
+    print(f"{platform.machine()}, {os.cpu_count()} processors, Python {platform.python_version()}")
+    for name in options.names or BENCHMARKS:
+        print(f"\n## {name}\n")
+        rows = BENCHMARKS[name](full=options.full)
+        print(pd.DataFrame(rows).to_string(index=False, float_format=lambda x: f"{x:,.3g}"), flush=True)
+
+
+if __name__ == "__main__":
+    main()
