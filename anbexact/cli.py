@@ -332,7 +332,7 @@ def _read_table(path: str, texts: Iterable[str] = ()) -> pd.DataFrame:
                 keep_default_na=False,
                 na_values=MISSING_CELLS,
                 encoding="utf-8-sig",
-                float_precision="round_trip",
+                float_precision="round_trip" if pd.__version__.startswith("2.") else None,
                 low_memory=False,
                 index_col=False,
             )
@@ -643,7 +643,7 @@ class _Query:
         terms = why.terms.to_numpy().tolist()
         for feature, state, given, nats in terms[:MOST_LINES]:
             text = feature if state == "" else f"{feature} = {state}" + (f", given {given}" if given else "")
-            print(f"  {_factor(nats)}  {text}")
+            print(textwrap.fill(f"  {_factor(nats)}  {text}", 118, subsequent_indent=" " * 16))
         if len(terms) > MOST_LINES:
             rest = sum(nats for _, _, _, nats in terms[MOST_LINES:])
             print(f"  {_factor(rest)}  {len(terms) - MOST_LINES} weaker terms together")

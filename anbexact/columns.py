@@ -239,7 +239,14 @@ def _native(values: Any) -> tuple[Any, ...]:
         return tuple(values)
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         return tuple(pd.Index(values))
-    return tuple(value.item() if isinstance(value, np.generic) else value for value in values.tolist())
+    return tuple(native(value) for value in values.tolist())
+
+
+def native(value: Any) -> Any:
+    """Return a cell as a native Python object; a numpy date or duration as pandas' own."""
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        return pd.Timestamp(value) if isinstance(value, np.datetime64) else pd.Timedelta(value)
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _cells(values: Any) -> npt.NDArray[np.object_]:

@@ -53,7 +53,8 @@ class Structure:
     class_name : Hashable
         The class variable.
     parents : Mapping
-        Parents of every variable, class included: the class first, then features in table order.
+        Parents of every variable, class included; among a variable's parents the class comes first, then
+        features in table order.
     score : float
         Sum of the local scores over all variables, class included; total in nats.
     certificate : Certificate

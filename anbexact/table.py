@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.columns import Column, read_column, read_columns, sorted_positions
+from anbexact.columns import Column, native, read_column, read_columns, sorted_positions
 
 MISSING = -1
 """Code of a missing cell."""
@@ -377,7 +377,7 @@ def _states(
     """Return the states of a column: declared ones, else the observed values."""
     codes, values = column.coded
     if categories is not None and column.name in categories:
-        states = tuple(value.item() if isinstance(value, np.generic) else value for value in categories[column.name])
+        states = tuple(native(value) for value in categories[column.name])
     elif column.declared:
         states = values
     else:

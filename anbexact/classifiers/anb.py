@@ -85,7 +85,7 @@ class ANBClassifier(NetworkClassifier):
     >>> anb.score(X, y)
     1.0
     >>> anb.structure_.feature_edges
-    (('head_shape', 'body_shape'),)
+    (('head_shape', 'body_shape'), ('jacket_color', 'body_shape'))
     """
 
     def __init__(

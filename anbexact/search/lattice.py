@@ -163,7 +163,7 @@ def learn_anb(
     >>> from anbexact.datasets import load_monks
     >>> structure = learn_anb(DiscreteTable.from_frame(*load_monks(1)))
     >>> structure.parents["body_shape"]
-    ('is_monk', 'head_shape')
+    ('is_monk', 'head_shape', 'jacket_color')
     >>> structure.certificate.optimal
     True
     """

@@ -1,0 +1,392 @@
+"""Fitted classifiers as JSON files that lose nothing.
+
+A file is one JSON object. Variables are numbered in the order of the vocabulary, and whatever speaks of a variable
+uses its number, so names and states are written once, and may be of any kind that :func:`encode` knows. Floats are
+written as the shortest decimal that reads back as the same number.
+
+Reading builds objects from fixed registries of names (`ESTIMATORS`, `OBJECTS`, the tags of `encode`) and never
+imports or evaluates what a file says. Readers ignore keys that they do not know; a change that they must not ignore
+raises `FORMAT_VERSION`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import os
+import secrets
+from collections.abc import Callable, Hashable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+import anbexact
+from anbexact.classifiers import ANBClassifier, FixedStructureClassifier, NaiveBayesClassifier, NetworkClassifier
+from anbexact.discretize import MedianDiscretizer
+from anbexact.parameters import ConditionalTable
+from anbexact.scores import BDeu
+from anbexact.structure import Certificate, Structure
+from anbexact.table import Vocabulary
+
+FORMAT = "anbexact classifier"
+FORMAT_VERSION = 1
+ESTIMATORS: dict[str, type[NetworkClassifier]] = {
+    cls.__name__: cls for cls in (ANBClassifier, FixedStructureClassifier, NaiveBayesClassifier)
+}
+OBJECTS: dict[str, type[Any]] = {cls.__name__: cls for cls in (BDeu, MedianDiscretizer)}
+"""Objects that may stand in a constructor parameter, written as their own constructor parameters."""
+
+
+def save(classifier: NetworkClassifier, path: str | Path) -> None:
+    """Write a fitted classifier to a JSON file that :func:`load` reads.
+
+    The file appears under its name only when it is complete; until then an older file of that name stays.
+
+    Parameters
+    ----------
+    classifier : NetworkClassifier
+        One of this package's classifiers, fitted.
+    path : str or Path
+        The file; its folder must exist.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the classifier is not fitted.
+    TypeError
+        If the classifier, a constructor parameter, a name or a state is of a kind that cannot be written; the message
+        names it. Nothing is written then.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import anbexact
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> path = tempfile.mkdtemp() + "/monks.json"
+    >>> anbexact.ANBClassifier().fit(X, y).save(path)
+    >>> anbexact.load(path).score(X, y)
+    1.0
+    """
+    document = _describe(classifier)
+    document["sha256"] = _digest(document)
+    lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
+    _write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def load(path: str | Path) -> NetworkClassifier:
+    """Read a classifier that :func:`save` wrote. It predicts bit for bit the same.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    NetworkClassifier
+        Fitted, of the class that was saved, with the same constructor parameters.
+
+    Raises
+    ------
+    ValueError
+        If the file is no such file, is damaged, or was written by a newer version of the package; the message says
+        which, and what to do.
+    OSError
+        If the file cannot be read.
+    """
+    try:
+        document = json.loads(Path(path).read_bytes())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(
+            f"{path} is not a classifier saved by anbexact, or is damaged: it is not complete JSON ({error}). "
+            "Pass a file that the save method wrote, or save it again."
+        ) from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ValueError(
+            f"{path} is JSON, but not a classifier saved by anbexact (there is no {FORMAT!r} in it). "
+            "Pass a file that the save method wrote."
+        )
+    version = document.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise ValueError(
+            f"{path} was written by anbexact {document.get('package_version')} in format {version}, newer than the "
+            f"format {FORMAT_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
+        )
+    try:
+        if _digest(document) != document.get("sha256"):
+            raise ValueError("its contents do not match its checksum")
+        return _restore(document)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        writer = document.get("package_version")
+        what = "is damaged or was edited"
+        if writer != anbexact.__version__:
+            what += f", or cannot be read by anbexact {anbexact.__version__} (it was written by {writer})"
+        raise ValueError(
+            f"{path} {what}: {error}. Restore it from a copy, or fit and save the classifier again."
+        ) from error
+
+
+def _digest(document: Mapping[str, Any]) -> str:
+    """Return the checksum of all that a document says, however it is laid out."""
+    contents = {key: value for key, value in document.items() if key != "sha256"}
+    return hashlib.sha256(json.dumps(contents, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
+    """Return the JSON form of a fitted classifier."""
+    estimator = type(classifier).__name__
+    if ESTIMATORS.get(estimator) is not type(classifier):
+        raise TypeError(
+            f"cannot write a {type(classifier).__module__}.{estimator}: only {', '.join(ESTIMATORS)} can be saved"
+        )
+    check_is_fitted(classifier)
+    vocabulary, structure = classifier.vocabulary_, classifier.structure_
+    number = {name: j for j, name in enumerate(vocabulary.names)}
+    certificate = dataclasses.asdict(structure.certificate)
+    return {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "package_version": anbexact.__version__,
+        "estimator": estimator,
+        "parameters": {
+            name: _encode_as(f"the parameter {name}", value)
+            for name, value in classifier.get_params(deep=False).items()
+        },
+        "n_features_in": int(classifier.n_features_in_),
+        "feature_names_in": _names_in(classifier),
+        "class": number[structure.class_name],
+        "variables": [
+            {
+                "name": _encode_as("the column name", name),
+                "states": [_encode_as(f"a state of column {name!r}", state) for state in states],
+            }
+            for name, states in vocabulary.states.items()
+        ],
+        "cut_points": [[number[name], encode(cuts.tolist())] for name, cuts in classifier.cut_points_.items()],
+        "structure": {
+            "parents": [
+                [number[child], [number[parent] for parent in of_child]]
+                for child, of_child in structure.parents.items()
+            ],
+            "score": encode(structure.score),
+            "certificate": {key: encode(value) for key, value in certificate.items()},
+        },
+        "tables": [
+            {"variables": [number[variable] for variable in table.variables], **_write_values(table.values)}
+            for table in classifier.conditional_tables_.values()
+        ],
+    }
+
+
+def _restore(document: Mapping[str, Any]) -> NetworkClassifier:
+    """Return the classifier that a document describes."""
+    cls = ESTIMATORS[document["estimator"]]
+    classifier = cls(**{name: decode(value) for name, value in document["parameters"].items()})
+    variables = [(decode(variable["name"]), decode(variable["states"])) for variable in document["variables"]]
+    names: list[Hashable] = [name for name, _ in variables]
+    vocabulary = Vocabulary({name: tuple(states) for name, states in variables}, names[document["class"]])
+    if len(vocabulary.names) < len(names):
+        raise ValueError("two variables have the same name")
+    described = document["structure"]
+    structure = Structure(
+        names[document["class"]],
+        {names[child]: tuple(names[parent] for parent in of_child) for child, of_child in described["parents"]},
+        decode(described["score"]),
+        Certificate(**{key: decode(value) for key, value in described["certificate"].items()}),
+    )
+    tables = [_read_table(table, names, vocabulary) for table in document["tables"]]
+    by_name = {table.name: table for table in tables}
+    if set(by_name) != set(names) or set(structure.parents) != set(names):
+        raise ValueError("not every variable has a table and a place in the structure")
+    if any(set(table.parents) != set(structure.parents[name]) for name, table in by_name.items()):
+        raise ValueError("a table is at odds with the structure")
+    cut_points = {names[j]: np.array(decode(cuts), dtype=np.float64) for j, cuts in document["cut_points"]}
+    classifier.n_features_in_ = document["n_features_in"]
+    if document["feature_names_in"] is not None:
+        classifier.feature_names_in_ = np.array(document["feature_names_in"], dtype=object)
+    return classifier._set_fitted(vocabulary, structure, by_name, cut_points)
+
+
+def _names_in(classifier: NetworkClassifier) -> list[str] | None:
+    names = getattr(classifier, "feature_names_in_", None)
+    return None if names is None else [str(name) for name in names]
+
+
+def _write_values(values: npt.NDArray[np.float64]) -> dict[str, Any]:
+    """Return the cells, the last axis fastest; where many equal ones follow each other, each run once."""
+    flat = np.ascontiguousarray(values, dtype=np.float64).ravel()
+    bits = flat.view(np.int64)
+    starts = np.flatnonzero(np.concatenate([[True], bits[1:] != bits[:-1]]))
+    if 2 * len(starts) > len(flat):
+        return {"values": flat.tolist()}
+    return {"values": flat[starts].tolist(), "runs": np.diff(starts, append=len(flat)).tolist()}
+
+
+def _read_table(described: Mapping[str, Any], names: list[Hashable], vocabulary: Vocabulary) -> ConditionalTable:
+    name, *parents = (names[j] for j in described["variables"])
+    values = np.array(described["values"], dtype=np.float64)
+    shape = [vocabulary.arity(variable) for variable in (name, *parents)]
+    if "runs" in described:
+        if sum(described["runs"]) != math.prod(shape):
+            raise ValueError(f"the table of {name!r} does not have the size that its states ask for")
+        values = np.repeat(values, described["runs"])
+    values = values.reshape(shape)
+    if not (values >= 0).all() or not np.allclose(values.sum(axis=0), 1, rtol=0, atol=1e-6):
+        raise ValueError(f"the table of {name!r} does not hold probabilities")
+    return ConditionalTable(name, tuple(parents), values)
+
+
+def encode(value: Any) -> Any:
+    """Return the JSON form of a name, a state or a parameter.
+
+    Text, whole numbers, booleans, None, finite floats and lists stand for themselves; everything else is an object
+    with a ``type`` and a ``value``.
+
+    Raises
+    ------
+    TypeError
+        For a kind that has no form.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> [encode(value) for value in (1, 1.0, "1", True, date(2024, 1, 31), (1, float("inf")))]
+    [1, 1.0, '1', True, {'type': 'date', 'value': '2024-01-31'}, {'type': 'tuple', 'value': [1, {'type': 'float', 'value': 'inf'}]}]
+    """  # noqa: E501
+    if isinstance(value, np.generic) and value.dtype.kind in "biufSU":
+        value = value.item()
+    kind = type(value)
+    if value is None or kind in (str, int, bool) or (kind is float and np.isfinite(value)):
+        return value
+    if isinstance(value, np.ndarray | pd.Index):
+        value, kind = value.tolist(), list
+    if kind is list:
+        return [encode(item) for item in value]
+    if isinstance(value, Mapping):
+        return {"type": "mapping", "value": [[encode(key), encode(item)] for key, item in value.items()]}
+    if OBJECTS.get(kind.__name__) is kind:
+        parameters = value.get_params() if isinstance(value, BaseEstimator) else dataclasses.asdict(value)
+        return {"type": kind.__name__, "value": {name: encode(item) for name, item in parameters.items()}}
+    tag = next((tag for tag, (of_tag, _, _) in _FORMS.items() if of_tag is kind), None)
+    if tag is None:
+        raise TypeError(f"a {kind.__module__}.{kind.__qualname__} cannot be written to a file: {value!r}")
+    return {"type": tag, "value": _FORMS[tag][1](value)}
+
+
+def decode(form: Any) -> Any:
+    """Return the value that :func:`encode` wrote.
+
+    Raises
+    ------
+    ValueError
+        For a form that is not known.
+    """
+    if isinstance(form, list):
+        return [decode(item) for item in form]
+    if not isinstance(form, dict):
+        return form
+    tag, value = form["type"], form["value"]
+    if tag == "mapping":
+        return {decode(key): decode(item) for key, item in value}
+    if tag in OBJECTS:
+        return OBJECTS[tag](**{name: decode(item) for name, item in value.items()})
+    if tag not in _FORMS:
+        raise ValueError(f"the type {tag!r} is not known")
+    return _FORMS[tag][2](value)
+
+
+def _encode_as(what: str, value: Any) -> Any:
+    """Encode a value; if it cannot be, say what it is."""
+    try:
+        return encode(value)
+    except TypeError as error:
+        raise TypeError(f"cannot save {what}: {error}") from None
+
+
+def _write_datetime(value: datetime) -> dict[str, Any]:
+    zone = value.tzinfo.key if isinstance(value.tzinfo, ZoneInfo) else None
+    text = (value.replace(tzinfo=None) if zone else value).isoformat()
+    return {"at": text, "zone": zone, "fold": value.fold}
+
+
+def _read_datetime(form: dict[str, Any]) -> datetime:
+    at = datetime.fromisoformat(form["at"]).replace(fold=form["fold"])
+    return at.replace(tzinfo=ZoneInfo(form["zone"])) if form["zone"] else at
+
+
+def _write_timestamp(value: pd.Timestamp) -> dict[str, Any]:
+    return {
+        "ticks": int(value.asm8.astype(np.int64)),
+        "unit": value.unit,
+        "zone": None if value.tz is None else str(value.tz),
+    }
+
+
+def _read_timestamp(form: dict[str, Any]) -> pd.Timestamp:
+    at = pd.Timestamp(np.datetime64(form["ticks"], form["unit"]))
+    return at if form["zone"] is None else at.tz_localize("UTC").tz_convert(form["zone"])
+
+
+# Tag: (exact type, its JSON form, and back).
+_FORMS: dict[str, tuple[type[Any], Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "float": (float, repr, float),
+    "bytes": (bytes, bytes.hex, bytes.fromhex),
+    "decimal": (Decimal, str, Decimal),
+    "date": (date, date.isoformat, date.fromisoformat),
+    "time": (time, time.isoformat, time.fromisoformat),
+    "datetime": (datetime, _write_datetime, _read_datetime),
+    "timedelta": (
+        timedelta,
+        lambda value: [value.days, value.seconds, value.microseconds],
+        lambda form: timedelta(*form),
+    ),
+    "Timestamp": (pd.Timestamp, _write_timestamp, _read_timestamp),
+    "Timedelta": (
+        pd.Timedelta,
+        lambda value: [int(value.asm8.astype(np.int64)), value.unit],
+        lambda form: pd.Timedelta(np.timedelta64(*form)),
+    ),
+    "Period": (
+        pd.Period,
+        lambda value: [value.ordinal, value.freqstr],
+        lambda form: pd.Period(ordinal=form[0], freq=form[1]),
+    ),
+    "Interval": (
+        pd.Interval,
+        lambda value: [encode(value.left), encode(value.right), value.closed],
+        lambda form: pd.Interval(decode(form[0]), decode(form[1]), closed=form[2]),
+    ),
+    "tuple": (tuple, lambda value: [encode(item) for item in value], lambda form: tuple(map(decode, form))),
+    "set": (set, lambda value: [encode(item) for item in value], lambda form: set(map(decode, form))),
+    "frozenset": (
+        frozenset,
+        lambda value: [encode(item) for item in value],
+        lambda form: frozenset(map(decode, form)),
+    ),
+}
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    """Write a file beside its place, then move it there in one step."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with draft.open("x", encoding="ascii") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)

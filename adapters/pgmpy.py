@@ -1,0 +1,489 @@
+"""Classifiers as pgmpy networks, pgmpy networks as classifiers, and questions put to a network."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
+from anbexact.columns import sorted_positions
+from anbexact.discretize import interval_names
+from anbexact.parameters import ConditionalTable
+from anbexact.posterior import Posterior
+from anbexact.search.limits import available_memory, human_bytes
+from anbexact.table import MISSING, Vocabulary
+
+with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
+    warnings.simplefilter("ignore", FutureWarning)
+    from pgmpy.factors.discrete import TabularCPD
+    from pgmpy.inference import VariableElimination
+    from pgmpy.models import DiscreteBayesianNetwork
+
+__all__ = ["class_posterior", "d_separated", "from_pgmpy", "to_pgmpy"]
+
+EXACT = 1e-12
+"""Columns whose sum is this close to 1 are left as they are."""
+TOLERANCE = 1e-6
+"""Columns whose sum is farther from 1 are refused."""
+CUT_POINTS = "anbexact_cut_points"
+"""Where ``network.graph`` keeps the cut points of discretised columns, by node."""
+LOG_SMALLEST = -700.0
+"""ln of a number that is still a normal float64; pgmpy multiplies probabilities, not their logarithms."""
+
+Tables = dict[Hashable, ConditionalTable]
+States = dict[Hashable, tuple[Any, ...]]
+
+
+def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
+    """Return a fitted classifier's network as a pgmpy ``DiscreteBayesianNetwork``.
+
+    Nodes are the features in table order, then the class (called as ``y`` was in ``fit``, else ``"class"``).
+    A name that is not a string becomes ``str(name)``, as pgmpy requires. Every CPD carries all states of its
+    variables, as native Python objects in the order of ``vocabulary_``, and equals ``conditional_tables_``;
+    its columns sum to 1 within 1e-12. To the network, a discretised column is one of named intervals; its
+    cut points are kept in ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them.
+
+    Parameters
+    ----------
+    classifier : NetworkClassifier
+        A fitted classifier, such as :class:`~anbexact.ANBClassifier`.
+
+    Returns
+    -------
+    DiscreteBayesianNetwork
+        A new network, checked with ``check_model``; it shares no array with the classifier.
+
+    Raises
+    ------
+    NotFittedError
+        If the classifier was not fitted.
+    TypeError
+        If it is no classifier of this package.
+    ValueError
+        If two names are the same as strings, or a column of a table does not sum to 1.
+    MemoryError
+        If the copies that pgmpy makes of the tables would not fit into memory.
+
+    Examples
+    --------
+    >>> from anbexact import ANBClassifier
+    >>> from anbexact.adapters import to_pgmpy
+    >>> from anbexact.datasets import load_monks
+    >>> network = to_pgmpy(ANBClassifier().fit(*load_monks(1)))
+    >>> sorted(network.get_parents("body_shape"))
+    ['head_shape', 'is_monk', 'jacket_color']
+    >>> network.states["jacket_color"]
+    ['red', 'yellow', 'green', 'blue']
+    """
+    if not isinstance(classifier, NetworkClassifier):
+        raise TypeError(f"to_pgmpy takes a classifier of anbexact, not a {type(classifier).__name__}")
+    check_is_fitted(classifier)
+    vocabulary, tables = classifier.vocabulary_, classifier.conditional_tables_
+    nodes = _node_names(vocabulary.names)
+    _check_memory(tables)
+    states = {nodes[name]: list(of_name) for name, of_name in vocabulary.states.items()}
+    network = DiscreteBayesianNetwork()
+    if classifier.cut_points_:
+        network.graph[CUT_POINTS] = {nodes[name]: cuts.copy() for name, cuts in classifier.cut_points_.items()}
+    network.add_nodes_from(nodes.values())
+    network.add_edges_from((nodes[parent], nodes[child]) for parent, child in classifier.structure_.edges)
+    for name in vocabulary.names:
+        table = tables[name]
+        node, *parents = (nodes[variable] for variable in table.variables)
+        own_states: dict[Hashable, list[Any]] = {variable: list(states[variable]) for variable in (node, *parents)}
+        values = _normalised(table.values, (node, *parents), own_states)
+        cpd = TabularCPD(
+            node,
+            len(states[node]),
+            values.reshape(len(states[node]), -1),
+            evidence=parents or None,
+            evidence_card=[len(states[parent]) for parent in parents] or None,
+            state_names=own_states,
+        )
+        off = np.abs(np.asarray(cpd.values, dtype=np.float64).sum(axis=0) - 1).max()
+        if not off <= EXACT:
+            raise ValueError(
+                f"pgmpy stored the table of {node!r} with columns that miss 1 by {off:.2g}: it does not compute in "
+                "float64. Set pgmpy.config.set_dtype('float64')."
+            )
+        network.add_cpds(cpd)
+    network.check_model()
+    return network
+
+
+def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedStructureClassifier:
+    """Return a fitted classifier with the class posterior of a pgmpy network.
+
+    The network may be any discrete one: the class may have parents. The features are the other nodes, in
+    the order of ``network.nodes``, which is the order of columns that ``predict`` expects. Classes are sorted,
+    as scikit-learn expects, whatever their order in the network; the states of features keep theirs.
+
+    pgmpy itself accepts columns that miss 1 by 0.01. Here, columns that miss 1 by at most 1e-12 are taken as
+    they are, by at most 1e-6 (a file of few digits) are normalised, and by more are refused: such a table has
+    no posterior that one could equal. ``cpd.normalize()`` makes it one.
+
+    There are no data, so ``structure_.score`` is NaN. A value that is no state is summed out, as always;
+    ``set_params(handle_unknown="error")`` refuses it. A network from :func:`to_pgmpy` discretises numbers as
+    the classifier did; read from a file, it has lost the cut points: pass names of intervals then.
+
+    Parameters
+    ----------
+    network : DiscreteBayesianNetwork
+        A network with a ``TabularCPD`` for every node; it is not changed.
+    class_name : Hashable
+        The node to classify.
+
+    Returns
+    -------
+    FixedStructureClassifier
+        Fitted: ready for ``predict_proba``, ``explain`` and ``to_pgmpy``. ``fit`` would estimate new
+        tables for the same graph.
+
+    Raises
+    ------
+    TypeError
+        If the network, or one of its CPDs, is not discrete.
+    ValueError
+        If ``class_name`` is no node or the only one, or a CPD is missing, does not fit the graph or is no
+        probability distribution; the message names the node.
+
+    Examples
+    --------
+    >>> from anbexact import ANBClassifier
+    >>> from anbexact.adapters import from_pgmpy
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> network = ANBClassifier().fit(X, y).network_
+    >>> from_pgmpy(network, "is_monk").score(X, y)
+    1.0
+    >>> from_pgmpy(network, "holding").classes_.tolist()
+    ['balloon', 'flag', 'sword']
+    """
+    tables, states = _read_network(network)
+    _check_node(network, class_name, "class_name")
+    features = [name for name in network.nodes if name != class_name]
+    if not features:
+        raise ValueError(f"the network has no node but the class {class_name!r}: there is nothing to classify by")
+    order = sorted_positions(states[class_name])
+    states[class_name] = tuple(states[class_name][i] for i in order)
+    for name, table in tables.items():
+        if class_name in table.variables:
+            values = np.ascontiguousarray(table.values.take(order, axis=table.variables.index(class_name)))
+            tables[name] = ConditionalTable(name, table.parents, values)
+    vocabulary = Vocabulary({name: states[name] for name in (*features, class_name)}, class_name)
+    tables = {name: tables[name] for name in (class_name, *features)}
+    parents = {name: table.parents for name, table in tables.items()}
+    cut_points = {
+        name: np.array(cuts) for name, cuts in network.graph.get(CUT_POINTS, {}).items() if name in features
+    }
+    for name, cuts in cut_points.items():
+        if interval_names(cuts) != states[name]:
+            raise ValueError(
+                f"the states of node {name!r}, {list(states[name])}, are not the intervals of its cut points in "
+                f"network.graph[{CUT_POINTS!r}], {cuts.tolist()}: delete these"
+            )
+    classifier = FixedStructureClassifier(parents)
+    classifier._set_fitted(vocabulary, given_structure(class_name, parents, float("nan")), tables, cut_points)
+    classifier.n_features_in_ = len(features)
+    if all(isinstance(name, str) for name in features):
+        classifier.feature_names_in_ = np.array(features, dtype=object)
+    return classifier
+
+
+def class_posterior(
+    network: DiscreteBayesianNetwork, class_name: Hashable, evidence: Mapping[Hashable, Any] | None = None
+) -> pd.Series[float]:
+    """Return P(class | evidence), for evidence on any of the other nodes.
+
+    It is computed by pgmpy's ``VariableElimination``. That works with products of probabilities, which
+    many observed nodes can make too small for a float, and takes no notice of impossible evidence that is
+    independent of the class. Where the CPDs admit either, this package's elimination takes its place, which
+    works with logarithms. Nodes that are neither evidence nor class nor ancestors of these play no part.
+
+    Parameters
+    ----------
+    network : DiscreteBayesianNetwork
+        A network with a ``TabularCPD`` for every node; it is not changed.
+    class_name : Hashable
+        The node whose posterior is asked for.
+    evidence : mapping of node to state, optional
+        What was observed; a row of a frame (a pandas Series) will do. A missing value is not evidence: leave
+        its node out.
+
+    Returns
+    -------
+    (classes,) Series
+        Probabilities, named ``class_name``, indexed by the class's states in the network's order.
+
+    Raises
+    ------
+    TypeError
+        If the network is not discrete, or the evidence is no mapping.
+    ValueError
+        If a node or state is unknown, the class is among the evidence, a CPD is invalid (as in
+        :func:`from_pgmpy`), the evidence has probability 0, or the elimination by logarithms would need a
+        factor that is too large.
+
+    Examples
+    --------
+    >>> from anbexact import ANBClassifier
+    >>> from anbexact.adapters import class_posterior
+    >>> from anbexact.datasets import load_monks
+    >>> network = ANBClassifier().fit(*load_monks(1)).network_
+    >>> class_posterior(network, "is_monk", {"jacket_color": "red"}).round(3)
+    no     0.001
+    yes    0.999
+    Name: is_monk, dtype: float64
+    """
+    tables, states = _read_network(network)
+    _check_node(network, class_name, "class_name")
+    codes = _evidence_codes(network, class_name, evidence, states)
+    relevant = {class_name, *codes}.union(*(nx.ancestors(network, name) for name in (class_name, *codes)))
+    tables = {name: table for name, table in tables.items() if name in relevant}
+    if _smallest_log_product(tables, codes) > LOG_SMALLEST:
+        observed = {name: states[name][code] for name, code in codes.items()}
+        factor = VariableElimination(network).query([class_name], evidence=observed, show_progress=False)
+        probabilities = np.asarray(factor.values, dtype=np.float64)
+    else:
+        probabilities = _posterior_by_logs(tables, class_name, codes)
+        if np.isnan(probabilities).any():
+            shown = ", ".join(f"{name} = {states[name][code]!r}" for name, code in codes.items())
+            raise ValueError(f"the evidence {shown} has probability 0 in this network: no class can be given it")
+    index = pd.Index(states[class_name], dtype=object)
+    return pd.Series(probabilities, index=index, name=class_name)
+
+
+def d_separated(
+    network: nx.DiGraph[Any],
+    x: Hashable | Iterable[Hashable],
+    y: Hashable | Iterable[Hashable],
+    given: Hashable | Iterable[Hashable] = (),
+) -> bool:
+    """Return whether the graph separates x from y given other nodes.
+
+    If so, x and y are independent given these nodes in every distribution of the network's form.
+
+    Parameters
+    ----------
+    network : DiscreteBayesianNetwork or other networkx ``DiGraph``
+        An acyclic graph, such as ``classifier.network_`` or ``classifier.structure_.to_networkx()``.
+    x, y : node or collection of nodes
+        Two sets that have no node in common.
+    given : node or collection of nodes, default ()
+        The nodes conditioned on, none of them in x or y.
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    TypeError
+        If the network is no directed graph.
+    ValueError
+        If a node is unknown, x or y is empty, a node is in two of the sets, or the graph has a cycle.
+
+    Examples
+    --------
+    >>> from anbexact import NaiveBayesClassifier
+    >>> from anbexact.adapters import d_separated
+    >>> from anbexact.datasets import load_monks
+    >>> network = NaiveBayesClassifier().fit(*load_monks(1)).network_
+    >>> d_separated(network, "holding", ["has_tie", "is_smiling"], given="is_monk")
+    True
+    >>> d_separated(network, "holding", "has_tie")
+    False
+    """
+    if not isinstance(network, nx.DiGraph):
+        raise TypeError(f"network must be a directed graph, such as a pgmpy network, not a {type(network).__name__}")
+    graph: nx.DiGraph[Any] = nx.DiGraph(network.edges)
+    graph.add_nodes_from(network.nodes)
+    sets = {label: _node_set(graph, label, nodes) for label, nodes in (("x", x), ("y", y), ("given", given))}
+    for label in ("x", "y"):
+        if not sets[label]:
+            raise ValueError(f"{label} holds no node")
+    for a, b in (("x", "y"), ("x", "given"), ("y", "given")):
+        common = sorted(map(repr, sets[a] & sets[b]))
+        if common:
+            raise ValueError(f"{a} and {b} both hold {', '.join(common)}: they must have no node in common")
+    if not nx.is_directed_acyclic_graph(graph):
+        raise ValueError("the graph has a directed cycle: d-separation is defined for acyclic graphs")
+    return bool(nx.is_d_separator(graph, sets["x"], sets["y"], sets["given"]))
+
+
+def _node_set(graph: nx.DiGraph[Any], label: str, nodes: Any) -> set[Hashable]:
+    """Return a node, or a collection of nodes, as a set of known nodes."""
+    single = nodes in graph or isinstance(nodes, str) or not isinstance(nodes, Iterable)
+    members = [nodes] if single else list(nodes)
+    for name in members:
+        _check_node(graph, name, label)
+    return set(members)
+
+
+def _node_names(names: Iterable[Hashable]) -> dict[Hashable, str]:
+    """Return the node names: the variables' names as strings."""
+    taken: dict[str, Hashable] = {}
+    for name in names:
+        node = str(name)
+        if node in taken:
+            raise ValueError(
+                f"the variables {taken[node]!r} and {name!r} would both become the node {node!r} "
+                "(pgmpy needs strings as names): rename one of them"
+            )
+        taken[node] = name
+    return {name: node for node, name in taken.items()}
+
+
+def _check_memory(tables: Mapping[Hashable, ConditionalTable]) -> None:
+    """Refuse tables too large for pgmpy: it keeps a copy of each and makes three of one at a time."""
+    largest = max(tables.values(), key=lambda table: table.values.size)
+    needed = sum(table.values.nbytes for table in tables.values()) + 3 * largest.values.nbytes
+    available = available_memory()
+    if needed > available:
+        raise MemoryError(
+            f"pgmpy would need {human_bytes(needed)} for its copies of the tables, but {human_bytes(available)} are "
+            f"available; the largest is that of {largest.name!r} given its {len(largest.parents)} parents "
+            f"{list(largest.parents)} ({human_bytes(largest.values.nbytes)}): limit the feature parents with "
+            "max_parents="
+        )
+
+
+def _normalised(
+    values: npt.NDArray[np.float64], variables: Sequence[Hashable], states: Mapping[Hashable, Sequence[Any]]
+) -> npt.NDArray[np.float64]:
+    """Return a table whose columns sum to 1 within ``EXACT``; the same one if they do.
+
+    Raises
+    ------
+    ValueError
+        If a value is no probability, or a column misses 1 by more than ``TOLERANCE``.
+    """
+
+    def shown(column: Sequence[int]) -> str:
+        given = ", ".join(f"{v} = {states[v][i]!r}" for v, i in zip(variables[1:], column, strict=True))
+        return f"P({variables[0]} | {given})" if given else f"P({variables[0]})"
+
+    bad = ~(np.isfinite(values) & (values >= 0))
+    if bad.any():
+        where = [int(i) for i in np.argwhere(bad)[0]]
+        state = states[variables[0]][where[0]]
+        raise ValueError(
+            f"the table of node {variables[0]!r} holds {values[tuple(where)]}, in {shown(where[1:])} at {state!r}: "
+            "every value must be a probability"
+        )
+    sums = values.sum(axis=0)
+    off = np.abs(sums - 1)
+    if off.max() <= EXACT:
+        return values
+    if off.max() > TOLERANCE:
+        worst = [int(i) for i in np.unravel_index(off.argmax(), off.shape)]
+        raise ValueError(
+            f"the table of node {variables[0]!r} does not sum to 1: {shown(worst)} sums to {sums[tuple(worst)]:.9g}; "
+            "normalise it, in pgmpy with cpd.normalize()"
+        )
+    return np.asarray(values / sums)
+
+
+def _check_node(network: nx.DiGraph[Any], name: Hashable, label: str) -> None:
+    if name not in network:
+        raise ValueError(f"{label}: {name!r} is no node of the network; its nodes are {list(network.nodes)}")
+
+
+def _read_network(network: DiscreteBayesianNetwork) -> tuple[Tables, States]:
+    """Return the tables and the native states of all nodes, in the network's order, after checking them."""
+    if not isinstance(network, DiscreteBayesianNetwork):
+        raise TypeError(f"network must be a pgmpy DiscreteBayesianNetwork, not a {type(network).__name__}")
+    cpds = {name: _checked_cpd(network, name) for name in network.nodes}
+    states: dict[Hashable, Any] = {name: cpd.state_names[name] for name, cpd in cpds.items()}
+    tables: Tables = {}
+    for name, cpd in cpds.items():
+        for parent in cpd.variables[1:]:
+            if list(cpd.state_names[parent]) != list(states[parent]):
+                raise ValueError(
+                    f"the CPD of node {name!r} gives its parent {parent!r} the states {cpd.state_names[parent]}, "
+                    f"but the parent's own CPD {states[parent]}: they must be the same, in the same order"
+                )
+        values = np.array(cpd.values, dtype=np.float64)
+        tables[name] = ConditionalTable(
+            name, tuple(cpd.variables[1:]), _normalised(values, tuple(cpd.variables), cpd.state_names)
+        )
+    native = {
+        name: tuple(state.item() if isinstance(state, np.generic) else state for state in of_name)
+        for name, of_name in states.items()
+    }
+    return tables, native
+
+
+def _checked_cpd(network: DiscreteBayesianNetwork, name: Hashable) -> TabularCPD:
+    """Return a node's CPD if it is discrete and its variables and states are those of the graph."""
+    cpd = network.get_cpds(name)
+    if cpd is None:
+        raise ValueError(f"node {name!r} has no CPD: add one with network.add_cpds()")
+    if not isinstance(cpd, TabularCPD):
+        raise TypeError(f"the CPD of node {name!r} is a {type(cpd).__name__}: only a TabularCPD is discrete")
+    parents = list(network.predecessors(name))
+    if set(cpd.variables[1:]) != set(parents):
+        raise ValueError(
+            f"the CPD of node {name!r} is given {cpd.variables[1:]}, but its parents in the graph are {parents}"
+        )
+    for variable, arity in zip(cpd.variables, cpd.values.shape, strict=True):
+        of_variable = cpd.state_names.get(variable)
+        if of_variable is None or len(of_variable) != arity:
+            raise ValueError(
+                f"the CPD of node {name!r} has {arity} states of {variable!r}, but names these: {of_variable}"
+            )
+    return cpd
+
+
+def _evidence_codes(
+    network: DiscreteBayesianNetwork, class_name: Hashable, evidence: object, states: States
+) -> dict[Hashable, int]:
+    """Return the observed nodes and the positions of their states."""
+    if evidence is None:
+        return {}
+    if not isinstance(evidence, Mapping | pd.Series):
+        raise TypeError(f"evidence must map nodes to states, not be a {type(evidence).__name__}")
+    codes = {}
+    for name, state in evidence.items():
+        _check_node(network, name, "evidence")
+        if name == class_name:
+            raise ValueError(f"the class {name!r} is among the evidence: leave it out, its posterior is asked for")
+        places = {known: code for code, known in enumerate(states[name])}
+        try:
+            codes[name] = places[state]
+        except (KeyError, TypeError):  # unknown, or not hashable
+            raise ValueError(f"{state!r} is no state of node {name!r}; its states are {list(states[name])}") from None
+    return codes
+
+
+def _smallest_log_product(tables: Tables, codes: Mapping[Hashable, int]) -> float:
+    """Return a lower bound on ln of every product of the tables' values, given what is observed."""
+    total = 0.0
+    for table in tables.values():
+        index = tuple(codes.get(variable, slice(None)) for variable in table.variables)
+        smallest = float(np.min(table.values[index]))
+        if smallest == 0:
+            return float("-inf")
+        total += float(np.log(smallest))
+    return total
+
+
+def _posterior_by_logs(
+    tables: Tables, class_name: Hashable, codes: Mapping[Hashable, int]
+) -> npt.NDArray[np.float64]:
+    """Return the class posterior by elimination in logarithms, shape (classes,); NaN for impossible evidence."""
+    features = [name for name in tables if name != class_name]
+    row = np.array([[codes.get(name, MISSING)] for name in features], dtype=np.int16).reshape(-1, 1)
+    log_joint = Posterior(tables, class_name, features).log_joint(row, n_jobs=1)[0]
+    if log_joint.max() == -np.inf:
+        return np.full(log_joint.shape, np.nan)
+    joint = np.exp(log_joint - log_joint.max())
+    return np.asarray(joint / joint.sum())

@@ -1,0 +1,323 @@
+"""The command line: what it prints, where, and with which exit code."""
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anbexact
+from anbexact import ANBClassifier, NaiveBayesClassifier
+from anbexact.cli import main
+from anbexact.datasets import load_anes96, load_monks
+
+MONKS_ARCS = [["head_shape", "body_shape"], ["jacket_color", "body_shape"]]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    """Run every test in a folder of its own, with two tables in it."""
+    monkeypatch.chdir(tmp_path)
+    X, y = load_anes96()
+    X.assign(vote=y).to_csv("anes.csv", index=False)
+    X, y = load_monks(1)
+    X.assign(monk=y.to_numpy()).to_csv("monks.csv", index=False)
+
+
+def run(capsys, *args):
+    """Return exit code, standard output and standard error."""
+    code = main([str(arg) for arg in args])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def error_of(capsys, *args, code=2):
+    """Return the one line of an error."""
+    got, _, err = run(capsys, *args)
+    assert got == code
+    *notes, line = err.splitlines()
+    assert all(note.startswith("anbexact: note: ") for note in notes)
+    assert line.startswith("anbexact: error: ")
+    return line.removeprefix("anbexact: error: ")
+
+
+def test_fit_prints_what_was_learned(capsys):
+    code, out, err = run(capsys, "fit", "anes.csv", "--class", "vote", "-o", "m.json")
+    assert (code, err) == (0, "")
+    assert "anes.csv: 944 rows to learn from, 9 features" in out
+    assert "class vote: Clinton (551), Dole (393)" in out
+    assert "cut in two at the median: popul at 22; age at 44" in out
+    assert "TVnews -> age" in out
+    assert "score (BDeu) -14168.190 nats in total" in out
+    assert "certificate: proved optimal (lattice dynamic programme" in out
+    assert "accuracy on the rows it was learned from: 0.9195" in out
+    assert out.endswith("saved to m.json\n")
+    X, y = load_anes96()
+    assert anbexact.load("m.json").score(X.astype({"TVnews": int}), y) == ANBClassifier().fit(X, y).score(X, y)
+
+
+def test_fit_json(capsys):
+    code, out, _ = run(capsys, "fit", "anes.csv", "--class", "vote", "--json", "--ess", "2", "--threads", "1")
+    document = json.loads(out)
+    assert code == 0
+    assert document["rows"] == document["rows_trained"] == 944
+    assert document["ess"] == 2.0
+    assert document["classes"] == ["Clinton", "Dole"]
+    assert document["cut_points"] == {"popul": [22.0], "age": [44.0]}
+    assert document["certificate"]["optimal"] is True
+    assert document["certificate"]["gap"] == 0.0
+    assert document["saved_to"] is None
+
+
+def test_fit_options_reach_the_search(capsys):
+    _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--json")
+    assert json.loads(out)["feature_edges"] == MONKS_ARCS
+    assert json.loads(out)["training_accuracy"] == 1.0
+    _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--json", "--max-parents", "0")
+    assert json.loads(out)["feature_edges"] == []
+    code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "nb")
+    assert code == 0
+    assert "naive Bayes (NB)" in out
+    assert "no arcs between features" in out
+    code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--time-limit", "1e-9")
+    assert code == 0
+    assert "not proved optimal: gap at most" in out
+
+
+def test_fit_with_weights(capsys):
+    table = pd.read_csv("monks.csv")
+    weights = np.arange(len(table)) % 3 / 2
+    table.assign(w=weights).to_csv("weighted.csv", index=False)
+    code, out, _ = run(capsys, "fit", "weighted.csv", "--class", "monk", "--weights", "w", "-o", "m.json")
+    assert code == 0
+    assert "288 rows to learn from, weighted by w, 6 features" in out
+    X = table.drop(columns="monk")
+    expected = ANBClassifier().fit(X, table["monk"], sample_weight=weights)
+    assert np.array_equal(anbexact.load("m.json").predict_proba(X), expected.predict_proba(X))
+    assert "no column 'v'" in error_of(capsys, "fit", "weighted.csv", "--class", "monk", "--weights", "v")
+    line = error_of(capsys, "fit", "weighted.csv", "--class", "monk", "--weights", "is_smiling")
+    assert "the column 'is_smiling' cannot be --weights: not all of its cells are numbers" in line
+    table.assign(w=-1.0).to_csv("negative.csv", index=False)
+    line = error_of(capsys, "fit", "negative.csv", "--class", "monk", "--weights", "w")
+    assert "sample_weight[0] is -1.0: every weight must be a finite number, zero or more" in line
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.parquet"])
+def test_other_files(capsys, name):
+    table = pd.read_csv("monks.csv")
+    table.to_csv(name, index=False) if name.endswith("gz") else table.to_parquet(name)
+    code, out, _ = run(capsys, "fit", name, "--class", "monk", "-o", "m.json")
+    assert code == 0
+    assert "head_shape, jacket_color -> body_shape" in out
+    code, out, err = run(capsys, "predict", "m.json", name)
+    assert code == 0
+    assert out.splitlines()[1:] == table["monk"].tolist()
+    assert err == "anbexact: note: accuracy 1.0000 on the 432 rows whose monk is given\n"
+
+
+def test_missing_cells(capsys):
+    text = "a,b,y\nx,1,p\n?,2,q\nNone,,q\nx,2,\nNone,1,p\n"
+    Path("t.csv").write_text(text)
+    code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "-o", "m.json")
+    assert code == 0
+    assert "1 of 5 rows have no y and are left out" in err
+    assert "2 of 4 rows have a missing feature" in err
+    assert "2 rows to learn from" in out
+    assert anbexact.load("m.json").vocabulary_.states["a"] == ("None", "x")
+
+
+def test_predict_by_name(capsys):
+    """Columns in another order, extra ones, the class among them or not."""
+    table = pd.read_csv("anes.csv")
+    X, y = table.drop(columns="vote"), table["vote"]
+    classifier = ANBClassifier().fit(X, y)
+    classifier.save("m.json")
+    expected = classifier.predict_proba(X)
+    X.iloc[:, ::-1].assign(extra=1).to_csv("new.csv", index=False)
+    code, out, err = run(capsys, "predict", "m.json", "new.csv", "--proba")
+    assert code == 0
+    assert err == "anbexact: note: ignoring the column 'extra' that m.json does not know\n"
+    got = pd.read_csv(io.StringIO(out), dtype=str).astype({"P(Clinton)": float, "P(Dole)": float})
+    assert got.columns.tolist() == ["predicted", "P(Clinton)", "P(Dole)"]
+    assert np.array_equal(got[["P(Clinton)", "P(Dole)"]].to_numpy(), expected)
+    assert got["predicted"].tolist() == classifier.predict(X).tolist()
+    code, out, err = run(capsys, "predict", "m.json", "anes.csv", "-o", "out.csv")
+    assert (code, out) == (0, "")
+    assert err == f"anbexact: note: accuracy {classifier.score(X, y):.4f} on the 944 rows whose vote is given\n"
+    assert pd.read_csv("out.csv").columns.tolist() == ["predicted"]
+
+
+def test_predict_missing_columns(capsys):
+    NaiveBayesClassifier().fit(*load_anes96()).save("m.json")
+    load_anes96()[0].drop(columns=["PID", "age"]).to_csv("new.csv", index=False)
+    line = error_of(capsys, "predict", "m.json", "new.csv")
+    assert line == "new.csv lacks the columns 'PID', 'age' that m.json needs"
+
+
+def test_predict_keeps_text_as_text(capsys):
+    """States that were text stay text in a file where all of them look like numbers."""
+    Path("t.csv").write_text("code,y\n1,p\n2,q\nx,p\n2,q\n1,p\nx,p\n")
+    Path("new.csv").write_text("code,y\n1,p\n2,\n,q\n")
+    run(capsys, "fit", "t.csv", "--class", "y", "-o", "m.json")
+    code, out, err = run(capsys, "predict", "m.json", "new.csv")
+    assert (code, out.split()) == (0, ["predicted", "p", "q", "p"])
+    assert err == "anbexact: note: accuracy 0.5000 on the 2 rows whose y is given\n"
+
+
+def test_predict_says_what_it_does_not_know(capsys):
+    run(capsys, "fit", "monks.csv", "--class", "monk", "-o", "m.json")
+    pd.read_csv("monks.csv").replace({"jacket_color": {"red": "pink"}}).to_csv("new.csv", index=False)
+    code, _, err = run(capsys, "predict", "m.json", "new.csv")
+    assert code == 0
+    assert "column 'jacket_color': 108 cells hold no known state (first: 'pink') and are summed out" in err
+
+
+def test_predict_numbered_columns(capsys):
+    """Names that are no text are matched by their text."""
+    X, y = load_monks(1)
+    NaiveBayesClassifier().fit(X.set_axis(range(6), axis=1), y.to_numpy()).save("m.json")
+    X.set_axis(range(6), axis=1).iloc[:, ::-1].to_csv("new.csv", index=False)
+    code, out, _ = run(capsys, "predict", "m.json", "new.csv")
+    assert code == 0
+    assert out.split()[1:] == NaiveBayesClassifier().fit(X, y).predict(X).tolist()
+
+
+def test_compare_on_the_embedded_table(capsys):
+    code, out, err = run(capsys, "compare")
+    assert (code, err) == (0, "")
+    assert out.startswith("anes96, an embedded table. 944 respondents")
+    for text in ("NB  ", "ANB  ", "CategoricalNB", "logistic regression", "TVnews -> age", "proved optimal"):
+        assert text in out
+    assert "10-fold cross-validation, structure and cut points relearned in every fold" in out
+    assert "PID = " in out
+    assert "odds, so P(" in out
+    assert len(out.splitlines()) <= 50
+    assert max(map(len, out.splitlines())) <= 120
+
+
+def test_compare_own_table(capsys):
+    code, out, _ = run(capsys, "compare", "monks.csv", "--class", "monk", "--folds", "3", "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert document["folds"] == 3
+    assert [row["model"] for row in document["models"]] == ["NB", "ANB", "CategoricalNB", "logistic regression"]
+    assert document["models"][1]["accuracy"] == 1.0
+    assert document["learned"]["feature_edges"] == MONKS_ARCS
+    query = document["query"]
+    last = query["posteriors"][-1]["posterior"]
+    classifier = ANBClassifier().fit(*load_monks(1))
+    assert list(last.values()) == pytest.approx(classifier.predict_proba(load_monks(1)[0])[query["row"]], abs=1e-10)
+    nats = [term["nats"] for term in query["explanation"]["terms"]]
+    assert sum(nats) == pytest.approx(query["explanation"]["log_odds"])
+
+
+def test_compare_beyond_memory_falls_back(capsys):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (60, 60))).add_prefix("v")
+    table.assign(y=rng.integers(0, 3, 60)).to_csv("wide.csv", index=False)
+    code, out, _ = run(capsys, "compare", "wide.csv", "--class", "y", "--folds", "2")
+    assert code == 0
+    assert "note: ANB was refused: the exact search over 60 features" in out
+    assert "The NB of all rows" in out
+    assert "48 weaker terms together" in out or "49 weaker terms together" in out
+    line = error_of(capsys, "fit", "wide.csv", "--class", "y", code=1)
+    assert "the exact search over 60 features needs" in line
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "the following arguments are required: COMMAND (see anbexact --help)"),
+        (["learn"], "invalid choice: 'learn'"),
+        (["fit", "monks.csv"], "the following arguments are required: --class (see anbexact fit --help)"),
+        (["fit", "no.csv", "--class", "y"], "cannot read no.csv: No such file or directory"),
+        (["fit", "no.parquet", "--class", "y"], "cannot read no.parquet: "),
+        (["fit", ".", "--class", "y"], "cannot read .: Is a directory"),
+        (["fit", "monks.csv", "--class", "Monk"], "monks.csv has no column 'Monk'; its columns: 'head_shape', "),
+        (["fit", "monks.csv", "--class", "monk", "--ess", "0"], "ess must be a finite number above 0, not 0.0"),
+        (["fit", "monks.csv", "--class", "monk", "--ess", "x"], "argument --ess: invalid float value: 'x'"),
+        (["fit", "monks.csv", "--class", "monk", "--threads", "0"], "'0' is not a number of threads, 1 or more"),
+        (
+            ["fit", "monks.csv", "--class", "monk", "--time-limit", "-1"],
+            "time_limit must be None or a number above 0",
+        ),
+        (["fit", "monks.csv", "--class", "monk", "-o", "no/m.json"], "no/m.json: there is no folder "),
+        (["fit", "monks.csv", "--class", "monk", "--model", "nb", "--max-parents", "1"], "belong to --model anb"),
+        (["predict", "no.json", "monks.csv"], "cannot read no.json: No such file or directory"),
+        (["predict", "monks.csv", "monks.csv"], "monks.csv is not a classifier saved by anbexact"),
+        (["compare", "monks.csv"], "DATA and --class NAME belong together"),
+        (["compare", "--class", "y"], "DATA and --class NAME belong together"),
+        (["compare", "monks.csv", "--class", "monk", "--dataset", "iris"], "pass DATA or --dataset, not both"),
+        (["compare", "--dataset", "mnist"], "unknown dataset 'mnist'; known are anes96, "),
+        (["compare", "--folds", "1"], "folds must be a whole number, 2 or more, not 1"),
+    ],
+)
+def test_wrong_usage(capsys, args, message):
+    assert message in error_of(capsys, *args)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"a,y\n", "t.csv has column names, but no rows"),
+        (b"a,a,y\n1,2,p\n", "two columns are called 'a'"),
+        (b",a,y\n0,1,p\n", "column 1 has no name"),
+        (b"a,y\n1,p,9\n", "rows with more cells than there are column names"),
+        (b"a,y\n1,p\n1,q,9\n", "cannot read t.csv: Error tokenizing data"),
+        (b"a;y\n1;p\n", "no column 'y'; its columns: 'a;y' (is it separated by commas?)"),
+        (b"a,y\n\xff,p\n", "it is not UTF-8 text"),
+        (b"a,y\nu,\nv,\n", "no row has a y"),
+        (b"a,y\nu,1.5\nv,2.5\nv,0.1\n", "Unknown label type: continuous"),
+        (b"y\np\nq\n", "0 feature(s)"),
+        (b"a,y\n,p\n,q\n", "column 'a' has no observed value"),
+    ],
+)
+def test_wrong_tables(capsys, content, message):
+    Path("t.csv").write_bytes(content)
+    assert message in error_of(capsys, "fit", "t.csv", "--class", "y")
+
+
+def test_failures_during_work(capsys, monkeypatch):
+    run(capsys, "fit", "monks.csv", "--class", "monk", "-o", "m.json")
+    assert "non-existent directory" in error_of(capsys, "predict", "m.json", "monks.csv", "-o", "no/out.csv", code=1)
+    for error, code, message in (
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (MemoryError(), 1, "out of memory"),
+        (RuntimeError("two\nlines"), 1, "RuntimeError: two lines"),
+    ):
+
+        def fail(*_, error=error, **__):
+            raise error
+
+        monkeypatch.setattr(ANBClassifier, "fit", fail)
+        assert error_of(capsys, "fit", "monks.csv", "--class", "monk", code=code) == message
+
+
+def test_progress_on_a_terminal_only(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, _, err = run(capsys, "fit", "monks.csv", "--class", "monk", "-o", "m.json")
+    assert code == 0
+    assert "100%" in err
+    assert err.endswith("\r\033[K")
+    assert anbexact.load("m.json").verbose == 0
+
+
+def test_process():
+    """The command itself: version, help, a byte-order mark, and a reader that leaves early."""
+    command = [sys.executable, "-m", "anbexact"]
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout == f"anbexact {anbexact.__version__}\n"
+    help_text = subprocess.run([*command, "fit", "--help"], capture_output=True, text=True, check=True).stdout
+    assert "--max-parents" in help_text
+    Path("t.csv").write_bytes("\ufeffnaïve,y\nä,p\nö,q\nä,p\n".encode())
+    fit = subprocess.run([*command, "fit", "t.csv", "--class", "y", "--json"], capture_output=True, check=True)
+    assert json.loads(fit.stdout)["features"] == ["naïve"]
+    failed = subprocess.run([*command, "fit", "t.csv", "--class", "z"], capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert "Traceback" not in failed.stderr
+    assert failed.stderr.count("\n") == 1
