@@ -78,10 +78,13 @@ class Column:
 
     def take(self, rows: npt.NDArray[Any]) -> Column:
         """Return the column restricted to ``rows`` (a mask or positions)."""
-        if self.codes is not None:
-            return Column(self.name, self.codes[rows], self.categories, self.declared)
-        assert self.numbers is not None
-        return Column(self.name, numbers=self.numbers[rows])
+        return Column(
+            self.name,
+            None if self.codes is None else self.codes[rows],
+            self.categories,
+            self.declared,
+            None if self.numbers is None else self.numbers[rows],
+        )
 
 
 def is_frame(X: object) -> bool:
@@ -93,7 +96,11 @@ def frame_names(X: Any) -> list[Hashable] | None:
     """Return the column names of a dataframe; None for anything else."""
     if isinstance(X, pd.DataFrame):
         return list(X.columns)
-    return list(nw.from_native(X, eager_only=True).columns) if is_frame(X) else None
+    if not is_frame(X):
+        return None
+    if nw.dependencies.is_pyarrow_table(X):
+        return list(X.column_names)
+    return list(nw.from_native(X, eager_only=True).columns)
 
 
 def is_series(values: object) -> bool:
@@ -130,6 +137,7 @@ def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list
         columns = [read_pandas(series, name) for name, series in X.items()]
         n_rows = len(X)
     elif is_frame(X):
+        _check_names(frame_names(X) or [])
         frame = nw.from_native(X, eager_only=True)
         columns = [_read_narwhals(series) for series in frame.iter_columns()]
         n_rows = len(frame)
@@ -155,7 +163,9 @@ def read_column(values: Any, name: Hashable) -> Column:
         return read_pandas(pd.Series(values), name)
     if is_series(values):
         return _read_narwhals(nw.from_native(values, series_only=True)).renamed(name)
-    array = values if isinstance(values, np.ndarray) else np.asarray(_cells(values))
+    if hasattr(values, "__array__"):
+        values = np.asarray(values)
+    array = values if isinstance(values, np.ndarray) else _cells(values)
     return _read_array(array, name)
 
 
@@ -169,10 +179,21 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
         return Column(name, numbers=np.asarray(array))
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
         return _read_arrow(array.__arrow_array__(), name)
-    if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_bool_dtype(dtype):
-        if series.hasnans or pd.api.types.is_float_dtype(dtype):
-            return Column(name, numbers=series.to_numpy(dtype=np.float64, na_value=np.nan))
-        return Column(name, numbers=series.to_numpy(dtype=np.int64))
+    if pd.api.types.is_complex_dtype(dtype):
+        raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers")
+    if pd.api.types.is_float_dtype(dtype):
+        return Column(name, numbers=series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if pd.api.types.is_integer_dtype(dtype):
+        if not series.hasnans:
+            wide = np.uint64 if pd.api.types.is_unsigned_integer_dtype(dtype) else np.int64
+            return Column(name, numbers=series.to_numpy(dtype=wide))
+        return _with_numbers(_factorized(array, name))
+    if pd.api.types.is_object_dtype(dtype):
+        kind = pd.api.types.infer_dtype(series, skipna=True)
+        if kind in ("floating", "mixed-integer-float"):
+            return Column(name, numbers=pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan))
+        if kind == "integer":
+            return _with_numbers(_factorized(array, name))
     return _factorized(array, name)
 
 
@@ -180,6 +201,8 @@ def _read_narwhals(series: Any) -> Column:
     """Read a series of any other eager library through narwhals."""
     name, dtype = series.name, series.dtype
     if dtype.is_numeric() and dtype != nw.Decimal:
+        if series.null_count() and dtype.is_integer():
+            return _with_numbers(_factorized(_cells(series.to_list()), name))
         if series.null_count():
             series = series.cast(nw.Float64)
         return Column(name, numbers=series.to_numpy())
@@ -190,25 +213,45 @@ def _read_narwhals(series: Any) -> Column:
         if not nw.dependencies.is_polars_series(native):
             return read_pandas(series.to_pandas(), name)
         codes = nw.from_native(native.to_physical(), series_only=True).cast(nw.Int64).fill_null(-1).to_numpy()
-        return Column(name, codes, tuple(series.cat.get_categories().to_list()), declared=dtype == nw.Enum)
+        if dtype == nw.Enum:
+            return Column(name, codes, tuple(series.cat.get_categories().to_list()), declared=True)
+        # Physical codes of a Categorical are shared by the whole process: number those that occur here.
+        codes, physical = pd.factorize(np.where(codes < 0, np.nan, codes), use_na_sentinel=True)
+        first = np.zeros(len(physical), dtype=np.int64)
+        seen = np.flatnonzero(codes >= 0)[::-1]
+        first[codes[seen]] = seen
+        return Column(name, codes, tuple(native.gather(first).to_list()))
     return _factorized(np.asarray(_cells(series.to_list())), name)
 
 
 def _read_arrow(values: Any, name: Hashable) -> Column:
     """Read a pyarrow chunked array that holds no numbers; a dictionary's categories count as declared."""
+    if str(values.type) == "null":
+        return Column(name, np.full(len(values), -1), ())
     declared = hasattr(values.type, "value_type") and hasattr(values.type, "index_type")
     encoded = values.unify_dictionaries() if declared else values.dictionary_encode()
     encoded = encoded.combine_chunks()
     if hasattr(encoded, "chunks"):
         encoded = encoded.chunk(0)
     codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    return Column(name, codes, tuple(encoded.dictionary.to_pylist()), declared)
+    categories = encoded.dictionary.to_pylist()
+    if None in categories:
+        kept = [k for k, value in enumerate(categories) if value is not None]
+        place = np.full(len(categories) + 1, -1)
+        place[kept] = np.arange(len(kept))
+        codes, categories = place[codes], [categories[k] for k in kept]
+    return Column(name, codes, tuple(categories), declared)
+
+
+def _with_numbers(column: Column) -> Column:
+    """Add, to integers beside missing cells, their values as numbers (so that they may be cut)."""
+    codes, categories = column.coded
+    values = np.array([*map(float, categories), np.nan])
+    return Column(column.name, codes, categories, numbers=values[codes])
 
 
 def _read_array(array: npt.NDArray[Any], name: Hashable) -> Column:
     """Read one column of a numpy array."""
-    if array.dtype.kind == "O":
-        return read_pandas(pd.Series(array).infer_objects(), name)
     return read_pandas(pd.Series(array), name)
 
 
@@ -264,6 +307,8 @@ def _as_array(X: Any, estimator: object) -> npt.NDArray[Any]:
         if len(lengths) > 1:
             raise ValueError(f"the rows of X have different lengths: {sorted(lengths)}")
         X = np.array(X, dtype=object)
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.where(np.ma.getmaskarray(X), None, X.data.astype(object))
     dtype = None if getattr(X, "dtype", None) is not None else np.asarray(X).dtype
     array: npt.NDArray[Any] = check_array(
         X,

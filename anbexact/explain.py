@@ -44,7 +44,7 @@ class Explanation:
             f"log odds {self.log_odds:+.3f} nats against {self.runner_up!s}:"
         ]
         for feature, state, given, nats in self.terms.to_numpy().tolist():
-            shown = f" = {state}" if state != "" else ""
+            shown = "" if str(feature).startswith("(") else f" = {state}"
             lines.append(f"  {nats:+8.3f}  {feature}{shown}" + (f" given {given}" if given else ""))
         return "\n".join(lines)
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from anbexact.columns import Column, native, read_column, read_columns, sorted_positions
 
@@ -60,6 +61,8 @@ class Vocabulary:
             places[name] = {state: code for code, state in enumerate(of_name)}
             if len(places[name]) < len(of_name):
                 raise ValueError(f"the states of column {name!r} are not distinct: {of_name!r}")
+            if any(pd.api.types.is_scalar(state) and pd.isna(state) for state in of_name):
+                raise ValueError(f"the states of column {name!r} hold a missing value: {of_name!r}")
         object.__setattr__(self, "states", MappingProxyType(states))
         object.__setattr__(self, "_places", places)
 

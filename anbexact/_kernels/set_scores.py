@@ -141,9 +141,14 @@ def _exclude(rows, weights, starts, n_cells, ranks, new_rows, new_weights, new_s
 def _settled_score(histogram, settled, top, values, a, log_gamma_a):
     """Sum of the cell values of all settled cells."""
     even = odd = rest = 0.0
-    for k in range(1, HISTOGRAM, 2):
-        even += histogram[k] * values[k]
-        odd += histogram[k + 1] * values[k + 1]
+    if values.shape[0] > HISTOGRAM:
+        for k in range(1, HISTOGRAM, 2):
+            even += histogram[k] * values[k]
+            odd += histogram[k + 1] * values[k + 1]
+    else:
+        for k in range(1, HISTOGRAM + 1):
+            if histogram[k] > 0:
+                rest += histogram[k] * _cell_value(float(k), values, a, log_gamma_a)
     for t in range(top):
         rest += _cell_value(settled[t], values, a, log_gamma_a)
     return even + odd + rest
@@ -246,7 +251,7 @@ def score_subtree(
     arities, strides : (n,) int64
         States per feature; what including it adds to the index of the parent-configuration count q.
     a, log_gamma_a, values : arrays over the distinct q
-        ESS / q, its lnΓ, and ``values[:, w] = lnΓ(a + w) - lnΓ(a)`` for whole w, at least up to HISTOGRAM.
+        ESS / q, its lnΓ, and ``values[:, w] = lnΓ(a + w) - lnΓ(a)`` for whole w, as far as tabulated.
     whole : bool
         Whether every possible count is a column of ``values``.
     max_size : int
@@ -276,16 +281,16 @@ def score_subtree(
     board = np.zeros(dense + 1, np.int64)
     outer = np.ones(dense + 1, np.int64)
     lengths = np.zeros(dense + 1, np.int64)
-    settled_scores = np.empty(a.shape[0])
-    computed_at = np.full(a.shape[0], -1, np.int64)
     q_of = np.zeros(1 << dense, np.int64)
     size_of = np.zeros(1 << dense, np.int64)
+    twin = np.zeros(1 << dense, np.int64)
     for subset in range(1 << dense):
         for b in range(dense):
             if (subset >> b) & 1:
                 q_of[subset] += strides[b]
                 size_of[subset] += 1
-    node = 0
+        while q_of[twin[subset]] != q_of[subset]:
+            twin[subset] += 1
 
     cells = size = top = 0
     for c in range(starts0.shape[0] - 1):
@@ -308,15 +313,14 @@ def score_subtree(
     index = 0
     while True:
         if level == dense:
-            node += 1
             for subset in range(1 << dense):
-                at = q[level] + q_of[subset]
-                if computed_at[at] != node:
-                    computed_at[at] = node
-                    settled_scores[at] = _settled_score(
+                if twin[subset] == subset:
+                    at = q[level] + q_of[subset]
+                    out[index + subset] = _settled_score(
                         histogram[level], settled, tops[level], values[at], a[at], log_gamma_a[at]
                     )
-                out[index + subset] = settled_scores[at]
+                else:
+                    out[index + subset] = out[index + twin[subset]]
             for first in range(0, n_cells[level], width):
                 laid = min(width, n_cells[level] - first)
                 _lay_out(rows[level], weights[level], starts[level, first:], laid, slots, n_slots, boards[0])

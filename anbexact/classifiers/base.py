@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact.classifiers.inputs import (
     check_columns,
@@ -23,13 +22,13 @@ from anbexact.classifiers.inputs import (
     read_target,
     record_columns,
 )
-from anbexact.columns import read_columns
+from anbexact.columns import is_series, read_column, read_columns
 from anbexact.discretize import Cuts
 from anbexact.explain import Explanation, explain_rows
 from anbexact.parameters import ConditionalTable, fit_eap
 from anbexact.posterior import Posterior
 from anbexact.scores import BDeu, Score
-from anbexact.search.limits import Progress, progress_line
+from anbexact.search.limits import Progress, progress_line, thread_count
 from anbexact.structure import Structure
 from anbexact.table import CodeArray, DiscreteTable, Vocabulary, check_weights, table_from_columns
 
@@ -132,9 +131,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; rows of a class that was not there in ``fit`` count as errors, with a warning."""
-        check_is_fitted(self)
-        labels = pd.unique(pd.Series(np.asarray(y).ravel()))
-        strangers = [label for label in labels.tolist() if label not in set(self.classes_.tolist())]
+        predicted = self.predict(X).tolist()
+        codes, categories = read_column(y if is_series(y) or isinstance(y, list) else np.ravel(y), "y").coded
+        labels = [categories[code] if code >= 0 else None for code in codes]
+        check_consistent_length(predicted, labels)
+        strangers = [label for label in dict.fromkeys(labels) if label not in self.classes_.tolist()]
         if strangers:
             warnings.warn(
                 f"y holds the class {strangers[0]!r}, which was not there in fit "
@@ -142,7 +143,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
                 UserWarning,
                 stacklevel=2,
             )
-        return float(super().score(X, y, sample_weight))
+        right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]
+        return float(np.average(right, weights=check_weights(sample_weight, len(right))))
 
     def explain(self, X: Any) -> list[Explanation]:
         """Return, per row, what each feature adds to the log odds of the predicted class.
@@ -179,6 +181,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
             if value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
         BDeu(self.ess)
+        thread_count(self.n_jobs)
         if isinstance(self.structure_score, str):
             if self.structure_score != "bdeu":
                 raise ValueError(f"structure_score must be 'bdeu' or a Score, not {self.structure_score!r}")
@@ -212,9 +215,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
     def _codes(self, X: Any) -> CodeArray:
         """Return the codes of the features, shape (features, rows)."""
         check_is_fitted(self)
+        columns = read_columns(X, estimator=self)
         check_columns(self, X)
         return encode_features(
-            read_columns(X, estimator=self),
+            columns,
             self.vocabulary_,
             self.cut_points_,
             handle_unknown=self.handle_unknown,

@@ -45,7 +45,8 @@ def check_columns(estimator: Any, X: Any) -> None:
             validate_data(estimator, X, reset=False, skip_check_array=True)
         return
     expected = list(estimator.vocabulary_.features)
-    if names == expected:
+    unnamed = expected == [f"x{j}" for j in range(len(expected))] and names == list(range(len(expected)))
+    if names == expected or unnamed:
         return
     new = [name for name in names if name not in expected]
     gone = [name for name in expected if name not in names]
@@ -70,6 +71,8 @@ def read_target(y: Any, columns: Sequence[Column]) -> Column:
             y = pd.Series(column_or_1d(array, warn=True), name=name)
     target = read_column(y, class_name_of(y, [column.name for column in columns]))
     if target.numbers is not None:
+        if np.isinf(target.numbers).any():
+            raise ValueError(f"Input y contains infinity: the class {target.name!r} must hold labels")
         check_classification_targets(target.numbers[~target.missing])
     return target
 
@@ -119,6 +122,8 @@ def fit_cut_points(
         )
     transformer = MedianDiscretizer() if isinstance(discretizer, str) else clone(discretizer)
     transformer.fit(values[kept], target.coded[0][kept], sample_weight=weights[kept])
+    if not hasattr(transformer, "cut_points_"):
+        raise TypeError(f"discretizer {discretizer!r} has no cut_points_ after fit: use one that has, or 'auto'")
     return dict(zip(names, transformer.cut_points_, strict=True))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,6 +80,8 @@ def make_constraints(
 
 def _edges(features: Sequence[Hashable], edges: Iterable[Edge], kind: str) -> list[Edge]:
     known = set(features)
+    if isinstance(edges, Iterator):
+        raise TypeError(f"{kind} edges must be a collection that can be read again, not a {type(edges).__name__}")
     pairs: list[Edge] = []
     for edge in edges:
         if not isinstance(edge, tuple | list) or len(edge) != 2:

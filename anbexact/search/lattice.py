@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import comb
 
@@ -27,7 +27,14 @@ from anbexact.search.limits import (
     thread_count,
 )
 from anbexact.search.naive_bayes import class_of, total_score
-from anbexact.search.set_scores import SetScoreProblem, n_sets, prepare, score_all_sets
+from anbexact.search.set_scores import (
+    SetScoreProblem,
+    cell_value_bytes,
+    entropy_order,
+    n_sets,
+    prepare,
+    score_all_sets,
+)
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
@@ -176,6 +183,7 @@ def learn_anb(
     constraints = make_constraints(features, max_parents, required, forbidden)
     threads = thread_count(n_jobs)
     cost = lattice_cost(len(features), len(table.weights), max_parents=constraints.max_parents, threads=threads)
+    cost = replace(cost, memory=cost.memory + cell_value_bytes(table))
     _check_memory(cost, len(features), memory_limit)
     fallback = None
     if time_limit is not None:
@@ -339,9 +347,10 @@ def _upper_bound(table: DiscreteTable, score: SetScore, scores: npt.NDArray[np.f
     total = score.local_score(table, class_of(table), [])
     if scores is None:
         return total + sum(score.local_upper_bound(table, child) for child in table.vocabulary.features)
-    for b in range(len(table.vocabulary.features)):
+    bounds = {name: score.local_upper_bound(table, name) for name in table.vocabulary.features}
+    for b, name in enumerate(entropy_order(table, table.vocabulary.features)):
         pairs = scores.reshape(-1, 2, 1 << b)
-        total += float((pairs[:, 1] - pairs[:, 0]).max())
+        total += min(bounds[name], float((pairs[:, 1] - pairs[:, 0]).max()))  # sets too large hold no score
     return total
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TextIO
 
@@ -66,7 +67,7 @@ def available_memory() -> int:
 
 def check_limit(name: str, value: float | None) -> None:
     """Refuse a limit that is not None or a number above 0."""
-    if value is not None and not value > 0:
+    if value is not None and not (isinstance(value, Real) and value > 0):
         raise ValueError(f"{name} must be None or a number above 0, not {value!r}")
 
 
@@ -81,9 +82,9 @@ def thread_count(n_jobs: int | None) -> int:
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None or n_jobs == -1:
         return processors
-    if n_jobs < 1:
-        raise ValueError(f"n_jobs must be None, -1 (all processors) or at least 1, not {n_jobs}")
-    return n_jobs
+    if not isinstance(n_jobs, Integral) or n_jobs < 1:
+        raise ValueError(f"n_jobs must be None, -1 (all processors) or at least 1, not {n_jobs!r}")
+    return int(n_jobs)
 
 
 class Deadline:
@@ -140,6 +141,7 @@ def run_tasks(
         for task in waiting:
             if deadline.passed:
                 complete = False
+                running -= {future for future in running if future.cancel()}
                 break
             running.add(pool.submit(task))
             if len(running) >= 2 * threads:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import comb, log
+from math import comb, log, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -48,9 +48,10 @@ class SetScoreProblem:
 
     @property
     def decided(self) -> int:
-        """How many of the highest bits name a task: tasks enough to share, none longer than 2¹⁶ sets."""
+        """How many of the highest bits name a task: tasks enough to share, none with many sets times rows."""
         n = len(self.features)
-        return max(0, min(max(6, n - 16), n - self.dense))
+        enough = n - 27 + len(self.rows).bit_length()
+        return max(0, min(max(6, n - 16, min(enough, 14)), n - self.dense))
 
     def subtree(self, prefix: int, out: npt.NDArray[np.float64]) -> None:
         """Score the sets whose highest ``decided`` bits are ``prefix``."""
@@ -75,6 +76,25 @@ def entropy_order(table: DiscreteTable, features: Sequence[Hashable]) -> tuple[H
         return float(-(shares * np.log(shares)).sum())
 
     return tuple(sorted(features, key=entropy))
+
+
+def _table_shape(table: DiscreteTable) -> tuple[int, int]:
+    """Return the number of distinct parent-configuration counts q, and how many whole weights are tabulated for each.
+
+    Weights are tabulated as far as they occur and there is room; not at all when there is no room for small ones.
+    """
+    arities = table.shape(table.vocabulary.features)
+    distinct = prod(arities.count(arity) + 1 for arity in set(arities))
+    whole = np.array_equal(table.weights, np.rint(table.weights))
+    heaviest = int(min(table.weight_sum, 1e9)) if whole else 0
+    room = TABLE_CELLS // distinct
+    return distinct, 0 if room < HISTOGRAM else max(HISTOGRAM, min(heaviest, room))
+
+
+def cell_value_bytes(table: DiscreteTable) -> int:
+    """Return the memory of what is kept for every distinct parent-configuration count q."""
+    distinct, width = _table_shape(table)
+    return 8 * distinct * (width + 6)
 
 
 def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScoreProblem:
@@ -103,11 +123,11 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
         log_q = (log_q[None, :] + exponents[:, None] * log(arity)).ravel()
     parameters = score.cell_parameter(np.rint(np.exp(log_q)) if log_q.max() < 34 else np.exp(log_q))
     weights = table.weights[order]
-    heaviest = int(min(weights.sum(), 1e9)) if np.array_equal(weights, np.rint(weights)) else 0
-    width = max(HISTOGRAM, min(heaviest, TABLE_CELLS // len(parameters)))
+    width = _table_shape(table)[1]
     values = np.zeros((len(parameters), width + 1))
-    values[:, 1:] = np.log(parameters)[:, None]
-    values[:, 2:] += np.cumsum(np.log(parameters[:, None] + np.arange(1, width)), axis=1)
+    np.add.outer(parameters, np.arange(width), out=values[:, 1:])
+    np.log(values[:, 1:], out=values[:, 1:])
+    np.cumsum(values[:, 1:], axis=1, out=values[:, 1:])
     dense = 1
     while dense < n and np.prod(arities[: dense + 1]) <= DENSE_SLOTS:
         dense += 1
@@ -129,7 +149,7 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
         parameters,
         gammaln(parameters),
         values,
-        0 < heaviest <= width,
+        bool(width >= weights.sum() and np.array_equal(weights, np.rint(weights))),
         min(max_size, n),
     )
 
