@@ -65,13 +65,13 @@ def available_memory() -> int:
     return min(available, max(limit - used, 0))
 
 
-def check_limit(name: str, value: float | None) -> None:
+def check_limit(name: str, value: object) -> None:
     """Refuse a limit that is not None or a number above 0."""
-    if value is not None and not (isinstance(value, Real) and value > 0):
+    if value is not None and not (isinstance(value, Real) and float(value) > 0):
         raise ValueError(f"{name} must be None or a number above 0, not {value!r}")
 
 
-def thread_count(n_jobs: int | None) -> int:
+def thread_count(n_jobs: object) -> int:
     """Return how many threads to use: all available processors for None or -1.
 
     Raises
