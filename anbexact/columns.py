@@ -308,7 +308,9 @@ def _as_array(X: Any, estimator: object) -> npt.NDArray[Any]:
             raise ValueError(f"the rows of X have different lengths: {sorted(lengths)}")
         X = np.array(X, dtype=object)
     if isinstance(X, np.ma.MaskedArray):
-        X = np.ma.filled(X.astype(object), None)
+        masked = np.ma.getmaskarray(X)
+        X = np.array(X.data, dtype=object)
+        X[masked] = None
     dtype = None if getattr(X, "dtype", None) is not None else np.asarray(X).dtype
     array: npt.NDArray[Any] = check_array(
         X,
