@@ -12,7 +12,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from anbexact._kernels.posterior import JOINT, LOG_PROBABILITY, PROBABILITY, complete_rows, normalise_rows
+from anbexact._kernels.posterior import (
+    JOINT,
+    LOG_PROBABILITY,
+    PROBABILITY,
+    complete_rows,
+    incomplete_rows,
+    normalise_rows,
+)
 from anbexact.parameters import ConditionalTable
 from anbexact.search.limits import human_bytes, thread_count
 from anbexact.table import CodeArray
@@ -20,6 +27,8 @@ from anbexact.table import CodeArray
 Logs = npt.NDArray[np.float64]
 ROWS_PER_THREAD = 4_096
 """Fewest rows that are worth a thread of their own."""
+MOST_HIDDEN = 1024
+"""Joint states of the hidden cells of a row up to which these are summed one by one."""
 FACTOR_BYTES = 64_000_000
 """Rows of one pattern are worked in chunks whose largest factor stays below this."""
 
@@ -32,11 +41,21 @@ class _Factor:
     logs: Logs
 
 
+@dataclass(frozen=True, eq=False)
+class _Family:
+    """ln of a conditional table: axes (*features, class); ``child`` is a feature, or -1 for the class."""
+
+    child: int
+    features: tuple[int, ...]
+    logs: Logs
+
+
 class Posterior:
     """The class posterior of a network given rows of feature codes.
 
-    ln P(c, x) is the sum of the log conditional tables at (x, c). Where cells of x are missing,
-    they are summed out by variable elimination, once for all rows with the same pattern of missing cells.
+    ln P(c, x) is the sum of the log conditional tables at (x, c). Where cells of x are missing, only those with
+    an observed descendant matter. They are summed over: one joint state after the other where there are
+    few, else by variable elimination, once for all rows with the same pattern of missing cells.
 
     Parameters
     ----------
@@ -52,37 +71,30 @@ class Posterior:
         self, tables: Mapping[Hashable, ConditionalTable], class_name: Hashable, features: Sequence[Hashable]
     ) -> None:
         self.n_classes = tables[class_name].values.shape[0]
+        self._arities = np.array([tables[name].values.shape[0] for name in features], dtype=np.int64)
         place = {name: i for i, name in enumerate(features)}
-        self._arities = [tables[name].values.shape[0] for name in features]
-        self._prior = np.zeros(self.n_classes)
-        self._families: list[tuple[int | None, tuple[int, ...], Logs]] = []
-        for name, table in tables.items():
-            with np.errstate(divide="ignore"):
-                logs = np.log(table.values)
+        ordered = [tables[name] for name in _parents_first(tables, class_name)]
+        sizes = [table.values.size * (1 if class_name in table.variables else self.n_classes) for table in ordered]
+        self._offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        self._logs = np.empty(self._offsets[-1])
+        self._families: list[_Family] = []
+        for table, start, stop in zip(ordered, self._offsets[:-1], self._offsets[1:], strict=True):
             variables = table.variables
+            values = table.values[..., None]
             if class_name in variables:
-                logs = np.moveaxis(logs, variables.index(class_name), -1)
-            else:
-                logs = np.repeat(logs[..., None], self.n_classes, axis=-1)
+                values = np.moveaxis(table.values, variables.index(class_name), -1)
+            logs = self._logs[start:stop].reshape(*values.shape[:-1], self.n_classes)
+            with np.errstate(divide="ignore"):
+                np.log(values, out=logs)
             others = tuple(place[other] for other in variables if other != class_name)
-            if others:
-                self._families.append((place.get(name), others, np.ascontiguousarray(logs)))
-            else:
-                self._prior += logs
-        self._compile()
-
-    def _compile(self) -> None:
-        """Lay the families out for the kernel."""
-        sizes = [len(others) for _, others, _ in self._families]
-        self._firsts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._variables = np.array([v for _, others, _ in self._families for v in others], dtype=np.int64)
-        strides: list[int] = []
-        for _, _, logs in self._families:
-            strides += [int(np.prod(logs.shape[k + 1 : -1])) for k in range(logs.ndim - 1)]
-        self._strides = np.array(strides, dtype=np.int64)
-        lengths = [logs.size for _, _, logs in self._families]
-        self._offsets = np.concatenate([[0], np.cumsum(lengths)])[:-1].astype(np.int64)
-        self._logs = np.concatenate([logs.ravel() for _, _, logs in self._families] or [np.zeros(0)])
+            self._families.append(_Family(place.get(table.name, -1), others, logs))
+        self._children = np.array([family.child for family in self._families], dtype=np.int64)
+        self._firsts = np.cumsum([0, *(len(family.features) for family in self._families)]).astype(np.int64)
+        self._variables = np.array([v for family in self._families for v in family.features], dtype=np.int64)
+        steps = [
+            prod(family.logs.shape[k + 1 : -1]) for family in self._families for k in range(len(family.features))
+        ]
+        self._strides = np.array(steps, dtype=np.int64)
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
         """Return ln P(c, observed cells of x).
@@ -116,32 +128,16 @@ class Posterior:
 
     def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
         n_rows = codes.shape[1]
-        if codes.min(initial=0) >= 0:
-            return self._complete(codes, form, n_jobs)
-        partial = (codes < 0).any(axis=0)
-        complete = np.flatnonzero(~partial)
-        rest = np.flatnonzero(partial)
         out = np.empty((n_rows, self.n_classes))
-        out[complete] = self._complete(codes[:, complete], form, n_jobs)
-        patterns = np.packbits(codes[:, rest] < 0, axis=0).T
-        group = np.unique(patterns, axis=0, return_inverse=True)[1].reshape(-1)
-        by_group = np.argsort(group, kind="stable")
-        for rows in np.split(rest[by_group], np.cumsum(np.bincount(group))[:-1]):
-            joint = self._prior + self._marginal(codes[:, rows])
-            normalise_rows(joint, form)
-            out[rows] = joint
-        return out
-
-    def _complete(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
-        """Work complete rows, in threads when there are rows enough."""
-        n_rows = codes.shape[1]
-        out = np.empty((n_rows, self.n_classes))
+        done = np.ones(n_rows, dtype=np.bool_)
+        complete = codes.min(initial=0) >= 0
+        network = (self._firsts, self._variables, self._strides, self._offsets, self._logs)
 
         def work(start: int, stop: int) -> None:
-            complete_rows(
-                codes, self._prior, self._firsts, self._variables, self._strides, self._offsets, self._logs,
-                form, start, stop, out,
-            )  # fmt: skip
+            if complete:
+                complete_rows(codes, *network, form, start, stop, out)
+            else:
+                incomplete_rows(codes, *network, self._children, self._arities, MOST_HIDDEN, form, start, stop, out, done)
 
         threads = min(thread_count(n_jobs), max(1, n_rows // ROWS_PER_THREAD))
         if threads == 1:
@@ -150,14 +146,23 @@ class Posterior:
             bounds = np.linspace(0, n_rows, threads + 1).astype(int).tolist()
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(work, bounds[:-1], bounds[1:]))
+        rest = np.flatnonzero(~done)
+        if len(rest):
+            patterns = np.packbits(codes[:, rest] < 0, axis=0).T
+            group = np.unique(patterns, axis=0, return_inverse=True)[1].reshape(-1)
+            by_group = np.argsort(group, kind="stable")
+            for rows in np.split(rest[by_group], np.cumsum(np.bincount(group))[:-1]):
+                joint = self._marginal(codes[:, rows])
+                normalise_rows(joint, form)
+                out[rows] = joint
         return out
 
     def _marginal(self, codes: CodeArray) -> Logs:
         """Return Σ over the missing cells of the product of the families, in logs, for rows of one pattern."""
         missing = {int(i) for i in np.flatnonzero(codes[:, 0] < 0)}
         needed = self._not_barren(missing)
-        families = [(others, logs) for child, others, logs in self._families if child is None or child in needed]
-        scopes = [tuple(v for v in others if v in missing) for others, _ in families]
+        families = [family for family in self._families if family.child in needed]
+        scopes = [tuple(v for v in family.features if v in missing) for family in families]
         order, largest = self._elimination_order(scopes)
         if 8 * largest > FACTOR_BYTES * 16:
             raise ValueError(
@@ -172,15 +177,11 @@ class Posterior:
         return np.concatenate(parts)
 
     def _not_barren(self, missing: set[int]) -> set[int]:
-        """Return the features that matter: the observed ones and the missing ones with a needed child."""
-        needed = set(range(len(self._arities))) - missing
-        pending = [*needed, -1]
-        parents = {(-1 if child is None else child): others for child, others, _ in self._families}
-        while pending:
-            for parent in parents.get(pending.pop(), ()):
-                if parent not in needed:
-                    needed.add(parent)
-                    pending.append(parent)
+        """Return the variables that matter: the class (-1), the observed and the missing with a needed child."""
+        needed = set(range(len(self._arities))) - missing | {-1}
+        for family in reversed(self._families):
+            if family.child in needed:
+                needed.update(family.features)
         return needed
 
     def _elimination_order(self, scopes: Iterable[tuple[int, ...]]) -> tuple[list[int], float]:
@@ -215,8 +216,8 @@ class Posterior:
         """Run variable elimination for all rows at once."""
         total = np.zeros((codes.shape[1], self.n_classes))
         factors = []
-        for others, logs in families:
-            factor = _restrict(codes, others, logs, missing)
+        for family in families:
+            factor = _restrict(codes, family, missing)
             if factor.names:
                 factors.append(factor)
             else:
@@ -234,8 +235,9 @@ class Posterior:
         return total
 
 
-def _restrict(codes: CodeArray, others: tuple[int, ...], logs: Logs, missing: set[int]) -> _Factor:
+def _restrict(codes: CodeArray, family: _Family, missing: set[int]) -> _Factor:
     """Return a family's log factor at the observed cells of every row."""
+    others, logs = family.features, family.logs
     index = tuple(slice(None) if v in missing else codes[v].astype(np.intp) for v in others)
     kept = tuple(v for v in others if v in missing)
     observed = [k for k, v in enumerate(others) if v not in missing]
@@ -258,3 +260,14 @@ def _multiply(a: _Factor, b: _Factor) -> _Factor:
         return moved.reshape(moved.shape[0], *shape, moved.shape[-1])
 
     return _Factor(names, aligned(a) + aligned(b))
+
+
+def _parents_first(tables: Mapping[Hashable, ConditionalTable], class_name: Hashable) -> list[Hashable]:
+    """Return the variables with parents before children, the class last (it is summed over by no one)."""
+    order: list[Hashable] = []
+    waiting = [name for name in tables if name != class_name]
+    while waiting:
+        ready = [name for name in waiting if not set(tables[name].parents) & set(waiting)]
+        order += ready
+        waiting = [name for name in waiting if name not in ready]
+    return [*order, class_name]

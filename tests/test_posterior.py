@@ -63,6 +63,15 @@ def cells_of(problem, data, n_rows=6):
     return data.draw(st.lists(st.tuples(*cell), min_size=1, max_size=n_rows))
 
 
+@pytest.fixture(params=[1024, 2, 0], ids=["summed one by one", "both ways", "by elimination"], scope="class")
+def way(request):
+    """Sum over missing cells in the one way, in the other, or in both, by what most joint states are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(anbexact.posterior, "MOST_HIDDEN", request.param)
+        yield
+
+
+@pytest.mark.usefixtures("way")
 class TestEnumeration:
     @settings(max_examples=40)
     @given(problem=problems(max_features=4), data=st.data())
@@ -126,12 +135,14 @@ class TestEnumeration:
         rows = [(t % 2, None, t % 3 % 2, None, 0) for t in range(40)]
         X = pd.DataFrame(rows, columns=problem.names[:-1], dtype=object)
         expected = classifier.predict_proba(X)
+        monkeypatch.setattr(anbexact.posterior, "MOST_HIDDEN", 0)
         monkeypatch.setattr(anbexact.posterior, "FACTOR_BYTES", 2000)
         np.testing.assert_allclose(classifier.predict_proba(X), expected, rtol=1e-13)
 
     def test_factors_too_large_are_refused_with_advice(self, monkeypatch):
         problem = random_problem(6, 5, n_rows=100)
         classifier = fit(problem, ANBClassifier)
+        monkeypatch.setattr(anbexact.posterior, "MOST_HIDDEN", 0)
         monkeypatch.setattr(anbexact.posterior, "FACTOR_BYTES", 0.1)
         X = pd.DataFrame([[None] * 4 + [0]], columns=problem.names[:-1], dtype=object)
         with pytest.raises(
@@ -140,6 +151,7 @@ class TestEnumeration:
             classifier.predict_proba(X)
 
 
+@pytest.mark.usefixtures("way")
 class TestBatches:
     @pytest.mark.parametrize("holes", [0.0, 0.4])
     def test_a_row_gets_the_same_posterior_alone_and_in_any_batch(self, holes):

@@ -77,32 +77,29 @@ def normalise_rows(log_joint, form):
 
 
 @njit(cache=True, nogil=True)
-def complete_rows(codes, prior, firsts, variables, strides, offsets, logs, form, start, stop, out):
+def complete_rows(codes, firsts, variables, strides, offsets, logs, form, start, stop, out):
     """Work the complete rows ``start .. stop-1``.
 
     Parameters
     ----------
     codes : (features, rows) int16
         States; none negative in these rows.
-    prior : (classes,) float64
-        What every row starts from.
     firsts, variables, strides : (families + 1,), (k,), (k,) int64
         Family f reads the rows of ``codes`` named by ``variables[firsts[f]:firsts[f + 1]]``.
-    offsets, logs : (families,) int64, float64
+    offsets, logs : (families + 1,) int64, float64
         ``logs[offsets[f] + classes * index + c]`` is family f's log factor for class c.
     form : int
         JOINT, PROBABILITY or LOG_PROBABILITY.
     out : (rows, classes) float64
         Receives the result.
     """
-    classes = prior.shape[0]
-    families = offsets.shape[0]
+    classes = out.shape[1]
+    families = firsts.shape[0] - 1
     scratch = np.empty(classes)
     powers = np.empty(classes, np.int64)
     for t in range(start, stop):
         row = out[t]
-        for c in range(classes):
-            row[c] = prior[c]
+        row[:] = 0.0
         for f in range(families):
             index = 0
             for k in range(firsts[f], firsts[f + 1]):
@@ -110,4 +107,113 @@ def complete_rows(codes, prior, firsts, variables, strides, offsets, logs, form,
             place = offsets[f] + classes * index
             for c in range(classes):
                 row[c] += logs[place + c]
+        _normalise(row, form, scratch, powers)
+
+
+@njit(cache=True, nogil=True)
+def _add_family(state, f, firsts, variables, strides, offsets, logs, row):
+    """Add the log factor of family f at a joint state of the features."""
+    classes = row.shape[0]
+    index = 0
+    for k in range(firsts[f], firsts[f + 1]):
+        index += state[variables[k]] * strides[k]
+    place = offsets[f] + classes * index
+    for c in range(classes):
+        row[c] += logs[place + c]
+
+
+@njit(cache=True, nogil=True)
+def _find_hidden(state, firsts, variables, children, needed, hidden):
+    """Mark what matters and list the hidden features: missing, with an observed descendant (or the class).
+
+    Families come parents first, the class last, so that one pass backwards suffices. Returns their number.
+    """
+    for i in range(state.shape[0]):
+        needed[i] = state[i] >= 0
+    n_hidden = 0
+    for f in range(children.shape[0] - 1, -1, -1):
+        if children[f] >= 0 and not needed[children[f]]:
+            continue
+        for k in range(firsts[f], firsts[f + 1]):
+            if not needed[variables[k]]:
+                needed[variables[k]] = True
+                hidden[n_hidden] = variables[k]
+                n_hidden += 1
+    return n_hidden
+
+
+@njit(cache=True, nogil=True)
+def incomplete_rows(
+    codes, firsts, variables, strides, offsets, logs, children, arities, most, form, start, stop, out, done
+):
+    """Work rows with missing cells, as far as few joint states of hidden features need to be summed.
+
+    Parameters
+    ----------
+    codes, firsts, variables, strides, offsets, logs, form, start, stop, out
+        As in :func:`complete_rows`, with negative codes for missing cells; families parents first, class last.
+    children : (families,) int64
+        The feature whose conditional table a family is; -1 for the class.
+    arities : (features,) int64
+        States of every feature.
+    most : int
+        Joint states of the hidden features of a row that are summed at most.
+    done : (rows,) bool
+        Set to False, and nothing written, where more joint states would have to be summed.
+    """
+    features = codes.shape[0]
+    classes = out.shape[1]
+    families = children.shape[0]
+    scratch = np.empty(classes)
+    powers = np.empty(classes, np.int64)
+    state = np.empty(features, np.int64)
+    needed = np.empty(features, np.bool_)
+    hidden = np.empty(features, np.int64)
+    touched = np.empty(families, np.int64)
+    joint = np.empty(classes)
+    top = np.empty(classes)
+    total = np.empty(classes)
+    for t in range(start, stop):
+        for i in range(features):
+            state[i] = codes[i, t]
+        n_hidden = _find_hidden(state, firsts, variables, children, needed, hidden)
+        combinations = 1
+        for h in range(n_hidden):
+            combinations = min(combinations * arities[hidden[h]], most + 1)
+        done[t] = combinations <= most
+        if not done[t]:
+            continue
+        row = out[t]
+        row[:] = 0.0
+        n_touched = 0
+        for f in range(families):
+            if children[f] >= 0 and not needed[children[f]]:
+                continue
+            open_family = False
+            for k in range(firsts[f], firsts[f + 1]):
+                open_family |= state[variables[k]] < 0
+            if open_family:
+                touched[n_touched] = f
+                n_touched += 1
+            else:
+                _add_family(state, f, firsts, variables, strides, offsets, logs, row)
+        if n_hidden:
+            top[:] = -np.inf
+            total[:] = 0.0
+            for combination in range(combinations):
+                rest = combination
+                for h in range(n_hidden):
+                    state[hidden[h]] = rest % arities[hidden[h]]
+                    rest //= arities[hidden[h]]
+                joint[:] = 0.0
+                for f in range(n_touched):
+                    _add_family(state, touched[f], firsts, variables, strides, offsets, logs, joint)
+                for c in range(classes):
+                    if joint[c] > top[c]:
+                        total[c] = total[c] * math.exp(top[c] - joint[c]) + 1.0
+                        top[c] = joint[c]
+                    elif joint[c] > -np.inf:
+                        total[c] += math.exp(joint[c] - top[c])
+            for c in range(classes):
+                row[c] += top[c] + (math.log(total[c]) if total[c] > 0 else 0.0)
         _normalise(row, form, scratch, powers)
