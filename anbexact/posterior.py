@@ -137,7 +137,9 @@ class Posterior:
             if complete:
                 complete_rows(codes, *network, form, start, stop, out)
             else:
-                incomplete_rows(codes, *network, self._children, self._arities, MOST_HIDDEN, form, start, stop, out, done)
+                incomplete_rows(
+                    codes, *network, self._children, self._arities, MOST_HIDDEN, form, start, stop, out, done
+                )
 
         threads = min(thread_count(n_jobs), max(1, n_rows // ROWS_PER_THREAD))
         if threads == 1:
@@ -209,7 +211,7 @@ class Posterior:
     def _eliminate(
         self,
         codes: CodeArray,
-        families: list[tuple[tuple[int, ...], Logs]],
+        families: list[_Family],
         missing: set[int],
         order: list[int],
     ) -> Logs:
