@@ -25,8 +25,8 @@ from anbexact.search.limits import human_bytes, thread_count
 from anbexact.table import CodeArray
 
 Logs = npt.NDArray[np.float64]
-ROWS_PER_THREAD = 4_096
-"""Fewest rows that are worth a thread of their own."""
+WORK_PER_THREAD = 2_000_000
+"""Fewest additions (rows * families * classes) that are worth a thread of their own."""
 MOST_HIDDEN = 1024
 """Joint states of the hidden cells of a row up to which these are summed one by one."""
 FACTOR_BYTES = 64_000_000
@@ -141,7 +141,8 @@ class Posterior:
                     codes, *network, self._children, self._arities, MOST_HIDDEN, form, start, stop, out, done
                 )
 
-        threads = min(thread_count(n_jobs), max(1, n_rows // ROWS_PER_THREAD))
+        work_load = n_rows * len(self._families) * self.n_classes
+        threads = min(thread_count(n_jobs), max(1, work_load // WORK_PER_THREAD))
         if threads == 1:
             work(0, n_rows)
         else:
@@ -155,7 +156,7 @@ class Posterior:
             by_group = np.argsort(group, kind="stable")
             for rows in np.split(rest[by_group], np.cumsum(np.bincount(group))[:-1]):
                 joint = self._marginal(codes[:, rows])
-                normalise_rows(joint, form)
+                normalise_rows(joint, form, np.empty(joint.size), np.empty(joint.size, dtype=np.int64))
                 out[rows] = joint
         return out
 

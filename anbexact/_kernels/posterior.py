@@ -13,6 +13,10 @@ LOG_PROBABILITY = 2
 """Form of a result: ln P(c | x)."""
 
 
+BLOCK = 64
+"""Complete rows that are worked together."""
+
+
 @njit(cache=True, nogil=True)
 def _exponentials(x, powers):
     """Replace every x ≤ 0 by exp(x), to within two units in the last place; below -708, by 0.
@@ -43,37 +47,41 @@ def _exponentials(x, powers):
 
 
 @njit(cache=True, nogil=True)
-def _normalise(row, form, scratch, powers):
-    """Bring a row of ln P(c, x) into the form that is asked for, in place."""
+def normalise_rows(log_joint, form, scratch, powers):
+    """Bring rows of ln P(c, x) into the form that is asked for, in place.
+
+    Parameters
+    ----------
+    log_joint : (rows, classes) float64, contiguous
+        A few rows.
+    form : int
+        JOINT, PROBABILITY or LOG_PROBABILITY.
+    scratch, powers : float64, int64
+        Room for rows * classes numbers each.
+    """
     if form == JOINT:
         return
-    classes = row.shape[0]
-    top = row[0]
-    for c in range(1, classes):
-        top = max(top, row[c])
-    for c in range(classes):
-        scratch[c] = row[c] - top
-    _exponentials(scratch, powers)
-    total = 0.0
-    for c in range(classes):
-        total += scratch[c]
-    if form == PROBABILITY:
-        share = 1.0 / total
+    rows, classes = log_joint.shape
+    for t in range(rows):
+        top = log_joint[t, 0]
+        for c in range(1, classes):
+            top = max(top, log_joint[t, c])
         for c in range(classes):
-            row[c] = scratch[c] * share
-    else:
-        shift = top + math.log(total)
+            log_joint[t, c] -= top
+            scratch[t * classes + c] = log_joint[t, c]
+    _exponentials(scratch[: rows * classes], powers)
+    for t in range(rows):
+        total = 0.0
         for c in range(classes):
-            row[c] -= shift
-
-
-@njit(cache=True, nogil=True)
-def normalise_rows(log_joint, form):
-    """Bring every row of ln P(c, x), shape (rows, classes), into the form that is asked for, in place."""
-    scratch = np.empty(log_joint.shape[1])
-    powers = np.empty(log_joint.shape[1], np.int64)
-    for t in range(log_joint.shape[0]):
-        _normalise(log_joint[t], form, scratch, powers)
+            total += scratch[t * classes + c]
+        if form == PROBABILITY:
+            share = 1.0 / total
+            for c in range(classes):
+                log_joint[t, c] = scratch[t * classes + c] * share
+        else:
+            shift = math.log(total)
+            for c in range(classes):
+                log_joint[t, c] -= shift
 
 
 @njit(cache=True, nogil=True)
@@ -95,19 +103,27 @@ def complete_rows(codes, firsts, variables, strides, offsets, logs, form, start,
     """
     classes = out.shape[1]
     families = firsts.shape[0] - 1
-    scratch = np.empty(classes)
-    powers = np.empty(classes, np.int64)
-    for t in range(start, stop):
-        row = out[t]
-        row[:] = 0.0
+    scratch = np.empty(BLOCK * classes)
+    powers = np.empty(BLOCK * classes, np.int64)
+    places = np.empty(BLOCK, np.int64)
+    for begin in range(start, stop, BLOCK):
+        end = min(begin + BLOCK, stop)
+        block = out[begin:end]
+        block[:] = 0.0
         for f in range(families):
-            index = 0
+            places[:] = 0
             for k in range(firsts[f], firsts[f + 1]):
-                index += np.int64(codes[variables[k], t]) * strides[k]
-            place = offsets[f] + classes * index
-            for c in range(classes):
-                row[c] += logs[place + c]
-        _normalise(row, form, scratch, powers)
+                of_feature = codes[variables[k], begin:end]
+                step = strides[k] * classes
+                for t in range(end - begin):
+                    places[t] += np.int64(of_feature[t]) * step
+            of_family = logs[offsets[f] : offsets[f + 1]]
+            for t in range(end - begin):
+                row = block[t]
+                factor = of_family[places[t] : places[t] + classes]
+                for c in range(classes):
+                    row[c] += factor[c]
+        normalise_rows(block, form, scratch, powers)
 
 
 @njit(cache=True, nogil=True)
@@ -118,8 +134,9 @@ def _add_family(state, f, firsts, variables, strides, offsets, logs, row):
     for k in range(firsts[f], firsts[f + 1]):
         index += state[variables[k]] * strides[k]
     place = offsets[f] + classes * index
+    factor = logs[place : place + classes]
     for c in range(classes):
-        row[c] += logs[place + c]
+        row[c] += factor[c]
 
 
 @njit(cache=True, nogil=True)
@@ -216,4 +233,4 @@ def incomplete_rows(
                         total[c] += math.exp(joint[c] - top[c])
             for c in range(classes):
                 row[c] += top[c] + (math.log(total[c]) if total[c] > 0 else 0.0)
-        _normalise(row, form, scratch, powers)
+        normalise_rows(out[t : t + 1], form, scratch, powers)
