@@ -167,7 +167,8 @@ class TestBatches:
             backwards = getattr(classifier, method)(X.iloc[::-1])
             np.testing.assert_array_equal(whole, backwards[::-1])
 
-    def test_threads_change_nothing(self):
+    def test_threads_change_nothing(self, monkeypatch):
+        monkeypatch.setattr(anbexact.posterior, "WORK_PER_THREAD", 1000)
         problem = random_problem(9, 5, n_rows=50)
         classifier = fit(problem, ANBClassifier)
         X, _ = problem.frame()
