@@ -44,7 +44,7 @@ class BDeu:
     >>> from anbexact import BDeu, DiscreteTable
     >>> table = DiscreteTable.from_frame([["a", 0], ["a", 1], ["b", 1]])
     >>> round(BDeu(ess=1.0).local_score(table, "x1", ["x0"]), 6)
-    -2.484907
+    -3.178054
     """
 
     ess: float = 1.0
