@@ -11,30 +11,32 @@ import argparse
 import csv
 import gzip
 import io
-import json
-import math
 import os
 import sys
-import textwrap
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import anbexact
+from anbexact.report.text import (
+    about,
+    class_sizes,
+    describe,
+    print_comparison,
+    print_json,
+    print_structure,
+    print_wrapped,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.classifiers import NetworkClassifier
-    from anbexact.explain import Explanation
     from anbexact.search.limits import Progress
 
 MISSING_CELLS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "?"]
-DEMO_TABLE = "anes96"
-MOST_LINES = 12
-"""Lines that are printed of a structure or an explanation, and cells of a row."""
+DEMO_TABLE = "wine"
 
 
 class InputError(Exception):
@@ -164,8 +166,8 @@ def _fit(args: argparse.Namespace) -> None:
     n_trained = int((X.notna().all(axis=1) if weights is None else X.notna().all(axis=1) & (weights > 0)).sum())
     accuracy = classifier.score(X, y, weights)
     if args.json:
-        described = _describe(classifier)
-        _print_json(
+        described = describe(classifier)
+        print_json(
             {
                 "data": args.data,
                 "rows": len(X),
@@ -181,16 +183,16 @@ def _fit(args: argparse.Namespace) -> None:
         return
     weighted = f", weighted by {args.weights}" if weights is not None else ""
     print(f"{args.data}: {n_trained:,} rows to learn from{weighted}, {X.shape[1]} features")
-    _print_wrapped(_class_sizes(y))
+    print_wrapped(class_sizes(y))
     cuts = [
         f"{name} at {', '.join(f'{cut:g}' for cut in of_name)}" for name, of_name in classifier.cut_points_.items()
     ]
     if cuts:
-        _print_wrapped(f"cut in two at the median: {'; '.join(cuts)}")
+        print_wrapped(f"cut in two at the median: {'; '.join(cuts)}")
     print()
     title = "optimal augmented naive Bayes (ANB)" if args.model == "anb" else "naive Bayes (NB)"
     print(f"{title}, equivalent sample size {args.ess:g}")
-    _print_structure(classifier)
+    print_structure(classifier)
     print(f"accuracy on the rows it was learned from: {accuracy:.4f} (flattering; anbexact compare cross-validates)")
     if args.output is not None:
         print(f"saved to {args.output}")
@@ -256,11 +258,12 @@ def _compare(args: argparse.Namespace) -> None:
             X, y = load_dataset(title)
         except ValueError as error:
             raise InputError(str(error)) from None
-        title = f"{title}, an embedded table. {_about(title)}"
+        title = f"{title}, an embedded table. {about(title)}"
     if not args.json:
-        _print_wrapped(title)
-        _print_wrapped(f"{len(X):,} rows, {X.shape[1]} features; {_class_sizes(y)}")
+        print_wrapped(title)
+        print_wrapped(f"{len(X):,} rows, {X.shape[1]} features; {class_sizes(y)}")
         sys.stdout.flush()
+    from anbexact.classifiers.inputs import MANY_VALUES
     from anbexact.compare import compare
 
     with _Line() as line, warnings.catch_warnings(record=True) as caught:
@@ -273,9 +276,11 @@ def _compare(args: argparse.Namespace) -> None:
             _note(text)
     if not args.json:
         print(f"\n{frame.attrs['folds']}-fold cross-validation, structure and cut points relearned in every fold")
-        _print_comparison(frame)
+        print_comparison(frame)
+        if any(X[column].dtype.kind in "iuf" and X[column].nunique() > MANY_VALUES for column in X):
+            print("logistic regression sees the measurements as they are, the others cut at the median")
         for note in frame.attrs["notes"]:
-            _print_wrapped(f"note: {note}")
+            print_wrapped(f"note: {note}")
     defaults = argparse.Namespace(
         model="anb", ess=1.0, max_parents=None, time_limit=None, threads=args.threads, json=args.json
     )
@@ -287,23 +292,27 @@ def _compare(args: argparse.Namespace) -> None:
     except anbexact.SearchTooLargeError:
         name, defaults.model = "NB", "nb"
         classifier = _learn(X, y, None, defaults)
+    from anbexact.report.query import Query
+
     query = None
     try:
-        query = _Query(classifier, X, y, args.threads)
+        query = Query(classifier, X, y, args.threads)
     except (MemoryError, ValueError) as error:
         _note(f"no question is answered: {error}")
     if args.json:
         models = [{"model": model, **row} for model, row in frame.to_dict(orient="index").items()]
         attrs = {key: frame.attrs[key] for key in ("rows", "folds", "notes")}
-        learned = {"model": name, **_describe(classifier)}
+        learned = {"model": name, **describe(classifier)}
         document = {"data": args.data or args.dataset or DEMO_TABLE, **attrs, "models": models, "learned": learned}
-        _print_json({**document, "query": query and query.to_dict()})
+        print_json({**document, "query": query and query.to_dict()})
         return
     print(f"\nThe {name} of all rows, equivalent sample size 1")
-    _print_structure(classifier)
+    print_structure(classifier)
     if query is not None:
         print()
         query.print()
+    if args.data is None:
+        print("\nOn a table of your own: anbexact compare DATA.csv --class NAME")
 
 
 # --- reading ----------------------------------------------------------------------------------------------------
@@ -451,239 +460,3 @@ def _listed(names: Iterable[str], noun: str, most: int = 10) -> str:
     names = list(names)
     shown = ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
     return f"the {noun}{'s' if len(names) > 1 else ''} {shown}" if noun else shown
-
-
-def _print_wrapped(text: str, indent: str = "") -> None:
-    print(textwrap.fill(text, 118, initial_indent=indent, subsequent_indent=indent + "  "))
-
-
-def _print_json(document: object) -> None:
-    print(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def _plain(value: Any) -> Any:
-    """Return a value that JSON has: no infinity, no NaN (null instead), no dates (text)."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
-
-
-def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
-    """Return what was learned, for JSON; scores in nats, total."""
-    structure = classifier.structure_
-    return {
-        "class": structure.class_name,
-        "classes": classifier.classes_.tolist(),
-        "features": list(structure.features),
-        "cut_points": {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()},
-        "feature_edges": structure.feature_edges,
-        "score": structure.score,
-        "certificate": asdict(structure.certificate),
-    }
-
-
-def _print_structure(classifier: NetworkClassifier) -> None:
-    """Print the arcs between features, the score and the certificate."""
-    structure = classifier.structure_
-    arcs: dict[Hashable, list[str]] = {}
-    for parent, child in structure.feature_edges:
-        arcs.setdefault(child, []).append(str(parent))
-    if not arcs:
-        print(f"{structure.class_name} -> every feature; no arcs between features")
-    else:
-        n_arcs = len(structure.feature_edges)
-        noun = "arcs" if n_arcs > 1 else "arc"
-        print(f"{structure.class_name} -> every feature, and {n_arcs} {noun} between features:")
-    for child, parents in list(arcs.items())[:MOST_LINES]:
-        _print_wrapped(f"{', '.join(parents)} -> {child}", "  ")
-    if len(arcs) > MOST_LINES:
-        print(f"  ... and arcs into {len(arcs) - MOST_LINES} more features")
-    print(f"score (BDeu) {structure.score:.3f} nats in total")
-    _print_wrapped(f"certificate: {structure.certificate}")
-
-
-def _print_comparison(frame: pd.DataFrame) -> None:
-    """Print the comparison, the best of every column starred."""
-    columns = {
-        "accuracy": ("accuracy", "{:.4f}", max),
-        "log_loss": ("log loss", "{:.4f}", min),
-        "brier": ("Brier", "{:.4f}", min),
-        "fit_seconds": ("fit s", "{:.4f}", min),
-        "predict_seconds": ("predict s", "{:.4f}", min),
-    }
-    cells = [["", *(heading for heading, _, _ in columns.values())]]
-    shown = {
-        key: [form.format(value) if not math.isnan(value) else "-" for value in frame[key]]
-        for key, (_, form, _) in columns.items()
-    }
-    best = {
-        key: form.format(choose(finite)) if (finite := frame[key].dropna().tolist()) else ""
-        for key, (_, form, choose) in columns.items()
-    }
-    for row, model in enumerate(frame.index):
-        spread = frame["accuracy_se"].iloc[row]
-        texts = [shown[key][row] + ("*" if shown[key][row] == best[key] else " ") for key in columns]
-        if not math.isnan(spread):
-            texts[0] = f"{texts[0][:-1]} ± {spread:.4f}{texts[0][-1]}"
-        cells.append([str(model), *texts])
-    widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
-    for line in cells:
-        end = " " if line is cells[0] else ""
-        _print_cells(line[0], [text + end for text in line[1:]], widths)
-    print(
-        "* best; log loss in nats per row; Brier summed over classes; ± standard error over folds; seconds per fold"
-    )
-
-
-def _print_cells(first: str, others: Sequence[str], widths: Sequence[int]) -> None:
-    """Print a line of a table: the first cell to the left, the others to the right."""
-    cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
-    print("  ".join([first.ljust(widths[0]), *cells]).rstrip())
-
-
-class _Query:
-    """One row of the table: what the network says of it, and why.
-
-    The row is the one on which classifier and naive Bayes differ most; the first if they are the same.
-    """
-
-    def __init__(
-        self, classifier: NetworkClassifier, X: pd.DataFrame, y: pd.Series[Any], threads: int | None
-    ) -> None:
-        import numpy as np
-
-        from anbexact.adapters import class_posterior
-
-        naive = anbexact.NaiveBayesClassifier(n_jobs=threads)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            naive.fit(X, y)
-        differences = np.abs(classifier.predict_proba(X) - naive.predict_proba(X)).max(axis=1)
-        self.row = int(differences.argmax())
-        self.differs = bool(differences[self.row] > 1e-9)
-        self.naive = _largest(naive, X.iloc[[self.row]])
-        self.truth = y.iloc[self.row]
-        self.class_name = classifier.structure_.class_name
-        self.classes = classifier.classes_.tolist()
-        of_row = X.iloc[[self.row]]
-        self.explanation: Explanation = classifier.explain(of_row)[0]
-        vocabulary = classifier.vocabulary_
-        codes = classifier._codes(of_row)[:, 0]
-        self.evidence = {
-            name: vocabulary.states[name][code]
-            for name, code in zip(vocabulary.features, codes.tolist(), strict=True)
-            if code >= 0
-        }
-        features = self.explanation.terms["feature"].tolist()
-        telling = [name for name in features if name in self.evidence]
-        telling += [name for name in self.evidence if name not in telling]
-        known = [telling[:k] for k in sorted({0, *range(min(len(telling), 4)), len(telling)})]
-        network = classifier.network_
-        self.posteriors = [
-            (
-                names,
-                class_posterior(
-                    network, str(self.class_name), {str(name): self.evidence[name] for name in names}
-                ).to_numpy(),
-            )
-            for names in known
-        ]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the query for JSON."""
-        return {
-            "row": self.row,
-            "true_class": self.truth,
-            "evidence": self.evidence,
-            "posteriors": [
-                {"known": names, "posterior": dict(zip(self.classes, values.tolist(), strict=True))}
-                for names, values in self.posteriors
-            ],
-            "explanation": {
-                "predicted": self.explanation.predicted,
-                "runner_up": self.explanation.runner_up,
-                "probability": self.explanation.probability,
-                "log_odds": self.explanation.log_odds,
-                "terms": self.explanation.terms.to_dict(orient="records"),
-            },
-        }
-
-    def print(self) -> None:
-        """Print the row, posteriors under more and more evidence, and the explanation."""
-        which = ", where naive Bayes differs most from it" if self.differs else ""
-        print(f"One question to this network (row {self.row}{which}), answered by pgmpy")
-        shown = [f"{name} = {state}" for name, state in self.evidence.items()]
-        hidden = f"; and {len(shown) - MOST_LINES} more" if len(shown) > MOST_LINES else ""
-        _print_wrapped("; ".join(shown[:MOST_LINES]) + hidden, "  ")
-        columns = self._shown_classes()
-        lines = [["what is known", *(f"P({self.classes[k]})" for k in columns)]]
-        before: list[Any] = []
-        for names, values in self.posteriors:
-            new = [name for name in names if name not in before]
-            if not names:
-                label = "nothing"
-            elif len(new) == 1:
-                label = f"{'and ' if before else ''}{new[0]}"
-            else:
-                label = f"and the other {len(new)}" if before else f"all {len(new)}"
-            lines.append([label, *(f"{values[k]:.4f}" for k in columns)])
-            before = names
-        widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
-        for line in lines:
-            _print_cells("  " + line[0], line[1:], [widths[0] + 2, *widths[1:]])
-        why = self.explanation
-        right = "rightly" if why.predicted == self.truth else f"wrongly: it is {self.truth}"
-        print(
-            f"Why {why.predicted}, {right}? Each line multiplies the odds of {why.predicted} against {why.runner_up}:"
-        )
-        terms = why.terms.to_numpy().tolist()
-        for feature, state, given, nats in terms[:MOST_LINES]:
-            text = feature if state == "" else f"{feature} = {state}" + (f", given {given}" if given else "")
-            print(textwrap.fill(f"  {_factor(nats)}  {text}", 118, subsequent_indent=" " * 16))
-        if len(terms) > MOST_LINES:
-            rest = sum(nats for _, _, _, nats in terms[MOST_LINES:])
-            print(f"  {_factor(rest)}  {len(terms) - MOST_LINES} weaker terms together")
-        print(f"= {_factor(why.log_odds)}  odds, so P({why.predicted}) = {why.probability:.4f}")
-        if self.differs:
-            label, share = self.naive
-            print(f"(naive Bayes: P({label}) = {share:.4f})")
-
-    def _shown_classes(self) -> list[int]:
-        """Return at most six classes: all in their order, or the most probable."""
-        last = self.posteriors[-1][1]
-        return sorted(sorted(range(len(last)), key=lambda k: -last[k])[:6])
-
-
-def _largest(classifier: NetworkClassifier, X: pd.DataFrame) -> tuple[Any, float]:
-    proba = classifier.predict_proba(X)[0]
-    return classifier.classes_.tolist()[int(proba.argmax())], float(proba.max())
-
-
-def _factor(nats: float) -> str:
-    """Return exp(nats), ten characters wide."""
-    if abs(nats) > 700:
-        return f"x {f'1e{nats / math.log(10):+.0f}':>8}"
-    factor = math.exp(nats)
-    return f"x {factor:8.2f}" if 0.01 <= factor < 10000 else f"x {factor:8.2g}"
-
-
-def _class_sizes(y: pd.Series[Any], most: int = 8) -> str:
-    """Return the classes and how many rows each has, the largest ones first."""
-    sizes = list(y.value_counts().items())
-    sizes = [(label, n) for label, n in sizes if n]
-    shown = ", ".join(f"{label} ({n:,})" for label, n in sizes[:most])
-    return f"class {y.name}: {shown}" + (f" and {len(sizes) - most} more classes" if len(sizes) > most else "")
-
-
-def _about(name: str) -> str:
-    """Return the first sentence of what an embedded table's loader says of it."""
-    from anbexact import datasets
-
-    loader: Any = datasets._LOADERS[name]
-    summary = (getattr(loader, "func", loader).__doc__ or "").strip().split("\n\n")[0]
-    sentence = " ".join(summary.split()).removeprefix("Return ")
-    return sentence[:1].upper() + sentence[1:]

@@ -1,0 +1,130 @@
+"""What was learned and measured, as lines of text or as values for JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections.abc import Hashable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from anbexact.classifiers import NetworkClassifier
+
+WIDTH = 118
+"""Characters in a line."""
+MOST_LINES = 12
+"""Lines that are printed of a structure or an explanation, and cells of a row."""
+
+
+def print_wrapped(text: str, indent: str = "") -> None:
+    print(textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  "))
+
+
+def print_json(document: object) -> None:
+    print(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value that JSON has: no infinity, no NaN (null instead), no dates (text)."""
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)
+
+
+def describe(classifier: NetworkClassifier) -> dict[str, Any]:
+    """Return what was learned, for JSON; scores in nats, total."""
+    structure = classifier.structure_
+    return {
+        "class": structure.class_name,
+        "classes": classifier.classes_.tolist(),
+        "features": list(structure.features),
+        "cut_points": {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()},
+        "feature_edges": structure.feature_edges,
+        "score": structure.score,
+        "certificate": asdict(structure.certificate),
+    }
+
+
+def print_structure(classifier: NetworkClassifier) -> None:
+    """Print the arcs between features, the score and the certificate."""
+    structure = classifier.structure_
+    arcs: dict[Hashable, list[str]] = {}
+    for parent, child in structure.feature_edges:
+        arcs.setdefault(child, []).append(str(parent))
+    if not arcs:
+        print(f"{structure.class_name} -> every feature; no arcs between features")
+    else:
+        n_arcs = len(structure.feature_edges)
+        noun = "arcs" if n_arcs > 1 else "arc"
+        print(f"{structure.class_name} -> every feature, and {n_arcs} {noun} between features:")
+    for child, parents in list(arcs.items())[:MOST_LINES]:
+        print_wrapped(f"{', '.join(parents)} -> {child}", "  ")
+    if len(arcs) > MOST_LINES:
+        print(f"  ... and arcs into {len(arcs) - MOST_LINES} more features")
+    print(f"score (BDeu) {structure.score:.3f} nats in total")
+    print_wrapped(f"certificate: {structure.certificate}")
+
+
+def print_comparison(frame: pd.DataFrame) -> None:
+    """Print the comparison, the best of every column starred."""
+    columns = {
+        "accuracy": ("accuracy", "{:.4f}", max),
+        "log_loss": ("log loss", "{:.4f}", min),
+        "brier": ("Brier", "{:.4f}", min),
+        "fit_seconds": ("fit s", "{:.4f}", min),
+        "predict_seconds": ("predict s", "{:.4f}", min),
+    }
+    cells = [["", *(heading for heading, _, _ in columns.values())]]
+    shown = {
+        key: [form.format(value) if not math.isnan(value) else "-" for value in frame[key]]
+        for key, (_, form, _) in columns.items()
+    }
+    best = {
+        key: form.format(choose(finite)) if (finite := frame[key].dropna().tolist()) else ""
+        for key, (_, form, choose) in columns.items()
+    }
+    for row, model in enumerate(frame.index):
+        spread = frame["accuracy_se"].iloc[row]
+        texts = [shown[key][row] + ("*" if shown[key][row] == best[key] else " ") for key in columns]
+        if not math.isnan(spread):
+            texts[0] = f"{texts[0][:-1]} ± {spread:.4f}{texts[0][-1]}"
+        cells.append([str(model), *texts])
+    widths = [max(len(line[k]) for line in cells) for k in range(len(cells[0]))]
+    for line in cells:
+        end = " " if line is cells[0] else ""
+        print_cells(line[0], [text + end for text in line[1:]], widths)
+    print(
+        "* best; log loss in nats per row; Brier summed over classes; ± standard error over folds; seconds per fold"
+    )
+
+
+def print_cells(first: str, others: Sequence[str], widths: Sequence[int]) -> None:
+    """Print a line of a table: the first cell to the left, the others to the right."""
+    cells = [text.rjust(width) for text, width in zip(others, widths[1:], strict=True)]
+    print("  ".join([first.ljust(widths[0]), *cells]).rstrip())
+
+
+def class_sizes(y: pd.Series[Any], most: int = 8) -> str:
+    """Return the classes and how many rows each has, the largest ones first."""
+    sizes = list(y.value_counts().items())
+    sizes = [(label, n) for label, n in sizes if n]
+    shown = ", ".join(f"{label} ({n:,})" for label, n in sizes[:most])
+    return f"class {y.name}: {shown}" + (f" and {len(sizes) - most} more classes" if len(sizes) > most else "")
+
+
+def about(name: str) -> str:
+    """Return the first sentence of what an embedded table's loader says of it."""
+    from anbexact import datasets
+
+    loader: Any = datasets._LOADERS[name]
+    summary = (getattr(loader, "func", loader).__doc__ or "").strip().split("\n\n")[0]
+    sentence = " ".join(summary.split()).removeprefix("Return ")
+    return sentence[:1].upper() + sentence[1:]
