@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 WIDTH = 118
 """Characters in a line."""
-MOST_LINES = 12
+MOST_LINES = 10
 """Lines that are printed of a structure or an explanation, and cells of a row."""
 
 
