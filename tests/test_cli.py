@@ -230,7 +230,7 @@ def test_compare_beyond_memory_falls_back(capsys):
     assert code == 0
     assert "note: ANB was refused: the exact search over 60 features" in out
     assert "The NB of all rows" in out
-    assert "48 weaker terms together" in out or "49 weaker terms together" in out
+    assert "50 weaker terms together" in out or "51 weaker terms together" in out
     line = error_of(capsys, "fit", "wide.csv", "--class", "y", code=1)
     assert "the exact search over 60 features needs" in line
 
