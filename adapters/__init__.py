@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from anbexact.adapters.files import load, save
-    from anbexact.adapters.pgmpy import class_posterior, d_separated, from_pgmpy, to_pgmpy
+    from anbexact.adapters.pgmpy import from_pgmpy, to_pgmpy
+    from anbexact.adapters.queries import class_posterior, d_separated
 
 __all__ = ["class_posterior", "d_separated", "from_pgmpy", "load", "save", "to_pgmpy"]
 
 _MODULES = {
-    "class_posterior": "pgmpy",
-    "d_separated": "pgmpy",
+    "class_posterior": "queries",
+    "d_separated": "queries",
     "from_pgmpy": "pgmpy",
     "load": "files",
     "save": "files",

@@ -23,6 +23,7 @@ from strategies import problems, random_problem
 
 import anbexact
 import anbexact.adapters.pgmpy as adapter
+import anbexact.adapters.queries as queries
 from anbexact import ANBClassifier, NaiveBayesClassifier
 from anbexact.adapters import class_posterior, d_separated, from_pgmpy, to_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
@@ -577,8 +578,8 @@ class TestClassPosterior:
         def refuse(*_):
             raise AssertionError("pgmpy was asked")
 
-        monkeypatch.setattr(adapter, "LOG_SMALLEST", 0.0)
-        monkeypatch.setattr(adapter, "VariableElimination", refuse)
+        monkeypatch.setattr(queries, "LOG_SMALLEST", 0.0)
+        monkeypatch.setattr(queries, "VariableElimination", refuse)
         by_logs = class_posterior(network, "grade", evidence)
         pd.testing.assert_series_equal(by_logs, by_products, check_exact=False, rtol=0, atol=1e-12)
 
