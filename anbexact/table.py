@@ -117,6 +117,7 @@ class Vocabulary:
         lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
         lookup[-1] = places.get(MISSING_STATE, MISSING) if handle_missing == "own_state" else MISSING
         codes = lookup[coded]
+        self._warn_of_other_types(column.name, [value for value in categories if value not in places])
         if handle_missing == "error":
             self._refuse(codes == MISSING, column, "is missing", "fill it in, or use handle_missing='marginalize'")
         if handle_unknown == "error":
@@ -127,6 +128,21 @@ class Vocabulary:
                 "declare it in categories=, or use handle_unknown='marginalize'",
             )
         return codes
+
+    def _warn_of_other_types(self, name: Hashable, unknown: Sequence[Any]) -> None:
+        """Warn of an unknown value that reads like a state but is of another type, such as ``"1"`` for ``1``."""
+        if not unknown:
+            return
+        texts = {str(state): state for state in self.states[name]}
+        alike = next((value for value in unknown if str(value) in texts), None)
+        if alike is not None:
+            state = texts[str(alike)]
+            warnings.warn(
+                f"column {name!r} holds {alike!r}, a {type(alike).__name__}, which is no state, although {state!r}, "
+                f"a {type(state).__name__}, is one: pass the types that the table had in fit",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def _refuse(self, bad: npt.NDArray[np.bool_], column: Column, what: str, advice: str) -> None:
         if not bad.any():

@@ -364,3 +364,21 @@ class TestParameters:
             return
         with pytest.raises((TypeError, ValueError), match="required"):
             model(required_edges=iter([("age", "count")])).fit(X, Y)
+
+
+class TestOtherTypes:
+    @pytest.mark.parametrize(("learned", "asked"), [("int", "str"), ("str", "int")])
+    def test_values_that_read_like_states_of_another_type(self, model, learned, asked):
+        X = pd.DataFrame({"size": [1, 2, 3, 1]})
+        classifier = model().fit(X.astype(learned), ["a", "b", "b", "a"])
+        with pytest.warns(
+            UserWarning, match=rf"column 'size' holds .*, a {asked}, which is no state, although .*, a {learned}"
+        ):
+            proba = classifier.predict_proba(X.astype(asked))
+        np.testing.assert_allclose(proba, 0.5)
+
+    def test_equal_numbers_of_another_type_are_the_same_state(self, model, recwarn):
+        X = pd.DataFrame({"size": [1, 2, 3, 1]})
+        classifier = model().fit(X, ["a", "b", "b", "a"])
+        np.testing.assert_array_equal(classifier.predict_proba(X.astype(float)), classifier.predict_proba(X))
+        assert not recwarn.list

@@ -1,5 +1,6 @@
 """Searches: against brute force and a plain dynamic programme; constraints, limits, ties."""
 
+import io
 import time
 import tracemalloc
 from itertools import pairwise
@@ -451,6 +452,32 @@ class TestProgress:
             learn_anb(table, n_jobs=n_jobs, progress=interrupt)
         assert time.perf_counter() - began < 5
         assert sum(name.startswith(phase) for name in calls) == 1
+
+
+class Screen(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self):
+        return True
+
+
+class TestProgressLine:
+    def test_one_line_for_every_phase_that_ended_in_a_file(self):
+        stream = io.StringIO()
+        show = limits.progress_line(stream)
+        for phase, fraction in (("set scores", 0.5), ("set scores", 1.0), ("layer 1", 1.0)):
+            show(phase, fraction)
+        assert stream.getvalue() == "set scores: done\nlayer 1: done\n"
+
+    def test_a_terminal_is_left_as_it_was(self):
+        stream = Screen()
+        show = limits.progress_line(stream)
+        show("set scores", 0.25)
+        assert stream.getvalue() == "\rset scores:  25%\033[K"
+        show("set scores", 0.26)
+        assert stream.getvalue().count("\r") == 1, "no more than a few times a second"
+        show("set scores", 1.0)
+        assert stream.getvalue().endswith("\r\033[K")
 
 
 class TestConstraintsThatMakeNoSense:

@@ -18,15 +18,23 @@ Progress = Callable[[str, float], None]
 
 
 def progress_line(stream: TextIO | None = None) -> Progress:
-    """Return a progress callback that keeps one line of a terminal up to date (standard error by default)."""
+    """Return a progress callback that writes to a stream (standard error by default).
+
+    On a terminal one line is kept up to date, and wiped when its phase ends; elsewhere a line is written for
+    every phase that ended.
+    """
     out = sys.stderr if stream is None else stream
     shown = [0.0]
 
     def show(phase: str, fraction: float) -> None:
         now = time.monotonic()
-        if fraction >= 1 or now - shown[0] > 0.2:
+        if not out.isatty():
+            if fraction >= 1:
+                print(f"{phase}: done", file=out, flush=True)
+        elif fraction >= 1 or now - shown[0] > 0.2:
             shown[0] = now
-            print(f"\r{phase}: {fraction:4.0%}\033[K", end="", file=out, flush=True)
+            text = f"{phase}: {fraction:4.0%}" if fraction < 1 else ""
+            print(f"\r{text}\033[K", end="", file=out, flush=True)
 
     return show
 
