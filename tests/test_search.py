@@ -191,6 +191,15 @@ class TestOptimum:
         assert dict(one_block.parents) == dict(structure.parents)
 
 
+class TestNoFeature:
+    def test_a_table_of_the_class_alone(self):
+        table = DiscreteTable.from_frame(pd.DataFrame({"y": ["a", "b", "a"]}), class_name="y")
+        structure = learn_anb(table, BDeu(2.0))
+        assert dict(structure.parents) == {"y": ()}
+        assert structure.score == pytest.approx(oracles.bdeu_local([(0,), (1,), (0,)], [1, 1, 1], [2], 0, [], 2.0))
+        assert structure.certificate.optimal
+
+
 class TestTies:
     """Ties are broken as the docstring of learn_anb says."""
 

@@ -26,7 +26,7 @@ from anbexact.search.limits import (
     run_tasks,
     thread_count,
 )
-from anbexact.search.naive_bayes import class_of, total_score
+from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
 from anbexact.search.set_scores import (
     SetScoreProblem,
     cell_value_bytes,
@@ -182,6 +182,8 @@ def learn_anb(
     features = table.vocabulary.features
     constraints = make_constraints(features, max_parents, required, forbidden)
     threads = thread_count(n_jobs)
+    if not features:
+        return learn_naive_bayes(table, set_score)
     cost = lattice_cost(len(features), len(table.weights), max_parents=constraints.max_parents, threads=threads)
     cost = replace(cost, memory=cost.memory + cell_value_bytes(table))
     _check_memory(cost, len(features), memory_limit)
