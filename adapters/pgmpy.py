@@ -15,8 +15,8 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
 from anbexact.columns import sorted_positions
 from anbexact.discretize import interval_names
+from anbexact.limits import available_memory, human_bytes
 from anbexact.parameters import ConditionalTable
-from anbexact.search.limits import available_memory, human_bytes
 from anbexact.table import Vocabulary
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here

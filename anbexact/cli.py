@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.classifiers import NetworkClassifier
-    from anbexact.search.limits import Progress
+    from anbexact.limits import Progress
 
 MISSING_CELLS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "?"]
 DEMO_TABLE = "wine"
@@ -434,7 +434,7 @@ class _Line:
     def __init__(self) -> None:
         self.show: Progress | None = None
         if sys.stderr.isatty():
-            from anbexact.search.limits import progress_line
+            from anbexact.limits import progress_line
 
             self.show = progress_line()
 

@@ -23,7 +23,7 @@ from anbexact.classifiers import ANBClassifier, NaiveBayesClassifier, NetworkCla
 from anbexact.classifiers.inputs import MANY_VALUES
 from anbexact.columns import Column, is_frame, is_series, read_columns
 from anbexact.discretize import MedianDiscretizer
-from anbexact.search.limits import Progress, SearchTooLargeError
+from anbexact.limits import Progress, SearchTooLargeError
 
 MODELS = ("NB", "ANB", "CategoricalNB", "logistic regression")
 COLUMNS = ("accuracy", "accuracy_se", "log_loss", "brier", "fit_seconds", "predict_seconds")

@@ -80,7 +80,8 @@ def _explain(
         if class_name not in table.variables or any(code[other] < 0 for other in others):
             continue
         index = tuple(slice(None) if v == class_name else code[v] for v in table.variables)
-        of_class = np.log(table.values[index])
+        with np.errstate(divide="ignore"):
+            of_class = np.log(table.values[index])
         given = ", ".join(f"{v} = {vocabulary.states[v][code[v]]}" for v in others if v != name)
         state = vocabulary.states[name][code[name]] if name != class_name else ""
         label = f"(prior of {name})" if name == class_name else name

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from anbexact.limits import available_memory, human_bytes
 from anbexact.scores import BDeu
-from anbexact.search.limits import available_memory, human_bytes
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 

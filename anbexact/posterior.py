@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -10,7 +11,6 @@ from math import prod
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
 
 from anbexact._kernels.posterior import (
     JOINT,
@@ -20,8 +20,8 @@ from anbexact._kernels.posterior import (
     incomplete_rows,
     normalise_rows,
 )
+from anbexact.limits import available_memory, human_bytes, thread_count
 from anbexact.parameters import ConditionalTable
-from anbexact.search.limits import human_bytes, thread_count
 from anbexact.table import CodeArray
 
 Logs = npt.NDArray[np.float64]
@@ -31,6 +31,8 @@ MOST_HIDDEN = 1024
 """Joint states of the hidden cells of a row up to which these are summed one by one."""
 FACTOR_BYTES = 64_000_000
 """Rows of one pattern are worked in chunks whose largest factor stays below this."""
+COPIES = 4
+"""Arrays of a factor's size that are held while it is summed out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +125,10 @@ class Posterior:
         return self._evaluate(codes, LOG_PROBABILITY, n_jobs)
 
     def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
-        """Return P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
+        """Return P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`.
+
+        NaN, with a warning, for a row that no class allows for (in a network with zeros).
+        """
         return self._evaluate(codes, PROBABILITY, n_jobs)
 
     def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
@@ -158,6 +163,13 @@ class Posterior:
                 joint = self._marginal(codes[:, rows])
                 normalise_rows(joint, form, np.empty(joint.size), np.empty(joint.size, dtype=np.int64))
                 out[rows] = joint
+        if form != JOINT and np.isnan(out[:, 0]).any():
+            warnings.warn(
+                f"row {int(np.isnan(out[:, 0]).argmax())} is impossible under the network, whatever its class "
+                f"({int(np.isnan(out[:, 0]).sum())} such rows): it has no class posterior, and gets NaN",
+                UserWarning,
+                stacklevel=4,
+            )
         return out
 
     def _marginal(self, codes: CodeArray) -> Logs:
@@ -167,7 +179,7 @@ class Posterior:
         families = [family for family in self._families if family.child in needed]
         scopes = [tuple(v for v in family.features if v in missing) for family in families]
         order, largest = self._elimination_order(scopes)
-        if 8 * largest > FACTOR_BYTES * 16:
+        if COPIES * 8 * largest > min(available_memory() / 2, COPIES * FACTOR_BYTES * 16):
             raise ValueError(
                 f"marginalising {len(missing)} missing or unknown cells needs a factor of "
                 f"{human_bytes(8 * largest)}: fill some of them in, or learn with fewer max_parents"
@@ -230,12 +242,25 @@ class Posterior:
             factors = [factor for factor in factors if v not in factor.names]
             axis = 1 + product.names.index(v)
             names = tuple(name for name in product.names if name != v)
-            summed = _Factor(names, np.asarray(logsumexp(product.logs, axis=axis)))
+            summed = _Factor(names, _log_sum(product.logs, axis))
             if names:
                 factors.append(summed)
             else:
                 total += summed.logs
         return total
+
+
+def _log_sum(logs: Logs, axis: int) -> Logs:
+    """Return ln Σ exp(logs) over one axis; minus infinity where all are."""
+    top = logs.max(axis=axis, keepdims=True)
+    np.copyto(top, 0.0, where=np.isneginf(top))
+    terms = logs - top
+    np.exp(terms, out=terms)
+    total: Logs = terms.sum(axis=axis)
+    with np.errstate(divide="ignore"):
+        np.log(total, out=total)
+    total += top.squeeze(axis)
+    return total
 
 
 def _restrict(codes: CodeArray, family: _Family, missing: set[int]) -> _Factor:

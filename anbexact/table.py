@@ -56,7 +56,7 @@ class Vocabulary:
                 raise ValueError(
                     f"column {name!r} has {len(of_name):,} states, more than the {MAX_STATES:,} that a variable may "
                     "have: it looks like an identifier or a free text. Drop it, group its values, or, if it is a "
-                    "measurement, pass it as a number so that it is discretised."
+                    "measurement, cut it into intervals (the classifiers do so with numeric columns)."
                 )
             places[name] = {state: code for code, state in enumerate(of_name)}
             if len(places[name]) < len(of_name):
@@ -88,7 +88,12 @@ class Vocabulary:
         return self._places[name].get(state, UNKNOWN)
 
     def encode(
-        self, column: Column, *, handle_unknown: str = "marginalize", handle_missing: str = "marginalize"
+        self,
+        column: Column,
+        *,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        advice: str = "declare it in categories=, or use handle_unknown='marginalize'",
     ) -> CodeArray:
         """Return the codes of a column's cells.
 
@@ -101,6 +106,8 @@ class Vocabulary:
         handle_missing : {"marginalize", "error", "own_state"}
             A missing cell becomes ``MISSING``, is refused, or becomes the state ``"(missing)"`` where the
             variable has it.
+        advice : str
+            Ends the message about an unknown value.
 
         Returns
         -------
@@ -125,7 +132,7 @@ class Vocabulary:
                 codes == UNKNOWN,
                 column,
                 "is not a state",
-                "declare it in categories=, or use handle_unknown='marginalize'",
+                advice,
             )
         return codes
 
@@ -299,7 +306,12 @@ def table_from_columns(
     all_columns = [*columns, *([target] if target is not None else [])]
     codes = np.empty((len(weights), len(all_columns)), dtype=np.int16)
     for j, column in enumerate(all_columns):
-        codes[:, j] = vocabulary.encode(column, handle_unknown="error", handle_missing=handle_missing)
+        codes[:, j] = vocabulary.encode(
+            column,
+            handle_unknown="error",
+            handle_missing=handle_missing,
+            advice="declare it in categories= too, or leave out such rows",
+        )
     distinct, inverse = _row_groups(codes.T, [len(states[name]) for name in vocabulary.names], len(codes))
     totals: Weights = np.bincount(inverse, weights, len(distinct)).astype(np.float64, copy=False)
     return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), totals, len(weights))
@@ -337,6 +349,10 @@ def check_weights(sample_weight: Any, n_rows: int) -> Weights:
             f"sample_weight[{row}] is {weights[row]}: every weight must be a finite number, zero or more "
             f"({int(bad.sum())} of {n_rows} are not)"
         )
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not np.isfinite(total):
+        raise ValueError("the sum of sample_weight is not a finite number: scale the weights down")
     if not weights.any():
         raise ValueError("every sample_weight is zero: there is no row to learn from")
     return weights

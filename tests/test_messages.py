@@ -11,6 +11,7 @@ import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
 from anbexact import ANBClassifier, NaiveBayesClassifier
+from anbexact.posterior import Posterior
 
 MODELS = [NaiveBayesClassifier, ANBClassifier]
 pytestmark = pytest.mark.parametrize("model", MODELS)
@@ -382,3 +383,25 @@ class TestOtherTypes:
         classifier = model().fit(X, ["a", "b", "b", "a"])
         np.testing.assert_array_equal(classifier.predict_proba(X.astype(float)), classifier.predict_proba(X))
         assert not recwarn.list
+
+
+def test_rows_that_no_class_allows_for(model):
+    """Tables with zeros do not come from fit, but from networks made elsewhere."""
+    classifier = model().fit(pd.DataFrame({"f": [0, 1], "g": [0, 1]}), [0, 1])
+    for name in ("f", "g"):
+        values = classifier.conditional_tables_[name].values
+        values[:] = np.eye(2).reshape(2, 2, *([1] * (values.ndim - 2)))
+    tables = classifier.conditional_tables_
+    classifier._posterior = Posterior(tables, "class", ("f", "g"))
+    X = pd.DataFrame({"f": [0, 0], "g": [0, 1]})
+    with pytest.warns(UserWarning, match=r"row 1 is impossible under the network, whatever its class"):
+        proba = classifier.predict_proba(X)
+    np.testing.assert_array_equal(proba, [[1, 0], [np.nan, np.nan]])
+    np.testing.assert_array_equal(classifier.log_evidence(X), [np.log(0.5), -np.inf])
+
+
+def test_cut_points_come_from_the_rows_that_are_learned_from(model):
+    X = pd.DataFrame({"n": [*range(100), *range(1000, 1100)], "hole": [None] * 100 + ["a"] * 100})
+    with pytest.warns(UserWarning, match="100 of 200 rows have a missing feature"):
+        classifier = model().fit(X, [0, 1] * 100)
+    assert classifier.cut_points_["n"].tolist() == [1049.5]

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from strategies import SCORES, ess_values, problems, random_problem, table_of
 
 from anbexact import BDeu, DiscreteTable
+from anbexact.limits import Deadline
 from anbexact.scores import Score, SetScore
-from anbexact.search.limits import Deadline
 from anbexact.search.set_scores import prepare, score_all_sets
 
 

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import SCORES, SEARCHES, Problem, ess_values, problems, random_problem, table_of
 
+import anbexact.limits as limits
 import anbexact.search.lattice as lattice
-import anbexact.search.limits as limits
 from anbexact import BDeu, DiscreteTable, SearchTooLargeError, learn_anb, learn_naive_bayes
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
@@ -198,6 +198,15 @@ class TestNoFeature:
         assert dict(structure.parents) == {"y": ()}
         assert structure.score == pytest.approx(oracles.bdeu_local([(0,), (1,), (0,)], [1, 1, 1], [2], 0, [], 2.0))
         assert structure.certificate.optimal
+
+
+class TestHeavyWeights:
+    @pytest.mark.parametrize("weight", [1e6, 1e9])
+    def test_set_scores_far_above_the_total_cost_no_optimum(self, weight):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame((rng.random((2000, 8)) < 0.001).astype(int)).add_prefix("f")
+        table = DiscreteTable.from_frame(X, rng.integers(0, 2, 2000), sample_weight=np.full(2000, weight))
+        assert learn_anb(table).certificate.optimal
 
 
 class TestTies:

@@ -58,6 +58,8 @@ def normalise_rows(log_joint, form, scratch, powers):
         JOINT, PROBABILITY or LOG_PROBABILITY.
     scratch, powers : float64, int64
         Room for rows * classes numbers each.
+
+    Where every class is impossible, so that there is no posterior, the row becomes NaN.
     """
     if form == JOINT:
         return
@@ -74,6 +76,9 @@ def normalise_rows(log_joint, form, scratch, powers):
         total = 0.0
         for c in range(classes):
             total += scratch[t * classes + c]
+        if not total > 0.0:  # as in a network with zeros, where no class allows for the row
+            log_joint[t, :] = np.nan
+            continue
         if form == PROBABILITY:
             share = 1.0 / total
             for c in range(classes):

@@ -25,10 +25,10 @@ from anbexact.classifiers.inputs import (
 from anbexact.columns import is_series, read_column, read_columns
 from anbexact.discretize import Cuts
 from anbexact.explain import Explanation, explain_rows
+from anbexact.limits import Progress, progress_line, thread_count
 from anbexact.parameters import ConditionalTable, fit_eap
 from anbexact.posterior import Posterior
 from anbexact.scores import BDeu, Score
-from anbexact.search.limits import Progress, progress_line, thread_count
 from anbexact.structure import Structure
 from anbexact.table import CodeArray, DiscreteTable, Vocabulary, check_weights, table_from_columns
 
@@ -152,7 +152,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         columns = record_columns(self, X, y)
         target = read_target(y, columns)
         weights = check_weights(sample_weight, len(target))
-        cut_points = fit_cut_points(columns, target, weights, self.discretizer, self.categories or {})
+        learned = weights > 0
+        if self.handle_missing != "own_state":  # rows with a missing cell are left out of training
+            learned &= ~np.any([column.missing for column in columns], axis=0)
+        cut_points = fit_cut_points(columns, target, weights * learned, self.discretizer, self.categories or {})
         table = table_from_columns(
             [discretise(column, cut_points) for column in columns],
             target,

@@ -65,7 +65,8 @@ def read_target(y: Any, columns: Sequence[Column]) -> Column:
         If y is not one-dimensional, or holds measurements rather than classes.
     """
     if not (is_series(y) or isinstance(y, pd.Categorical)):
-        name = y.columns[0] if isinstance(y, pd.DataFrame) and y.shape[1] == 1 else None
+        names = frame_names(y) or []
+        name = names[0] if len(names) == 1 else None
         array = np.asarray(y)
         if array.ndim != 1:
             y = pd.Series(column_or_1d(array, warn=True), name=name)

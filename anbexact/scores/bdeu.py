@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, xlogy
+from scipy.special import betaln, gammaln, xlogy
 
 from anbexact.table import DiscreteTable
 
@@ -67,7 +67,7 @@ class BDeu:
         """Return F(names); see the class."""
         a = self.ess / float(np.prod(np.array(table.shape(names), dtype=np.float64)))
         weights = table.cell_weights(names)
-        return float(np.sum(gammaln(a + weights) - gammaln(a)))
+        return float(np.sum(_log_rising(a, weights)))
 
     def local_score(self, table: DiscreteTable, child: Hashable, parents: Sequence[Hashable]) -> float:
         """Return the local score of ``child`` given ``parents``; see the class."""
@@ -101,3 +101,10 @@ class BDeu:
             observed = (table.counts([class_name, child]) > 0).sum(axis=1)
             bounds = np.minimum(bounds, -observed * np.log(arity))
         return float(bounds.sum())
+
+
+def _log_rising(a: float, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return lnΓ(a + w) - lnΓ(a), which for a far above w must not be taken as a difference."""
+    if a < 1e5:
+        return np.asarray(gammaln(a + weights) - gammaln(a))
+    return np.asarray(gammaln(weights) - betaln(a, weights))

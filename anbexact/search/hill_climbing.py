@@ -6,9 +6,9 @@ from collections.abc import Hashable
 
 import networkx as nx
 
+from anbexact.limits import Deadline
 from anbexact.scores import Score
 from anbexact.search.constraints import Constraints
-from anbexact.search.limits import Deadline
 from anbexact.table import DiscreteTable
 
 

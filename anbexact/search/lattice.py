@@ -12,10 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.lattice import first_parent_set, solve_blocks
-from anbexact.scores import BDeu, Score, SetScore
-from anbexact.search.constraints import Constraints, Edge, make_constraints
-from anbexact.search.hill_climbing import add_arcs
-from anbexact.search.limits import (
+from anbexact.limits import (
     Deadline,
     Progress,
     SearchTooLargeError,
@@ -26,6 +23,9 @@ from anbexact.search.limits import (
     run_tasks,
     thread_count,
 )
+from anbexact.scores import BDeu, Score, SetScore
+from anbexact.search.constraints import Constraints, Edge, make_constraints
+from anbexact.search.hill_climbing import add_arcs
 from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
 from anbexact.search.set_scores import (
     SetScoreProblem,
@@ -197,16 +197,22 @@ def learn_anb(
     if scores is None or optimum is None:
         assert fallback is not None
         bound = _upper_bound(table, set_score, scores)
-        return _certified(table, set_score, fallback, bound, 0, deadline, f"greedy, stopped by time_limit{limits}")
+        sets = 0 if scores is None else cost.sets
+        return _certified(table, set_score, fallback, bound, sets, deadline, f"greedy, stopped by time_limit{limits}")
     if not np.isfinite(optimum[-1]):
         raise ValueError(
             "no structure satisfies the constraints: see required_edges, forbidden_edges and max_parents"
         )
-    chosen = _read_back(problem, scores, optimum, constraints, features, threads)
-    parents = {child: (class_name, *chosen[child]) for child in features}
-    parents[class_name] = ()
     bound = float(optimum[-1]) + set_score.local_score(table, class_name, [])
-    return _certified(table, set_score, parents, bound, cost.sets, deadline, f"lattice dynamic programme{limits}")
+    method = f"lattice dynamic programme{limits}"
+    for rounding in (ROUNDING, ROUNDING / 1000, 0.0):  # heavy weights: set scores far above the total cost digits
+        chosen = _read_back(problem, scores, optimum, constraints, features, threads, rounding)
+        parents = {child: (class_name, *chosen[child]) for child in features}
+        parents[class_name] = ()
+        structure = _certified(table, set_score, parents, bound, cost.sets, deadline, method)
+        if structure.certificate.optimal:
+            break
+    return structure
 
 
 def _set_score(score: Score) -> SetScore:
@@ -226,10 +232,13 @@ def _check_memory(cost: Cost, n: int, memory_limit: float | None) -> None:
     fitting = n
     while fitting > 1 and lattice_cost(fitting, 0).memory > allowed:
         fitting -= 1
+    enough = (
+        f"enough for about {fitting} features" if lattice_cost(fitting, 0).memory <= allowed else "too little for any"
+    )
     limit = "available" if memory_limit is None else "the memory_limit"
     raise SearchTooLargeError(
-        f"the exact search over {n} features needs {cost}; {human_bytes(allowed)} is {limit}, enough for about "
-        f"{fitting} features. Select features first, raise memory_limit on a larger machine, or use a "
+        f"the exact search over {n} features needs {cost}; {human_bytes(allowed)} is {limit}, "
+        f"{enough}. Select features first, raise memory_limit on a larger machine, or use a "
         "NaiveBayesClassifier."
     )
 
@@ -311,13 +320,14 @@ def _read_back(
     constraints: Constraints,
     order: tuple[Hashable, ...],
     threads: int,
+    rounding: float,
 ) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the feature parents in an optimal structure, ties broken as :func:`learn_anb` says."""
     n = len(problem.features)
     allowed, required = _masks(problem, constraints)
     place = {name: j for j, name in enumerate(order)}
     position = np.array([place[name] for name in problem.features])
-    tolerance = ROUNDING * max(1.0, float(np.abs(scores[[0, -1]]).max()))
+    tolerance = rounding * max(1.0, float(np.abs(scores[[0, -1]]).max()))
     chosen: dict[Hashable, tuple[Hashable, ...]] = {}
     members = (1 << n) - 1
     with ThreadPoolExecutor(threads) as pool:

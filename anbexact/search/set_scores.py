@@ -12,8 +12,8 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from anbexact._kernels.set_scores import HISTOGRAM, score_subtree
+from anbexact.limits import Deadline, Progress, run_tasks
 from anbexact.scores import SetScore
-from anbexact.search.limits import Deadline, Progress, run_tasks
 from anbexact.table import DiscreteTable
 
 TABLE_CELLS = 1 << 22

@@ -58,6 +58,8 @@ def human_seconds(seconds: float) -> str:
         if seconds < length * 2:
             return f"{seconds:.2g} {unit}" if seconds < 10 else f"{seconds:.0f} {unit}"
         seconds /= length
+    if seconds > 36_500:
+        return "more than a century"
     return f"{seconds:,.0f} days"
 
 
