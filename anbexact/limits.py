@@ -69,10 +69,16 @@ def available_memory() -> int:
     group = Path("/sys/fs/cgroup")
     try:
         limit = int((group / "memory.max").read_text())
-        used = int((group / "memory.current").read_text())
+        used = int((group / "memory.current").read_text()) - _reclaimable(group)
     except (OSError, ValueError):
         return available
     return min(available, max(limit - used, 0))
+
+
+def _reclaimable(group: Path) -> int:
+    """Return the bytes of a container's memory that are file cache, given back when they are needed."""
+    stat = dict(line.split() for line in (group / "memory.stat").read_text().splitlines())
+    return sum(int(stat.get(name, 0)) for name in ("inactive_file", "active_file", "slab_reclaimable"))
 
 
 def check_limit(name: str, value: object) -> None:

@@ -405,3 +405,12 @@ def test_cut_points_come_from_the_rows_that_are_learned_from(model):
     with pytest.warns(UserWarning, match="100 of 200 rows have a missing feature"):
         classifier = model().fit(X, [0, 1] * 100)
     assert classifier.cut_points_["n"].tolist() == [1049.5]
+
+
+def test_more_features_than_sets_can_be_numbered(model):
+    X = np.zeros((4, 1100), dtype=int)
+    if model is NaiveBayesClassifier:
+        assert model().fit(X, [0, 1, 0, 1]).predict(X).shape == (4,)
+        return
+    with pytest.raises(MemoryError, match=r"1100 features have 2\^1100 of them; about 27 features fit into 16 GB"):
+        model(max_parents=0).fit(X, [0, 1, 0, 1])

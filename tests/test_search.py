@@ -209,6 +209,19 @@ class TestHeavyWeights:
         assert learn_anb(table).certificate.optimal
 
 
+class TestLargeEquivalentSampleSize:
+    @pytest.mark.parametrize("ess", [1e4, 1e6, 1e8])
+    @pytest.mark.parametrize("weights", [None, 0.5, "random"])
+    def test_a_completed_search_is_certified(self, ess, weights):
+        for seed in range(30):
+            rng = np.random.default_rng(seed)
+            n = int(rng.integers(3, 20))
+            X = pd.DataFrame(rng.integers(0, 3, (n, 4)), columns=list("abcd"))
+            weight = {None: None, 0.5: np.full(n, 0.5), "random": rng.random(n) + 0.1}[weights]
+            table = DiscreteTable.from_frame(X, ["p", "q"] + ["p"] * (n - 2), sample_weight=weight)
+            assert learn_anb(table, BDeu(ess)).certificate.optimal
+
+
 class TestTies:
     """Ties are broken as the docstring of learn_anb says."""
 

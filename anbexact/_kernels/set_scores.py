@@ -29,19 +29,22 @@ BOARD = 8192
 
 @njit(cache=True, nogil=True)
 def _cell_value(weight, values, a, log_gamma_a):
-    """Return lnΓ(a + weight) - lnΓ(a), from the table of whole weights where it reaches."""
-    whole = int(weight)
-    if whole < values.shape[0] and whole == weight:
-        return values[whole]
-    return math.lgamma(weight + a) - log_gamma_a
+    """Return lnΓ(a + weight) - lnΓ(a): from the table where it reaches, for a large a by Stirling's series."""
+    if weight < values.shape[0] and weight == math.floor(weight):
+        return values[int(weight)]
+    x = a + weight
+    if a < 64.0 or weight > a:
+        return math.lgamma(x) - log_gamma_a
+    tail = 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
+    tail -= 1 / (12 * a) - 1 / (360 * a**3) + 1 / (1260 * a**5)
+    return (x - 0.5) * math.log1p(weight / a) + weight * (math.log(a) - 1.0) + tail
 
 
 @njit(cache=True, nogil=True)
 def _settle(weight, histogram, settled, top):
     """Record a settled cell and return the new length of the list."""
-    whole = int(weight)
-    if whole <= HISTOGRAM and whole == weight:
-        histogram[whole] += 1.0
+    if weight <= HISTOGRAM and weight == math.floor(weight):
+        histogram[int(weight)] += 1.0
         return top
     settled[top] = weight
     return top + 1

@@ -114,7 +114,7 @@ def fit_cut_points(
             "cut it yourself, or declare its states in categories="
         )
     values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
-    infinite = np.isinf(values)
+    infinite = np.isinf(values) & kept[:, None]
     if infinite.any():
         row, j = np.argwhere(infinite)[0]
         raise ValueError(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaln, gammaln, xlogy
+from scipy.special import gammaln, xlogy
 
 from anbexact.table import DiscreteTable
 
@@ -58,6 +58,7 @@ class BDeu:
             raise ValueError(f"ess must be a number above 0, not {self.ess!r}")
         if not (np.isfinite(self.ess) and self.ess > 0):
             raise ValueError(f"ess must be a finite number above 0, not {self.ess!r}")
+        object.__setattr__(self, "ess", float(self.ess))
 
     def cell_parameter(self, n_configurations: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return α / q."""
@@ -104,7 +105,15 @@ class BDeu:
 
 
 def _log_rising(a: float, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return lnΓ(a + w) - lnΓ(a), which for a far above w must not be taken as a difference."""
-    if a < 1e5:
-        return np.asarray(gammaln(a + weights) - gammaln(a))
-    return np.asarray(gammaln(weights) - betaln(a, weights))
+    """Return lnΓ(a + w) - lnΓ(a); where a is large beside w by Stirling's series, as the difference would cancel."""
+    values: npt.NDArray[np.float64] = np.asarray(gammaln(a + weights) - gammaln(a))
+    if a >= 64:
+        w = np.minimum(weights, a)
+        series = (a + w - 0.5) * np.log1p(w / a) + w * (np.log(a) - 1) + _tail(a + w) - _tail(a)
+        values = np.where(weights > a, values, series)
+    return values
+
+
+def _tail(x: Any) -> Any:
+    """Return the terms of Stirling's series for lnΓ(x) that vanish as x grows."""
+    return 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)

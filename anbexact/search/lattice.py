@@ -40,6 +40,8 @@ from anbexact.table import DiscreteTable
 
 LOW_BITS = 12
 """Bits of a set that are its place within a block."""
+MOST_FEATURES = 62
+"""A set of features is a mask of 64 bits."""
 ROUNDING = 1e-12
 """Scores closer than this share of the largest set score count as equal."""
 
@@ -182,6 +184,12 @@ def learn_anb(
     features = table.vocabulary.features
     constraints = make_constraints(features, max_parents, required, forbidden)
     threads = thread_count(n_jobs)
+    if len(features) > MOST_FEATURES:
+        raise SearchTooLargeError(
+            f"the exact search goes through all sets of features, and {len(features)} features have "
+            f"2^{len(features)} of them; about 27 features fit into 16 GB. Select features first, or "
+            "use a NaiveBayesClassifier."
+        )
     if not features:
         return learn_naive_bayes(table, set_score)
     cost = lattice_cost(len(features), len(table.weights), max_parents=constraints.max_parents, threads=threads)
