@@ -17,7 +17,7 @@ import json
 import math
 import os
 import secrets
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -28,22 +28,26 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator
+from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.validation import check_is_fitted
 
 import anbexact
 from anbexact.classifiers import ANBClassifier, FixedStructureClassifier, NaiveBayesClassifier, NetworkClassifier
-from anbexact.discretize import MedianDiscretizer
+from anbexact.counts import FamilyCounts
+from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
 from anbexact.parameters import ConditionalTable
 from anbexact.scores import BDeu
 from anbexact.structure import Certificate, Structure
-from anbexact.table import Vocabulary
+from anbexact.vocabulary import Vocabulary
 
 FORMAT = "anbexact classifier"
 FORMAT_VERSION = 1
 ESTIMATORS: dict[str, type[NetworkClassifier]] = {
     cls.__name__: cls for cls in (ANBClassifier, FixedStructureClassifier, NaiveBayesClassifier)
 }
-OBJECTS: dict[str, type[Any]] = {cls.__name__: cls for cls in (BDeu, MedianDiscretizer)}
+OBJECTS: dict[str, type[Any]] = {
+    cls.__name__: cls for cls in (BDeu, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
+}
 """Objects that may stand in a constructor parameter, written as their own constructor parameters."""
 
 
@@ -83,7 +87,7 @@ def save(classifier: NetworkClassifier, path: str | Path) -> None:
     document = _describe(classifier)
     document["sha256"] = _digest(document)
     lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
-    _write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
+    write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def load(path: str | Path) -> NetworkClassifier:
@@ -184,11 +188,38 @@ def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
             "score": encode(structure.score),
             "certificate": {key: encode(value) for key, value in certificate.items()},
         },
-        "tables": [
-            {"variables": [number[variable] for variable in table.variables], **_write_values(table.values)}
-            for table in classifier.conditional_tables_.values()
+        **_describe_tables(classifier, number),
+    }
+
+
+def _describe_tables(classifier: NetworkClassifier, number: Mapping[Hashable, int]) -> dict[str, Any]:
+    """Return the counts and how they become tables; the tables themselves where nothing was counted."""
+    if classifier.counts_ is None:
+        tables = classifier.conditional_tables_.values()
+        return {
+            "tables": [
+                {"variables": [number[name] for name in table.variables], **_write_values(table.values)}
+                for table in tables
+            ]
+        }
+    return {
+        "ess": classifier.ess_,
+        "smoothing": classifier.smoothing_,
+        "counts": [
+            {
+                "variables": [number[name] for name in family.variables],
+                "cells": family.cells.tolist(),
+                "weights": _plain_numbers(family.weights),
+            }
+            for family in classifier.counts_.values()
         ],
     }
+
+
+def _plain_numbers(weights: npt.NDArray[np.float64]) -> list[float] | list[int]:
+    """Return weights as a list: as integers where all are whole, which reads better and takes less room."""
+    numbers: list[float] | list[int] = weights.tolist()
+    return [int(weight) for weight in numbers] if np.array_equal(weights, np.rint(weights)) else numbers
 
 
 def _restore(document: Mapping[str, Any]) -> NetworkClassifier:
@@ -207,17 +238,37 @@ def _restore(document: Mapping[str, Any]) -> NetworkClassifier:
         decode(described["score"]),
         Certificate(**{key: decode(value) for key, value in described["certificate"].items()}),
     )
-    tables = [_read_table(table, names, vocabulary) for table in document["tables"]]
-    by_name = {table.name: table for table in tables}
-    if set(by_name) != set(names) or set(structure.parents) != set(names):
-        raise ValueError("not every variable has a table and a place in the structure")
-    if any(set(table.parents) != set(structure.parents[name]) for name, table in by_name.items()):
-        raise ValueError("a table is at odds with the structure")
     cut_points = {names[j]: np.array(decode(cuts), dtype=np.float64) for j, cuts in document["cut_points"]}
     classifier.n_features_in_ = document["n_features_in"]
     if document["feature_names_in"] is not None:
         classifier.feature_names_in_ = np.array(document["feature_names_in"], dtype=object)
-    return classifier._set_fitted(vocabulary, structure, by_name, cut_points)
+    if "tables" in document:
+        tables = [_read_table(table, names, vocabulary) for table in document["tables"]]
+        _check_families(tables, structure)
+        return classifier._set_fitted(vocabulary, structure, {table.name: table for table in tables}, cut_points)
+    counts = [_read_counts(family, names, vocabulary) for family in document["counts"]]
+    _check_families(counts, structure)
+    classifier.ess_, classifier.smoothing_ = float(document["ess"]), float(document["smoothing"])
+    return classifier._set_counted(vocabulary, structure, {family.name: family for family in counts}, cut_points)
+
+
+def _check_families(families: Sequence[FamilyCounts | ConditionalTable], structure: Structure) -> None:
+    parents = {family.name: family.parents for family in families}
+    if parents.keys() != structure.parents.keys() or len(parents) < len(families):
+        raise ValueError("not every variable has a table and a place in the structure")
+    if any(set(parents[name]) != set(structure.parents[name]) for name in parents):
+        raise ValueError("a table is at odds with the structure")
+
+
+def _read_counts(described: Mapping[str, Any], names: list[Hashable], vocabulary: Vocabulary) -> FamilyCounts:
+    name, *parents = (names[j] for j in described["variables"])
+    shape = tuple(vocabulary.arity(variable) for variable in (name, *parents))
+    cells = np.array(described["cells"], dtype=np.int64)
+    weights = np.array(described["weights"], dtype=np.float64)
+    ascending = bool((np.diff(cells, prepend=-1) > 0).all()) and cells.max(initial=-1) < math.prod(shape)
+    if len(cells) != len(weights) or not ascending or not (np.isfinite(weights) & (weights > 0)).all():
+        raise ValueError(f"the counts of {name!r} are none")
+    return FamilyCounts(name, tuple(parents), shape, cells, weights)
 
 
 def _names_in(classifier: NetworkClassifier) -> list[str] | None:
@@ -379,7 +430,7 @@ _FORMS: dict[str, tuple[type[Any], Callable[[Any], Any], Callable[[Any], Any]]] 
 }
 
 
-def _write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str) -> None:
     """Write a file beside its place, then move it there in one step."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:

@@ -17,7 +17,7 @@ from anbexact.columns import sorted_positions
 from anbexact.discretize import interval_names
 from anbexact.limits import available_memory, human_bytes
 from anbexact.parameters import ConditionalTable
-from anbexact.table import Vocabulary
+from anbexact.vocabulary import Vocabulary
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
     warnings.simplefilter("ignore", FutureWarning)

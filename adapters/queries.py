@@ -13,7 +13,7 @@ import pandas as pd
 
 from anbexact.adapters.pgmpy import States, Tables, check_node, read_network
 from anbexact.posterior import Posterior
-from anbexact.table import MISSING
+from anbexact.vocabulary import MISSING
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
     warnings.simplefilter("ignore", FutureWarning)

@@ -7,11 +7,12 @@ maximises BDeu, proved optimal) as a scikit-learn classifier and as a pgmpy netw
 from pathlib import Path
 
 from anbexact.classifiers import ANBClassifier, NaiveBayesClassifier, NetworkClassifier
-from anbexact.discretize import MedianDiscretizer
+from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
 from anbexact.scores import BDeu
 from anbexact.search import SearchTooLargeError, learn_anb, learn_naive_bayes
 from anbexact.structure import Certificate, Structure
-from anbexact.table import DiscreteTable, Vocabulary
+from anbexact.table import DiscreteTable
+from anbexact.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
 
@@ -20,6 +21,7 @@ __all__ = [
     "BDeu",
     "Certificate",
     "DiscreteTable",
+    "MDLPDiscretizer",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
     "SearchTooLargeError",

@@ -11,7 +11,7 @@ import pandas as pd
 
 from anbexact.parameters import ConditionalTable
 from anbexact.posterior import Posterior
-from anbexact.table import CodeArray, Vocabulary
+from anbexact.vocabulary import CodeArray, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)

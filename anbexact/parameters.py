@@ -1,14 +1,14 @@
-"""Conditional tables of a structure, estimated from the counts of a table."""
+"""Conditional tables of a structure, estimated from the counts of its families."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.limits import available_memory, human_bytes
+from anbexact.counts import FamilyCounts, count_families
 from anbexact.scores import BDeu
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
@@ -39,7 +39,11 @@ class ConditionalTable:
         return (self.name, *self.parents)
 
 
-def fit_eap(table: DiscreteTable, structure: Structure, ess: float = 1.0) -> dict[Hashable, ConditionalTable]:
+Tables = dict[Hashable, ConditionalTable]
+"""The conditional tables of all variables."""
+
+
+def eap_tables(counts: Mapping[Hashable, FamilyCounts], ess: float = 1.0) -> Tables:
     """Return the expected a posteriori tables under the BDeu prior.
 
     ``θ_ijk = (N_ijk + α/(q r)) / (N_ij + α/q)``, with r states of the variable, q joint states of its
@@ -47,22 +51,20 @@ def fit_eap(table: DiscreteTable, structure: Structure, ess: float = 1.0) -> dic
 
     Parameters
     ----------
-    table : DiscreteTable
-        Weighted counts.
-    structure : Structure
-        Over the variables of the table.
+    counts : mapping
+        Weighted counts of every family.
     ess : float, default 1.0
         Equivalent sample size α.
 
     Returns
     -------
     dict
-        A table for every variable, in the order of ``structure.parents``.
+        A table for every variable, in the order of ``counts``.
 
     Raises
     ------
     ValueError
-        If ``ess`` is not a finite number above 0, or a table would not fit into memory.
+        If ``ess`` is not a finite number above 0.
 
     References
     ----------
@@ -70,17 +72,14 @@ def fit_eap(table: DiscreteTable, structure: Structure, ess: float = 1.0) -> dic
     """
     ess = BDeu(ess).ess
     tables = {}
-    for name, parents in structure.parents.items():
-        shape = table.shape([name, *parents])
-        size = float(np.prod(np.array(shape, dtype=np.float64))) * 8
-        if 3 * size > available_memory():
-            raise ValueError(
-                f"the conditional table of {name!r} given its {len(parents)} parents {list(parents)} would take "
-                f"{human_bytes(size)}: limit the feature parents with max_parents="
-            )
-        counts = table.counts([name, *parents])
-        prior = ess / counts.size
-        counts += prior
-        counts /= counts.sum(axis=0)
-        tables[name] = ConditionalTable(name, parents, counts)
+    for name, family in counts.items():
+        values = family.dense()
+        values += ess / values.size
+        values /= values.sum(axis=0)
+        tables[name] = ConditionalTable(name, family.parents, values)
     return tables
+
+
+def fit_eap(table: DiscreteTable, structure: Structure, ess: float = 1.0) -> Tables:
+    """Return the tables of a structure: :func:`eap_tables` of :func:`count_families`."""
+    return eap_tables(count_families(table, structure), ess)

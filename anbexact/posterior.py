@@ -22,7 +22,7 @@ from anbexact._kernels.posterior import (
 )
 from anbexact.limits import available_memory, human_bytes, thread_count
 from anbexact.parameters import ConditionalTable
-from anbexact.table import CodeArray
+from anbexact.vocabulary import CodeArray
 
 Logs = npt.NDArray[np.float64]
 WORK_PER_THREAD = 2_000_000

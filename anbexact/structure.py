@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
@@ -39,7 +40,14 @@ class Certificate:
     seconds: float
     method: str
 
+    @classmethod
+    def unknown(cls, method: str) -> Certificate:
+        """Return the certificate of a structure about whose optimality nothing is known."""
+        return cls(False, float("inf"), float("inf"), 0, 0.0, method)
+
     def __str__(self) -> str:
+        if math.isinf(self.gap):
+            return f"nothing proved ({self.method})"
         verdict = "proved optimal" if self.optimal else f"not proved optimal: gap at most {self.gap:.6g} nats"
         return f"{verdict} ({self.method}; {self.sets_scored:,} sets scored in {self.seconds:.3g} s)"
 

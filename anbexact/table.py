@@ -1,167 +1,20 @@
-"""Tables of discrete variables: vocabularies (names and states) and weighted rows of codes."""
+"""Tables of discrete variables: weighted rows of codes."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from anbexact.columns import Column, native, read_column, read_columns, sorted_positions
+from anbexact.vocabulary import MISSING_STATE, CodeArray, Vocabulary
 
-MISSING = -1
-"""Code of a missing cell."""
-UNKNOWN = -2
-"""Code of a cell that holds no state of the vocabulary."""
-MISSING_STATE = "(missing)"
-"""The state that stands for a missing cell when ``handle_missing="own_state"``."""
-MAX_STATES = 32_767
-"""Most states that a variable may have (codes are 16-bit)."""
-
-CodeArray = npt.NDArray[np.int16]
 Weights = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Vocabulary:
-    """Names and states of the variables of a table.
-
-    Attributes
-    ----------
-    states : Mapping
-        The states of every variable, as native Python objects: features in table order, the class last.
-        Declared categories keep their declared order, observed values are sorted; the states of the
-        class are always sorted, as scikit-learn expects of ``classes_``.
-    class_name : Hashable, optional
-        The class variable.
-    """
-
-    states: Mapping[Hashable, tuple[Any, ...]]
-    class_name: Hashable | None = None
-    _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        states = {name: tuple(of_name) for name, of_name in self.states.items()}
-        if self.class_name is not None and self.class_name not in states:
-            raise ValueError(f"the class {self.class_name!r} is not among the variables")
-        places = {}
-        for name, of_name in states.items():
-            if len(of_name) > MAX_STATES:
-                raise ValueError(
-                    f"column {name!r} has {len(of_name):,} states, more than the {MAX_STATES:,} that a variable may "
-                    "have: it looks like an identifier or a free text. Drop it, group its values, or, if it is a "
-                    "measurement, cut it into intervals (the classifiers do so with numeric columns)."
-                )
-            places[name] = {state: code for code, state in enumerate(of_name)}
-            if len(places[name]) < len(of_name):
-                raise ValueError(f"the states of column {name!r} are not distinct: {of_name!r}")
-            if any(pd.api.types.is_scalar(state) and pd.isna(state) for state in of_name):
-                raise ValueError(f"the states of column {name!r} hold a missing value: {of_name!r}")
-        object.__setattr__(self, "states", MappingProxyType(states))
-        object.__setattr__(self, "_places", places)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Vocabulary, (dict(self.states), self.class_name)
-
-    @property
-    def names(self) -> tuple[Hashable, ...]:
-        """All variables: features in table order, then the class."""
-        return tuple(self.states)
-
-    @property
-    def features(self) -> tuple[Hashable, ...]:
-        """All variables but the class."""
-        return tuple(name for name in self.states if name != self.class_name)
-
-    def arity(self, name: Hashable) -> int:
-        """Return the number of states of a variable."""
-        return len(self.states[name])
-
-    def code(self, name: Hashable, state: Any) -> int:
-        """Return the code of a state; ``UNKNOWN`` if the variable does not have it."""
-        return self._places[name].get(state, UNKNOWN)
-
-    def encode(
-        self,
-        column: Column,
-        *,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        advice: str = "declare it in categories=, or use handle_unknown='marginalize'",
-    ) -> CodeArray:
-        """Return the codes of a column's cells.
-
-        Parameters
-        ----------
-        column : Column
-            A column named after one of the variables.
-        handle_unknown : {"marginalize", "error"}
-            A value that is no state becomes ``UNKNOWN``, or is refused.
-        handle_missing : {"marginalize", "error", "own_state"}
-            A missing cell becomes ``MISSING``, is refused, or becomes the state ``"(missing)"`` where the
-            variable has it.
-        advice : str
-            Ends the message about an unknown value.
-
-        Returns
-        -------
-        codes : (rows,) int16
-
-        Raises
-        ------
-        ValueError
-            For a refused cell; the message names the column, the value and the first row that holds it.
-        """
-        coded, categories = column.coded
-        places = self._places[column.name]
-        lookup = np.empty(len(categories) + 1, dtype=np.int16)
-        lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
-        lookup[-1] = places.get(MISSING_STATE, MISSING) if handle_missing == "own_state" else MISSING
-        codes = lookup[coded]
-        self._warn_of_other_types(column.name, [value for value in categories if value not in places])
-        if handle_missing == "error":
-            self._refuse(codes == MISSING, column, "is missing", "fill it in, or use handle_missing='marginalize'")
-        if handle_unknown == "error":
-            self._refuse(
-                codes == UNKNOWN,
-                column,
-                "is not a state",
-                advice,
-            )
-        return codes
-
-    def _warn_of_other_types(self, name: Hashable, unknown: Sequence[Any]) -> None:
-        """Warn of an unknown value that reads like a state but is of another type, such as ``"1"`` for ``1``."""
-        if not unknown:
-            return
-        texts = {str(state): state for state in self.states[name]}
-        alike = next((value for value in unknown if str(value) in texts), None)
-        if alike is not None:
-            state = texts[str(alike)]
-            warnings.warn(
-                f"column {name!r} holds {alike!r}, a {type(alike).__name__}, which is no state, although {state!r}, "
-                f"a {type(state).__name__}, is one: pass the types that the table had in fit",
-                UserWarning,
-                stacklevel=2,
-            )
-
-    def _refuse(self, bad: npt.NDArray[np.bool_], column: Column, what: str, advice: str) -> None:
-        if not bad.any():
-            return
-        row = int(bad.argmax())
-        codes, categories = column.coded
-        value = "the cell" if codes[row] < 0 else f"the value {categories[codes[row]]!r}"
-        known = ", ".join(map(repr, self.states[column.name][:8])) + ("…" if self.arity(column.name) > 8 else "")
-        raise ValueError(
-            f"column {column.name!r}, row {row}: {value} {what} ({int(bad.sum())} such rows; "
-            f"states: {known}); {advice}"
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,16 +107,30 @@ class DiscreteTable:
     def counts(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
         """Return the weighted contingency table of the named variables, one axis each."""
         shape = self.shape(names)
-        flat = np.zeros(len(self.codes), dtype=np.int64)
-        for name, arity in zip(names, shape, strict=True):
-            flat = flat * arity + self.column(name)
         size = int(np.prod(shape, dtype=object))
-        counts: Weights = np.bincount(flat, self.weights, minlength=size).astype(np.float64, copy=False)
+        counts: Weights = np.bincount(self._flat(names), self.weights, minlength=size).astype(np.float64, copy=False)
         return counts.reshape(shape)
+
+    def _flat(self, names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
+        """Return, for every distinct row, the flat position of its cell in the contingency table."""
+        flat = np.zeros(len(self.codes), dtype=np.int64)
+        for name, arity in zip(names, self.shape(names), strict=True):
+            flat = flat * arity + self.column(name)
+        return flat
 
     def cell_weights(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
         """Return the weights of the observed joint states of the named variables, in no useful order."""
         return np.bincount(self.groups(names), self.weights).astype(np.float64, copy=False)
+
+    def observed_cells(self, names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Weights]:
+        """Return the observed cells of the contingency table: ascending flat positions, and weights."""
+        size = int(np.prod(self.shape(names), dtype=object))
+        if size <= 8 * len(self.codes):
+            counts = self.counts(names).ravel()
+            cells = np.flatnonzero(counts)
+            return cells, counts[cells]
+        cells, inverse = np.unique(self._flat(names), return_inverse=True)
+        return cells, np.bincount(inverse, self.weights, len(cells)).astype(np.float64, copy=False)
 
     def groups(self, names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
         """Return, for every distinct row, the number of its joint state of the named variables.
@@ -286,33 +153,77 @@ def table_from_columns(
     if target is not None and target.name in names:
         raise ValueError(f"the class and a feature are both called {target.name!r}: rename one of them")
     _check_declared(categories, [*names, *([target.name] if target is not None else [])])
-    kept = weights > 0
-    if not kept.all():
-        columns = [column.take(kept) for column in columns]
-        target = target.take(kept) if target is not None else None
-        weights = weights[kept]
-    if target is not None and target.missing.any():
-        raise ValueError(
-            f"Input y contains NaN: the class {target.name!r} is missing in {int(target.missing.sum())} rows "
-            f"(first: row {int(target.missing.argmax())}). Drop these rows: a classifier cannot learn from them."
-        )
-    if handle_missing != "own_state":
-        columns, target, weights = _drop_missing(columns, target, weights, refuse=handle_missing == "error")
+    columns, target, weights, rows = _usable_rows(columns, target, weights, handle_missing)
     states = {column.name: _states(column, categories, handle_missing) for column in columns}
     if target is not None:
         of_class = _states(target, categories, "error")
         states[target.name] = tuple(of_class[i] for i in sorted_positions(of_class))
     vocabulary = Vocabulary(states, None if target is None else target.name)
     all_columns = [*columns, *([target] if target is not None else [])]
-    codes = np.empty((len(weights), len(all_columns)), dtype=np.int16)
-    for j, column in enumerate(all_columns):
-        codes[:, j] = vocabulary.encode(
-            column,
-            handle_unknown="error",
-            handle_missing=handle_missing,
-            advice="declare it in categories= too, or leave out such rows",
+    advice = "declare it in categories= too, or leave out such rows"
+    return _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
+
+
+def table_in_vocabulary(
+    columns: Sequence[Column],
+    target: Column,
+    weights: Weights,
+    vocabulary: Vocabulary,
+    *,
+    handle_missing: str = "marginalize",
+) -> DiscreteTable:
+    """Make a table of a given vocabulary.
+
+    Raises
+    ------
+    ValueError
+        For a value that is no state; the message names the column, the value and the row.
+    """
+    columns, of_class, weights, rows = _usable_rows(columns, target, weights, handle_missing)
+    assert of_class is not None
+    advice = "states are fixed once learned: fit again with all rows, or leave out such rows"
+    return _collapsed(vocabulary, [*columns, of_class], weights, rows, handle_missing, advice)
+
+
+def _usable_rows(
+    columns: Sequence[Column], target: Column | None, weights: Weights, handle_missing: str
+) -> tuple[Sequence[Column], Column | None, Weights, npt.NDArray[np.intp]]:
+    """Leave out rows of weight 0, and rows with a missing feature unless that is a state; refuse a missing class.
+
+    Returns columns, target, weights and positions of the rows that are kept.
+    """
+    kept = weights > 0
+    if target is not None and (target.missing & kept).any():
+        absent = target.missing & kept
+        raise ValueError(
+            f"Input y contains NaN: the class {target.name!r} is missing in {int(absent.sum())} rows "
+            f"(first: row {int(absent.argmax())}). Drop these rows: a classifier cannot learn from them."
         )
-    distinct, inverse = _row_groups(codes.T, [len(states[name]) for name in vocabulary.names], len(codes))
+    if handle_missing != "own_state":
+        kept &= ~_missing_rows(columns, kept, refuse=handle_missing == "error")
+    rows = np.flatnonzero(kept)
+    if len(rows) < len(kept):
+        columns = [column.take(rows) for column in columns]
+        target = target.take(rows) if target is not None else None
+        weights = weights[rows]
+    return columns, target, weights, rows
+
+
+def _collapsed(
+    vocabulary: Vocabulary,
+    columns: Sequence[Column],
+    weights: Weights,
+    rows: npt.NDArray[np.intp],
+    handle_missing: str,
+    advice: str,
+) -> DiscreteTable:
+    """Encode the columns, which stand in the vocabulary's order, and collapse equal rows."""
+    codes = np.empty((len(weights), len(columns)), dtype=np.int16)
+    for j, column in enumerate(columns):
+        codes[:, j] = vocabulary.encode(
+            column, handle_unknown="error", handle_missing=handle_missing, advice=advice, rows=rows
+        )
+    distinct, inverse = _row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
     totals: Weights = np.bincount(inverse, weights, len(distinct)).astype(np.float64, copy=False)
     return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), totals, len(weights))
 
@@ -368,42 +279,34 @@ def _check_declared(categories: Mapping[Hashable, Sequence[Any]] | None, names: 
         raise ValueError(f"categories names {strangers[0]!r}, but the columns are {list(names)}")
 
 
-def _drop_missing(
-    columns: Sequence[Column], target: Column | None, weights: Weights, *, refuse: bool
-) -> tuple[Sequence[Column], Column | None, Weights]:
-    """Leave out the rows with a missing feature, and say how many."""
-    missing = np.zeros(len(weights), dtype=bool)
+def _missing_rows(columns: Sequence[Column], kept: npt.NDArray[np.bool_], *, refuse: bool) -> npt.NDArray[np.bool_]:
+    """Return which of the rows that are kept have a missing feature, and say how many."""
+    missing = np.zeros(len(kept), dtype=bool)
     for column in columns:
         missing |= column.missing
-    n_missing = int(missing.sum())
+    missing &= kept
+    n_missing, n_rows = int(missing.sum()), int(kept.sum())
     if n_missing == 0:
-        return columns, target, weights
-    per_column = {column.name: int(column.missing.sum()) for column in columns if column.missing.any()}
+        return missing
+    per_column = {column.name: int((column.missing & kept).sum()) for column in columns if column.missing.any()}
     worst = max(per_column, key=per_column.__getitem__)
     advice = "or use handle_missing='own_state' to treat a missing cell as a state of its own"
-    if per_column[worst] == len(weights):
+    if per_column[worst] == n_rows:
         raise ValueError(
-            f"column {worst!r} has no observed value (all {len(weights)} cells are missing): drop it, {advice}"
+            f"column {worst!r} has no observed value (all {n_rows} cells are missing): drop it, {advice}"
         )
     where = f"most in column {worst!r} ({per_column[worst]})"
     if refuse:
-        raise ValueError(
-            f"{n_missing} of {len(weights)} rows have a missing feature, {where}: fill or drop them, {advice}"
-        )
-    if n_missing == len(weights):
+        raise ValueError(f"{n_missing} of {n_rows} rows have a missing feature, {where}: fill or drop them, {advice}")
+    if n_missing == n_rows:
         raise ValueError(f"every row has a missing feature, {where}: drop such columns, {advice}")
     warnings.warn(
-        f"{n_missing} of {len(weights)} rows have a missing feature ({where}) and are left out of training; "
+        f"{n_missing} of {n_rows} rows have a missing feature ({where}) and are left out of training; "
         f"fill them in, {advice}",
         UserWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
-    kept = ~missing
-    return (
-        [column.take(kept) for column in columns],
-        None if target is None else target.take(kept),
-        weights[kept],
-    )
+    return missing
 
 
 def _states(

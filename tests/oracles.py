@@ -4,8 +4,8 @@ Tables are lists of rows of state numbers (``rows[t][v]``), with a weight each a
 variable (``arities[v]``). Variables are named by their position; by convention the class is the last one.
 """
 
-from itertools import combinations, permutations, product
-from math import exp, inf, lgamma, log
+from itertools import combinations, pairwise, permutations, product
+from math import exp, inf, lgamma, log, log2
 
 import numpy as np
 
@@ -214,6 +214,18 @@ def log_posterior(tables, arities, class_, evidence):
     return [value - log_sum(joint) for value in joint]
 
 
+def leave_one_out(rows, weights, arities, parents, ess):
+    """Sum over rows of ln P(c | x) from tables fitted without one unit of that row's weight; the class comes last."""
+    class_ = len(arities) - 1
+    total = 0.0
+    for t, row in enumerate(rows):
+        others = [weight - (u == t) for u, weight in enumerate(weights)]
+        tables = {v: (of_v, eap(rows, others, arities, v, of_v, ess)) for v, of_v in parents.items()}
+        evidence = {v: row[v] for v in range(class_)}
+        total += weights[t] * log_posterior(tables, arities, class_, evidence)[row[class_]]
+    return total
+
+
 def is_weighted_median(cut, values, weights):
     """Whether at most half of the weight lies strictly below, and at most half strictly above, the cut."""
     values = np.asarray(values, dtype=float)
@@ -221,6 +233,36 @@ def is_weighted_median(cut, values, weights):
     half = weights.sum() / 2
     slack = 1e-9 * half
     return weights[values < cut].sum() <= half + slack and weights[values > cut].sum() <= half + slack
+
+
+def class_entropy(rows):
+    """Entropy in bits of the classes of (value, label, weight) rows."""
+    total = sum(weight for _, _, weight in rows)
+    shares = [sum(w for _, label, w in rows if label == c) / total for c in {label for _, label, _ in rows}]
+    return -sum(share * log2(share) for share in shares)
+
+
+def mdlp_cuts(values, labels, weights):
+    """Fayyad and Irani's recursion over all cuts halfway between neighbouring values."""
+    rows = sorted(zip(values, labels, weights, strict=True), key=lambda row: row[0])
+    total = sum(weight for _, _, weight in rows)
+    distinct = sorted({value for value, _, _ in rows})
+    splits = []
+    for low, high in pairwise(distinct):
+        left = [row for row in rows if row[0] <= low]
+        right = [row for row in rows if row[0] > low]
+        parts = [(sum(w for _, _, w in part) / total, class_entropy(part)) for part in (left, right)]
+        splits.append((sum(share * bits for share, bits in parts), (low + high) / 2, left, right))
+    if not splits:
+        return []
+    least = min(bits for bits, _, _, _ in splits)
+    bits, cut, left, right = next(split for split in splits if split[0] <= least + 1e-9)
+    k, k_left, k_right = (len({label for _, label, _ in part}) for part in (rows, left, right))
+    delta = log2(3**k - 2) - (k * class_entropy(rows) - k_left * class_entropy(left) - k_right * class_entropy(right))
+    where = log2(total - 1) if total > 2 else 0.0
+    if class_entropy(rows) - bits <= (where + delta) / total:
+        return []
+    return [*mdlp_cuts(*zip(*left, strict=True)), cut, *mdlp_cuts(*zip(*right, strict=True))]
 
 
 def is_acyclic(parents):

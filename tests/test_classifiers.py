@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
+from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder, StandardScaler
 from strategies import SCORES, random_problem
 
 import anbexact
@@ -215,9 +215,11 @@ class TestEstimator:
         classifier = model(discretizer=transformer).fit(X, y, sample_weight=np.ones(120))
         assert not hasattr(transformer, "cut_points_")
         assert len(classifier.vocabulary_.states["length"]) == 3
-        with pytest.raises((TypeError, ValueError), match="cut_points_"):
-            model(discretizer=KBinsDiscretizer(quantile_method="averaged_inverted_cdf")).fit(X, y)
-        with pytest.raises(TypeError, match="discretizer must be 'auto', None or a transformer with cut_points_"):
+        bins = KBinsDiscretizer(4, quantile_method="averaged_inverted_cdf")
+        assert len(model(discretizer=bins).fit(X, y).vocabulary_.states["length"]) == 4
+        with pytest.raises(TypeError, match="neither cut_points_ nor bin_edges_"):
+            model(discretizer=StandardScaler()).fit(X, y)
+        with pytest.raises(TypeError, match="discretizer must be one of 'auto', 'median', 'mdlp'"):
             model(discretizer="mdl").fit(X, y)
 
     def test_ten_distinct_numbers_are_states_and_eleven_are_cut(self, model):

@@ -50,7 +50,7 @@ def test_fit_prints_what_was_learned(capsys):
     assert (code, err) == (0, "")
     assert "anes.csv: 944 rows to learn from, 9 features" in out
     assert "class vote: Clinton (551), Dole (393)" in out
-    assert "cut in two at the median: popul at 22; age at 44" in out
+    assert "cut points (median): popul at 22; age at 44" in out
     assert "TVnews -> age" in out
     assert "score (BDeu) -14168.190 nats in total" in out
     assert "certificate: proved optimal (lattice dynamic programme" in out
@@ -245,8 +245,11 @@ def test_compare_beyond_memory_falls_back(capsys):
         (["fit", "no.parquet", "--class", "y"], "cannot read no.parquet: "),
         (["fit", ".", "--class", "y"], "cannot read .: Is a directory"),
         (["fit", "monks.csv", "--class", "Monk"], "monks.csv has no column 'Monk'; its columns: 'head_shape', "),
-        (["fit", "monks.csv", "--class", "monk", "--ess", "0"], "ess must be a finite number above 0, not 0.0"),
-        (["fit", "monks.csv", "--class", "monk", "--ess", "x"], "argument --ess: invalid float value: 'x'"),
+        (
+            ["fit", "monks.csv", "--class", "monk", "--ess", "0"],
+            "ess must be a finite number above 0, or 'auto', not 0.0",
+        ),
+        (["fit", "monks.csv", "--class", "monk", "--ess", "x"], "argument --ess: 'x' is neither a number nor auto"),
         (["fit", "monks.csv", "--class", "monk", "--threads", "0"], "'0' is not a number of threads, 1 or more"),
         (
             ["fit", "monks.csv", "--class", "monk", "--time-limit", "-1"],

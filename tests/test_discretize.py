@@ -1,15 +1,16 @@
-"""The median cut."""
+"""Rules for cut points, and what is done with cut points."""
 
 import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
-from anbexact import MedianDiscretizer
-from anbexact.discretize import cut_codes, interval_names
+from anbexact import MDLPDiscretizer, MedianDiscretizer
+from anbexact.discretize import RULES, cut_codes, cuts_from_edges, find_cut_points, interval_names
 
 VALUES = st.lists(st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 1)), min_size=1, max_size=15)
 WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0, 1.0, 2.0, 3.7]), min_size=15, max_size=15)
@@ -69,6 +70,122 @@ class TestMedian:
     @given(VALUES)
     def test_row_order_does_not_matter(self, values):
         assert cut_of(values) == cut_of(values[::-1])
+
+
+def mdlp(values, labels, weights=None):
+    """The cuts of one column."""
+    (cuts,) = MDLPDiscretizer().fit(np.array(values, dtype=float)[:, None], labels, weights).cut_points_
+    return cuts.tolist()
+
+
+@st.composite
+def labelled_columns(draw):
+    """Values, labels and weights of a column; often with few values, or labels that follow the values."""
+    n = draw(st.integers(1, 40))
+    of_value = draw(st.sampled_from([st.integers(0, 4), st.integers(-30, 30)]))
+    values = [float(value) for value in draw(st.lists(of_value, min_size=n, max_size=n))]
+    noise = draw(st.lists(st.integers(0, 3), min_size=n, max_size=n))
+    follow = draw(st.booleans())
+    labels = [int(v > 0) + int(v > 10) if follow and k else k for v, k in zip(values, noise, strict=True)]
+    of_weight = draw(st.sampled_from([st.just(1.0), st.integers(1, 5).map(float), st.floats(0.01, 20)]))
+    return values, labels, draw(st.lists(of_weight, min_size=n, max_size=n))
+
+
+class TestMDLP:
+    @given(labelled_columns())
+    @settings(max_examples=300)
+    def test_equals_the_published_recursion(self, column):
+        assert mdlp(*column) == oracles.mdlp_cuts(*column)
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_equals_the_published_recursion_on_many_rows(self, seed):
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(0, 2 + seed % 3, 400)
+        values = np.round(rng.normal(labels * 1.5 * (seed > 0), 1), 2)
+        weights = rng.exponential(size=400) if seed % 2 else np.ones(400)
+        found = mdlp(values, labels, weights)
+        np.testing.assert_allclose(found, oracles.mdlp_cuts(values.tolist(), labels.tolist(), weights.tolist()))
+        assert (len(found) > 0) == (seed > 0)
+
+    def test_by_hand(self):
+        # 1..6, aaabbb: the cut 3.5 gains 1 bit, more than (log2 5 + log2 7 - 2 * 1) / 6 = 0.522; both sides are pure.
+        assert mdlp([1, 2, 3, 4, 5, 6], list("aaabbb")) == [3.5]
+        # 1..4, abab: the best cuts, 1.5 and 3.5, gain 1 - 3/4 * 0.918 = 0.311, less than
+        # (log2 3 + log2 7 - (2 * 1 - 2 * 0.918)) / 4 = 1.057.
+        assert mdlp([1, 2, 3, 4], list("abab")) == []
+        # Two separate a's and b's: 1 bit against (log2 1 + log2 7 - 2) / 2 = 0.404.
+        assert mdlp([1, 2], list("ab")) == [1.5]
+        # aaaa bbbb cccc: first 4.5 or 8.5, which gain log2 3 - 2/3 = 0.918 each, more than
+        # (log2 11 + log2 25 - (3 * 1.585 - 2 * 1)) / 12 = 0.446; the lower one is taken, then the other.
+        assert mdlp(range(1, 13), list("aaaabbbbcccc")) == [4.5, 8.5]
+
+    @given(labelled_columns(), st.data())
+    def test_weights_are_copies(self, column, data):
+        values, labels, _ = column
+        repeats = data.draw(st.lists(st.integers(0, 3), min_size=len(values), max_size=len(values)))
+        if not any(repeats):
+            return
+        copied = [np.repeat(part, repeats) for part in (values, labels)]
+        assert mdlp(values, labels, repeats) == mdlp(*copied)
+
+    @given(labelled_columns(), st.randoms())
+    def test_row_order_and_names_of_classes_do_not_matter(self, column, random):
+        rows = list(zip(*column, strict=True))
+        random.shuffle(rows)
+        values, labels, weights = zip(*rows, strict=True)
+        assert mdlp(*column) == mdlp(values, ["zyxwv"[k] for k in labels], weights)
+
+    def test_missing_cells_count_for_nothing(self):
+        X = [[1.0, 1.0], [2.0, np.nan], [np.nan, 2.0], [3.0, 3.0], [4.0, 4.0]]
+        cuts = MDLPDiscretizer().fit(X, list("aabbb")).cut_points_
+        assert [of_column.tolist() for of_column in cuts] == [
+            mdlp([1, 2, 3, 4], list("aabb")),
+            mdlp([1, 2, 3, 4], list("abbb")),
+        ]
+        assert MDLPDiscretizer().fit([[np.nan], [np.nan]], ["a", "b"]).cut_points_[0].tolist() == []
+
+    def test_very_many_classes(self):
+        labels = np.repeat(np.arange(2000), 2)
+        assert mdlp(np.arange(4000), labels) == np.arange(1.5, 3999, 2).tolist()  # 3 ** 2000 is beyond a float
+
+    def test_needs_the_classes(self):
+        with pytest.raises(ValueError, match="requires y"):
+            MDLPDiscretizer().fit([[1.0], [2.0]])
+
+
+class TestRules:
+    @pytest.mark.parametrize("strategy", ["uniform", "quantile", "kmeans"])
+    @pytest.mark.parametrize("decimals", [0, 3])
+    def test_scikit_learns_bins_part_the_rows_alike(self, strategy, decimals):
+        values = np.round(np.random.default_rng(0).gamma(2, 3, (200, 3)), decimals)
+        bins = KBinsDiscretizer(
+            4, encode="ordinal", strategy=strategy, subsample=None, quantile_method="averaged_inverted_cdf"
+        )
+        labels = np.zeros(200, dtype=np.int64)
+        cuts = find_cut_points(bins, values, labels, np.ones(200))
+        ours = np.stack([cut_codes(column, of_column) for column, of_column in zip(values.T, cuts, strict=True)])
+        np.testing.assert_array_equal(ours.T, bins.fit_transform(values))
+
+    def test_an_edge_among_the_values_moves_down(self):
+        assert cuts_from_edges(np.array([1.0, 2.0, 4.0]), np.array([2.0, 3.0, 4.0])).tolist() == [1.5, 3.0]
+        assert cuts_from_edges(np.array([1.0, 2.0]), np.array([0.5, 1.0, 7.0])).tolist() == []
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_missing_cells_are_passed_by(self, rule):
+        rng = np.random.default_rng(1)
+        values = rng.normal(size=(60, 2))
+        labels = (values[:, 0] > 0.3).astype(np.int64)
+        holes = values.copy()
+        holes[::3, 1] = np.nan
+        cuts = find_cut_points(rule, holes, labels, np.ones(60))
+        np.testing.assert_array_equal(cuts[0], find_cut_points(rule, values, labels, np.ones(60))[0])
+        kept = ~np.isnan(holes[:, 1])
+        alone = find_cut_points(rule, values[kept, 1:], labels[kept], np.ones(40))
+        np.testing.assert_array_equal(cuts[1], alone[0])
+
+    def test_what_finds_no_cut_points_is_refused(self):
+        with pytest.raises(TypeError, match="neither cut_points_ nor bin_edges_"):
+            find_cut_points(StandardScaler(), np.eye(3), np.arange(3), np.ones(3))
 
 
 class TestTransformer:

@@ -1,5 +1,6 @@
 """Saved classifiers: nothing is lost, and what cannot be read or written is refused by name."""
 
+import copy
 import json
 import os
 import re
@@ -15,10 +16,12 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import KBinsDiscretizer
 
 import anbexact
-from anbexact import ANBClassifier, BDeu, MedianDiscretizer, NaiveBayesClassifier
+from anbexact import ANBClassifier, BDeu, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
 from anbexact.adapters import files, from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
@@ -349,12 +352,17 @@ def test_truncated_and_altered_files(saved):
             "the type 'Popen' is not known",
         ),
         (lambda d: d["parameters"].update(colour="red"), "colour"),
-        (lambda d: d["tables"][0]["values"].__setitem__(0, -0.5), "does not hold probabilities"),
-        (lambda d: d["tables"][0]["values"].__setitem__(0, float("nan")), "does not hold probabilities"),
-        (lambda d: d["tables"][0]["values"].pop(), "reshape"),
-        (lambda d: d["tables"][0].update(runs=[10**9]), "size that its states ask for"),
-        (lambda d: d["tables"].pop(), "not every variable has a table"),
-        (lambda d: d["tables"][0].update(variables=[0]), "damaged or was edited"),
+        (lambda d: d["counts"][0]["weights"].__setitem__(0, -1), "the counts of 'popul' are none"),
+        (lambda d: d["counts"][0]["weights"].__setitem__(0, float("nan")), "the counts of 'popul' are none"),
+        (lambda d: d["counts"][0]["weights"].pop(), "the counts of 'popul' are none"),
+        (lambda d: d["counts"][0]["cells"].__setitem__(0, -1), "the counts of 'popul' are none"),
+        (lambda d: d["counts"][0]["cells"].__setitem__(0, 10**9), "the counts of 'popul' are none"),
+        (lambda d: d["counts"][0]["cells"].__setitem__(0, 2.5), "damaged or was edited|are none"),
+        (lambda d: d["counts"][0].update(variables=[0]), "at odds|damaged or was edited"),
+        (lambda d: d["counts"].pop(), "not every variable has a table"),
+        (lambda d: d["counts"].append(d["counts"][0]), "not every variable has a table"),
+        (lambda d: d.update(smoothing=0.0), "ess must be"),
+        (lambda d: d.pop("ess"), "ess"),
         (lambda d: d["variables"][1].update(name="popul"), "same name"),
         (lambda d: d["structure"]["parents"][0][1].append(6), "cycle|at odds"),
         (lambda d: d.pop("structure"), "structure"),
@@ -374,6 +382,27 @@ def test_nonsense_is_refused(saved, change, message):
         anbexact.load(saved)
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["tables"][0]["values"].__setitem__(0, -0.5), "does not hold probabilities"),
+        (lambda d: d["tables"][0]["values"].__setitem__(0, float("nan")), "does not hold probabilities"),
+        (lambda d: d["tables"][0]["values"].pop(), "reshape"),
+        (lambda d: d["tables"][0].update(runs=[10**9]), "size that its states ask for"),
+        (lambda d: d["tables"].pop(), "not every variable has a table"),
+        (lambda d: d["tables"][0].update(variables=[0]), "damaged or was edited"),
+    ],
+)
+def test_nonsense_in_given_tables_is_refused(saved, tmp_path, change, message):
+    given = tmp_path / "given.json"
+    from_pgmpy(anbexact.load(saved).network_, "vote").save(given)
+    document = json.loads(given.read_bytes())
+    change(document)
+    rewrite(given, document)
+    with pytest.raises(ValueError, match=message):
+        anbexact.load(given)
+
+
 def test_unknown_parameter_of_another_version(saved):
     document = json.loads(saved.read_bytes())
     document["package_version"] = "0.9"
@@ -389,3 +418,32 @@ def test_paths(tmp_path, monkeypatch):
     NaiveBayesClassifier().fit(X, y).save("m.json")
     assert Path("m.json").exists()
     assert anbexact.load("m.json").score(X, y) == 0.75
+
+
+@pytest.mark.parametrize("discretizer", ["mdlp", MDLPDiscretizer(), KBinsDiscretizer(3, strategy="uniform")])
+def test_counts_and_equivalent_sample_sizes_are_kept(tmp_path, discretizer):
+    X, y = load_iris()
+    fitted = ANBClassifier(ess="auto", discretizer=discretizer).fit(X[::2], y[::2])
+    loaded = through_file(fitted, tmp_path)
+    assert (loaded.ess_, loaded.smoothing_) == (fitted.ess_, fitted.smoothing_)
+    assert repr(loaded.discretizer) == repr(fitted.discretizer)
+    for name, family in fitted.counts_.items():
+        np.testing.assert_array_equal(family.cells, loaded.counts_[name].cells)
+        np.testing.assert_array_equal(family.weights, loaded.counts_[name].weights)
+    weights = np.linspace(0.1, 3, len(X) // 2)
+    for classifier in (fitted, loaded):
+        classifier.partial_fit(X[1::2], y[1::2], sample_weight=weights)
+    np.testing.assert_array_equal(fitted.predict_proba(X), loaded.predict_proba(X))
+    again = through_file(loaded, tmp_path)
+    np.testing.assert_array_equal(again.predict_proba(X), loaded.predict_proba(X))
+    assert again.structure_ == loaded.structure_
+
+
+def test_a_copy_goes_its_own_way():
+    X, y = load_iris()
+    model = ANBClassifier(ess="auto", discretizer="mdlp").fit(X, y)
+    before = model.predict_proba(X)
+    twin = copy.deepcopy(model).partial_fit(X, y)
+    assert not np.array_equal(twin.predict_proba(X), before)
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+    np.testing.assert_array_equal(clone(twin).fit(X, y).predict_proba(X), before)

@@ -62,11 +62,12 @@ def test_a_senseless_ess(ess):
 
 
 def test_a_table_too_large_for_memory_is_refused_with_its_size(monkeypatch):
-    import anbexact.parameters
+    import anbexact.counts
 
     table = random_problem(0, 3).table
-    monkeypatch.setattr(anbexact.parameters, "available_memory", lambda: 100)
+    monkeypatch.setattr(anbexact.counts, "available_memory", lambda: 100)
     with pytest.raises(
-        ValueError, match=r"the conditional table of 'f0' .* would take .* bytes: limit .* max_parents="
+        ValueError,
+        match=r"the conditional tables would take .* bytes, most of it that of 'f0' .* limit .* max_parents=",
     ):
         fit_eap(table, learn_naive_bayes(table))

@@ -13,7 +13,7 @@ from strategies import Problem, problems, random_problem
 import anbexact.posterior
 from anbexact import ANBClassifier, NaiveBayesClassifier
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.table import MISSING, UNKNOWN
+from anbexact.vocabulary import MISSING, UNKNOWN
 
 UNSEEN = 99
 """A value that is no state."""

@@ -15,7 +15,8 @@ from strategies import problems
 
 from anbexact import DiscreteTable, Vocabulary
 from anbexact.columns import read_column
-from anbexact.table import MAX_STATES, MISSING, MISSING_STATE, UNKNOWN, check_weights, class_name_of
+from anbexact.table import check_weights, class_name_of
+from anbexact.vocabulary import MAX_STATES, MISSING, MISSING_STATE, UNKNOWN
 
 POOLS = {
     "ints": st.integers(-5, 5),

@@ -54,8 +54,9 @@ class ANBClassifier(NetworkClassifier):
         self,
         *,
         structure_score: str | Score = "bdeu",
-        ess: float = 1.0,
+        ess: float | str = 1.0,
         parameters: str = "eap",
+        smoothing: float | str | None = None,
         max_parents: int | None = None,
         required_edges: Iterable[Edge] = (),
         forbidden_edges: Iterable[Edge] = (),
@@ -72,6 +73,7 @@ class ANBClassifier(NetworkClassifier):
             structure_score=structure_score,
             ess=ess,
             parameters=parameters,
+            smoothing=smoothing,
             discretizer=discretizer,
             categories=categories,
             handle_unknown=handle_unknown,
@@ -85,14 +87,14 @@ class ANBClassifier(NetworkClassifier):
         self.time_limit = time_limit
         self.memory_limit = memory_limit
 
-    def _learn(self, table: DiscreteTable, score: Score) -> Structure:
+    def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         return learn_anb(
             table,
             score,
             max_parents=self.max_parents,
             required=self.required_edges,
             forbidden=self.forbidden_edges,
-            time_limit=self.time_limit,
+            time_limit=time_limit,
             memory_limit=self.memory_limit,
             n_jobs=self.n_jobs,
             progress=self._progress(),

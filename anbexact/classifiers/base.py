@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -19,18 +20,23 @@ from anbexact.classifiers.inputs import (
     discretise,
     encode_features,
     fit_cut_points,
+    in_vocabulary,
     read_target,
     record_columns,
 )
-from anbexact.columns import is_series, read_column, read_columns
+from anbexact.columns import is_series, native, read_column, read_columns
+from anbexact.counts import Counts, count_families
 from anbexact.discretize import Cuts
 from anbexact.explain import Explanation, explain_rows
 from anbexact.limits import Progress, progress_line, thread_count
-from anbexact.parameters import ConditionalTable, fit_eap
+from anbexact.parameters import Tables, eap_tables
 from anbexact.posterior import Posterior
 from anbexact.scores import BDeu, Score
-from anbexact.structure import Structure
-from anbexact.table import CodeArray, DiscreteTable, Vocabulary, check_weights, table_from_columns
+from anbexact.search.ess import learn_with_best_ess
+from anbexact.smoothing import best_smoothing
+from anbexact.structure import Certificate, Structure
+from anbexact.table import DiscreteTable, check_weights, table_from_columns, table_in_vocabulary
+from anbexact.vocabulary import CodeArray, Vocabulary
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
@@ -42,6 +48,13 @@ CHOICES = {
 }
 
 
+def _check_ess(name: str, value: Any) -> None:
+    if isinstance(value, str) and value == "auto":
+        return
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < float("inf"):
+        raise ValueError(f"{name} must be a finite number above 0, or 'auto', not {value!r}")
+
+
 class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
     """A Bayesian network that classifies. Subclasses say how the structure is learned.
 
@@ -49,14 +62,20 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
     ----------
     structure_score : {"bdeu"} or Score, default "bdeu"
         What the structure is scored by. (``score`` is scikit-learn's method.)
-    ess : float, default 1.0
-        Equivalent sample size of the score ``"bdeu"`` and of the conditional tables.
+    ess : float or "auto", default 1.0
+        Equivalent sample size of the score ``"bdeu"`` and, unless ``smoothing`` says otherwise, of the conditional
+        tables. ``"auto"``: the one under which the optimal structure has the highest marginal likelihood, at the cost
+        of two to five searches (see :func:`~anbexact.search.ess.learn_with_best_ess`), and ``smoothing="auto"``.
     parameters : {"eap"}, default "eap"
         How the conditional tables are estimated.
-    discretizer : "auto", None or transformer, default "auto"
-        What cuts numeric columns with more than 10 distinct values: ``"auto"`` stands for
-        :class:`~anbexact.MedianDiscretizer`; None refuses such columns. A transformer must offer
-        ``fit(X, y, sample_weight)`` and ``cut_points_``.
+    smoothing : float, "auto" or None, default None
+        Equivalent sample size of the conditional tables alone. ``"auto"``: the one that predicts every training row
+        best from the others (see :func:`~anbexact.smoothing.best_smoothing`). None: as ``ess`` says.
+    discretizer : {"auto", "median", "mdlp", "equal_frequency", "equal_width"}, None or transformer, default "auto"
+        What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MedianDiscretizer` (also
+        ``"auto"``), :class:`~anbexact.MDLPDiscretizer`, or scikit-learn's ``KBinsDiscretizer`` with five intervals;
+        None refuses such columns. A transformer must offer ``fit(X, y, sample_weight=...)`` and then ``cut_points_``,
+        or ``bin_edges_``.
     categories : mapping of column name to states, optional
         Declared states. Else those of a categorical dtype, else the observed values.
     handle_unknown : {"marginalize", "error"}, default "marginalize"
@@ -77,6 +96,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         Names and states of all variables.
     structure_ : Structure
         The graph, with its score and certificate.
+    ess_, smoothing_ : float
+        What ``ess`` and ``smoothing`` came to.
+    counts_ : dict or None
+        Weighted counts of every variable with its parents, from which ``conditional_tables_`` are estimated; None for
+        a network whose tables were given.
     conditional_tables_ : dict
         P(variable | parents) of every variable.
     network_ : pgmpy ``DiscreteBayesianNetwork``
@@ -92,7 +116,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
     classes_: npt.NDArray[Any]
     vocabulary_: Vocabulary
     structure_: Structure
-    conditional_tables_: dict[Hashable, ConditionalTable]
+    ess_: float
+    smoothing_: float
+    counts_: Counts | None
+    conditional_tables_: Tables
     cut_points_: dict[Hashable, Cuts]
     n_features_in_: int
     _posterior: Posterior
@@ -102,8 +129,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         self,
         *,
         structure_score: str | Score = "bdeu",
-        ess: float = 1.0,
+        ess: float | str = 1.0,
         parameters: str = "eap",
+        smoothing: float | str | None = None,
         discretizer: Any = "auto",
         categories: Mapping[Hashable, Sequence[Any]] | None = None,
         handle_unknown: str = "marginalize",
@@ -114,6 +142,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         self.structure_score = structure_score
         self.ess = ess
         self.parameters = parameters
+        self.smoothing = smoothing
         self.discretizer = discretizer
         self.categories = categories
         self.handle_unknown = handle_unknown
@@ -122,8 +151,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         self.verbose = verbose
 
     @abstractmethod
-    def _learn(self, table: DiscreteTable, score: Score) -> Structure:
-        """Return the structure."""
+    def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        """Return the structure; a search takes no longer than ``time_limit`` seconds."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn structure and parameters.
@@ -148,23 +177,94 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         SearchTooLargeError
             If the search needs more memory than allowed.
         """
-        score = self._check_parameters()
+        return self._fit(X, y, None, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what was learned: counts add, so the tables are those of all rows together.
+
+        Structure, states, cut points, ``ess_`` and ``smoothing_`` stay as they are; ``structure_.score`` becomes that
+        of all rows, and its certificate says that nothing is proved about it. If the classifier is not fitted, this
+        is ``fit``.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+        classes : sequence, optional
+            In the first call, all classes that will ever come; later the same, or nothing.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For a value or class that is no state (the message names it; nothing is added then), for other classes
+            than in the first call, or for a network whose tables were given, not counted.
+        """
+        if not hasattr(self, "vocabulary_"):
+            return self._fit(X, y, classes, sample_weight)
+        if self.counts_ is None:
+            raise ValueError(
+                "rows cannot be added: the tables of this network were given, and there are no counts behind them. "
+                "Call fit, which counts."
+            )
+        known = self.classes_.tolist()
+        if classes is not None and set(map(native, classes)) != set(known):
+            raise ValueError(
+                f"classes are {list(classes)!r}, but were {known!r} when first learned: they cannot change"
+            )
+        vocabulary = self.vocabulary_
+        columns = read_columns(X, estimator=self)
+        check_columns(self, X)
+        weights = check_weights(sample_weight, len(columns[0]))
+        check_consistent_length(columns[0].missing, y)
+        target = read_target(y, columns, weights).renamed(vocabulary.class_name)
+        own = in_vocabulary(columns, vocabulary, self.cut_points_)
+        table = table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
+        added = count_families(table, self.structure_)
+        counts = {name: family + added[name] for name, family in self.counts_.items()}
+        score = self._structure_score(self.ess_)
+        total = sum(
+            score.local_score(family.table(vocabulary), name, family.parents) for name, family in counts.items()
+        )
+        updated = Certificate.unknown("learned from earlier rows, not searched again")
+        structure = Structure(self.structure_.class_name, self.structure_.parents, total, updated)
+        return self._set_counted(vocabulary, structure, counts, self.cut_points_)
+
+    def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        """Learn everything; ``classes`` are declared states of the class."""
+        self._check_parameters()
         columns = record_columns(self, X, y)
-        target = read_target(y, columns)
-        weights = check_weights(sample_weight, len(target))
+        weights = check_weights(sample_weight, len(columns[0]))
+        target = read_target(y, columns, weights)
         learned = weights > 0
         if self.handle_missing != "own_state":  # rows with a missing cell are left out of training
             learned &= ~np.any([column.missing for column in columns], axis=0)
-        cut_points = fit_cut_points(columns, target, weights * learned, self.discretizer, self.categories or {})
+        categories = self.categories if classes is None else {**(self.categories or {}), target.name: classes}
+        cut_points = fit_cut_points(columns, target, weights * learned, self.discretizer, categories or {})
         table = table_from_columns(
             [discretise(column, cut_points) for column in columns],
             target,
             weights,
-            categories=self.categories,
+            categories=categories,
             handle_missing=self.handle_missing,
         )
-        structure = self._learn(table, score)
-        return self._set_fitted(table.vocabulary, structure, fit_eap(table, structure, self.ess), cut_points)
+        structure, ess = self._choose_structure(table)
+        automatic = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
+        smoothing = best_smoothing(table, structure) if automatic else float(self.smoothing or ess)
+        self.ess_, self.smoothing_ = ess, smoothing
+        return self._set_counted(table.vocabulary, structure, count_families(table, structure), cut_points)
+
+    def _choose_structure(self, table: DiscreteTable) -> tuple[Structure, float]:
+        """Return the structure and the equivalent sample size under which it was learned."""
+        limit: float | None = getattr(self, "time_limit", None)
+        if self.ess == "auto" and self.structure_score == "bdeu":
+            structure, score = learn_with_best_ess(table, self._learn, limit)
+            return structure, score.ess
+        ess = 1.0 if self.ess == "auto" else float(self.ess)
+        return self._learn(table, self._structure_score(ess), limit), ess
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
@@ -235,33 +335,48 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
 
         save(self, path)
 
-    def _check_parameters(self) -> Score:
-        """Refuse parameters that are none of the choices; return the score."""
+    def _check_parameters(self) -> None:
+        """Refuse parameters that are none of the choices."""
         for name, choices in CHOICES.items():
             value = getattr(self, name)
             if value not in choices:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
-        BDeu(self.ess)
+        _check_ess("ess", self.ess)
+        if self.smoothing is not None:
+            _check_ess("smoothing", self.smoothing)
         thread_count(self.n_jobs)
+        self._structure_score(1.0)
+
+    def _structure_score(self, ess: float) -> Score:
+        """Return the score of the structure, given what the equivalent sample size came to."""
         if isinstance(self.structure_score, str):
             if self.structure_score != "bdeu":
                 raise ValueError(f"structure_score must be 'bdeu' or a Score, not {self.structure_score!r}")
-            return BDeu(self.ess)
+            return BDeu(ess)
         if not isinstance(self.structure_score, Score):
             raise TypeError(f"structure_score must be 'bdeu' or a Score, not {self.structure_score!r}")
         return self.structure_score
+
+    def _set_counted(
+        self, vocabulary: Vocabulary, structure: Structure, counts: Counts, cut_points: dict[Hashable, Cuts]
+    ) -> Self:
+        """Estimate the tables from counts, and store the network."""
+        self._set_fitted(vocabulary, structure, eap_tables(counts, self.smoothing_), cut_points)
+        self.counts_ = counts
+        return self
 
     def _set_fitted(
         self,
         vocabulary: Vocabulary,
         structure: Structure,
-        tables: dict[Hashable, ConditionalTable],
+        tables: Tables,
         cut_points: dict[Hashable, Cuts],
     ) -> Self:
-        """Store the network and prepare the posterior."""
+        """Store a network whose tables are given, and prepare the posterior."""
         assert vocabulary.class_name is not None
         self.vocabulary_ = vocabulary
         self.structure_ = structure
+        self.counts_ = None
         self.conditional_tables_ = tables
         self.cut_points_ = cut_points
         classes = vocabulary.states[vocabulary.class_name]

@@ -35,8 +35,9 @@ class FixedStructureClassifier(NetworkClassifier):
         parents: Mapping[Hashable, Sequence[Hashable]],
         *,
         structure_score: str | Score = "bdeu",
-        ess: float = 1.0,
+        ess: float | str = 1.0,
         parameters: str = "eap",
+        smoothing: float | str | None = None,
         discretizer: Any = "auto",
         categories: Mapping[Hashable, Sequence[Any]] | None = None,
         handle_unknown: str = "marginalize",
@@ -48,6 +49,7 @@ class FixedStructureClassifier(NetworkClassifier):
             structure_score=structure_score,
             ess=ess,
             parameters=parameters,
+            smoothing=smoothing,
             discretizer=discretizer,
             categories=categories,
             handle_unknown=handle_unknown,
@@ -57,7 +59,7 @@ class FixedStructureClassifier(NetworkClassifier):
         )
         self.parents = parents
 
-    def _learn(self, table: DiscreteTable, score: Score) -> Structure:
+    def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         names = table.vocabulary.names
         strangers = set(names) ^ set(self.parents)
         if strangers:
@@ -72,5 +74,4 @@ def given_structure(
     class_name: Hashable, parents: Mapping[Hashable, tuple[Hashable, ...]], score: float
 ) -> Structure:
     """Return a structure about whose optimality nothing is known."""
-    unknown = Certificate(False, float("inf"), float("inf"), 0, 0.0, "structure given, not searched")
-    return Structure(class_name, parents, score, unknown)
+    return Structure(class_name, parents, score, Certificate.unknown("structure given, not searched"))

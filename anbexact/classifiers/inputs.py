@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from anbexact.columns import Column, frame_names, is_series, read_column, read_columns
-from anbexact.discretize import Cuts, MedianDiscretizer, cut_codes, interval_names
-from anbexact.table import CodeArray, Vocabulary, Weights, class_name_of
+from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, interval_names
+from anbexact.table import Weights, class_name_of
+from anbexact.vocabulary import CodeArray, Vocabulary
 
 MANY_VALUES = 10
 """Numeric columns with more distinct values than this are continuous."""
@@ -56,8 +57,8 @@ def check_columns(estimator: Any, X: Any) -> None:
     )
 
 
-def read_target(y: Any, columns: Sequence[Column]) -> Column:
-    """Read the class column; its name is its own, or ``"class"``.
+def read_target(y: Any, columns: Sequence[Column], weights: Weights) -> Column:
+    """Read the class column; its name is its own, or ``"class"``. Rows of weight 0 may hold anything.
 
     Raises
     ------
@@ -72,9 +73,10 @@ def read_target(y: Any, columns: Sequence[Column]) -> Column:
             y = pd.Series(column_or_1d(array, warn=True), name=name)
     target = read_column(y, class_name_of(y, [column.name for column in columns]))
     if target.numbers is not None:
-        if np.isinf(target.numbers).any():
+        kept = (weights > 0) & ~target.missing
+        if np.isinf(target.numbers[kept]).any():
             raise ValueError(f"Input y contains infinity: the class {target.name!r} must hold labels")
-        check_classification_targets(target.numbers[~target.missing])
+        check_classification_targets(target.numbers[kept])
     return target
 
 
@@ -92,10 +94,14 @@ def fit_cut_points(
     ValueError
         If there are such columns and ``discretizer`` is None, or one holds an infinite value.
     TypeError
-        If ``discretizer`` is neither "auto", None nor a transformer.
+        If ``discretizer`` is neither a rule's name, None nor a transformer.
     """
-    if not (discretizer is None or discretizer == "auto" or hasattr(discretizer, "fit")):
-        raise TypeError(f"discretizer must be 'auto', None or a transformer with cut_points_, not {discretizer!r}")
+    known = discretizer in RULES if isinstance(discretizer, str) else hasattr(discretizer, "fit")
+    if discretizer is not None and not known:
+        raise TypeError(
+            f"discretizer must be one of {', '.join(map(repr, RULES))}, None or a transformer with cut_points_ or "
+            f"bin_edges_, not {discretizer!r}"
+        )
     kept = weights > 0
     continuous = [
         column
@@ -121,11 +127,8 @@ def fit_cut_points(
             f"column {names[j]!r}, row {row}: {values[row, j]} cannot be discretised; "
             "replace infinite values by finite ones or by missing cells"
         )
-    transformer = MedianDiscretizer() if isinstance(discretizer, str) else clone(discretizer)
-    transformer.fit(values[kept], target.coded[0][kept], sample_weight=weights[kept])
-    if not hasattr(transformer, "cut_points_"):
-        raise TypeError(f"discretizer {discretizer!r} has no cut_points_ after fit: use one that has, or 'auto'")
-    return dict(zip(names, transformer.cut_points_, strict=True))
+    found = find_cut_points(discretizer, values[kept], target.coded[0][kept].astype(np.int64), weights[kept])
+    return dict(zip(names, found, strict=True))
 
 
 def discretise(column: Column, cut_points: Mapping[Hashable, Cuts]) -> Column:
@@ -151,18 +154,32 @@ def encode_features(
     handle_missing: str,
 ) -> CodeArray:
     """Return the codes of columns that stand in the vocabulary's order, shape (features, rows)."""
+    own = in_vocabulary(columns, vocabulary, cut_points)
+    codes = np.empty((len(own), len(own[0])), dtype=np.int16)
+    for j, column in enumerate(own):
+        codes[j] = vocabulary.encode(column, handle_unknown=handle_unknown, handle_missing=handle_missing)
+    return codes
+
+
+def in_vocabulary(
+    columns: Sequence[Column], vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]
+) -> list[Column]:
+    """Return columns that stand in the vocabulary's order under its names, discretised.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer or more of them, or one with cut points holds something that is not a number.
+    """
     features = vocabulary.features
     if len(columns) != len(features):
         raise ValueError(
             f"X has {len(columns)} features, but {len(features)} are expected as input: {list(features)}"
         )
-    codes = np.empty((len(features), len(columns[0])), dtype=np.int16)
-    for j, (name, column) in enumerate(zip(features, columns, strict=True)):
-        own = column if column.name == name else column.renamed(name)
-        codes[j] = vocabulary.encode(
-            discretise(own, cut_points), handle_unknown=handle_unknown, handle_missing=handle_missing
-        )
-    return codes
+    return [
+        discretise(column if column.name == name else column.renamed(name), cut_points)
+        for name, column in zip(features, columns, strict=True)
+    ]
 
 
 def _numbers(column: Column) -> npt.NDArray[np.number[Any]]:

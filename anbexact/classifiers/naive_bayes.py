@@ -25,5 +25,5 @@ class NaiveBayesClassifier(NetworkClassifier):
     0.75
     """
 
-    def _learn(self, table: DiscreteTable, score: Score) -> Structure:
+    def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         return learn_naive_bayes(table, score)

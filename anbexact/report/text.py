@@ -46,11 +46,21 @@ def describe(classifier: NetworkClassifier) -> dict[str, Any]:
         "class": structure.class_name,
         "classes": classifier.classes_.tolist(),
         "features": list(structure.features),
+        "ess": classifier.ess_,
+        "smoothing": classifier.smoothing_,
         "cut_points": {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()},
         "feature_edges": structure.feature_edges,
         "score": structure.score,
         "certificate": asdict(structure.certificate),
     }
+
+
+def sample_sizes(classifier: NetworkClassifier) -> str:
+    """Return the equivalent sample sizes of score and tables as text."""
+    text = f"equivalent sample size {classifier.ess_:.4g}"
+    if classifier.smoothing_ != classifier.ess_:
+        text += f", {classifier.smoothing_:.4g} in the tables"
+    return text
 
 
 def print_structure(classifier: NetworkClassifier) -> None:

@@ -1,0 +1,95 @@
+"""Recursive entropy cuts of one sorted column."""
+
+import numpy as np
+from numba import njit
+
+TIE = 1e-9
+"""Entropies that differ by fewer bits a row count as equal."""
+
+
+@njit(cache=True, nogil=True)
+def _bits(weight):
+    return weight * np.log2(weight) if weight > 0.0 else 0.0
+
+
+@njit(cache=True, nogil=True)
+def _summary(first, last, labels, weights, sums, rows):
+    """Return weight, entropy times weight (bits) and number of classes of the rows; fill the sums by class."""
+    sums[:] = 0.0
+    rows[:] = 0
+    for t in range(first, last):
+        sums[labels[t]] += weights[t]
+        rows[labels[t]] += 1
+    total = 0.0
+    of_classes = 0.0
+    classes = 0
+    for c in range(len(sums)):
+        if rows[c] > 0:
+            total += sums[c]
+            of_classes += _bits(sums[c])
+            classes += 1
+    return total, _bits(total) - of_classes, classes
+
+
+@njit(cache=True, nogil=True)
+def _best_cut(low, high, blocks, labels, weights, right, right_rows, left, total):
+    """Return the first block of the right-hand side in the cut of least entropy; ``right`` holds the class sums."""
+    left[:] = 0.0
+    weight_left = 0.0
+    of_left = 0.0
+    of_right = 0.0
+    for c in range(len(right)):
+        of_right += _bits(right[c])
+    best = np.inf
+    place = low
+    for b in range(low, high - 1):
+        for t in range(blocks[b], blocks[b + 1]):
+            c = labels[t]
+            of_left -= _bits(left[c])
+            of_right -= _bits(right[c])
+            left[c] += weights[t]
+            right_rows[c] -= 1
+            right[c] = right[c] - weights[t] if right_rows[c] > 0 else 0.0
+            of_left += _bits(left[c])
+            of_right += _bits(right[c])
+            weight_left += weights[t]
+        entropy = _bits(weight_left) - of_left + _bits(total - weight_left) - of_right
+        if entropy < best - TIE * total:
+            best = entropy
+            place = b + 1
+    return place
+
+
+@njit(cache=True, nogil=True)
+def accepted_cuts(blocks, labels, weights, n_classes):
+    """Return the accepted cuts, sorted: each is the number of the first block to its right.
+
+    Rows are sorted by value; block b, the rows of one value, is ``blocks[b]:blocks[b + 1]``.
+    """
+    sums, rows = np.empty(n_classes), np.empty(n_classes, np.int64)
+    left = np.empty(n_classes)
+    accepted = np.zeros(len(blocks), np.bool_)
+    waiting = np.empty((len(blocks) + 1, 2), np.int64)
+    waiting[0] = 0, len(blocks) - 1
+    n_waiting = 1
+    while n_waiting > 0:
+        n_waiting -= 1
+        low, high = waiting[n_waiting]
+        if high - low < 2:
+            continue
+        total, bits, classes = _summary(blocks[low], blocks[high], labels, weights, sums, rows)
+        if classes < 2:
+            continue
+        b = _best_cut(low, high, blocks, labels, weights, sums, rows, left, total)
+        weight_l, bits_l, classes_l = _summary(blocks[low], blocks[b], labels, weights, sums, rows)
+        weight_r, bits_r, classes_r = _summary(blocks[b], blocks[high], labels, weights, sums, rows)
+        cost = classes * np.log2(3.0) + np.log1p(-2.0 * 3.0**-classes) / np.log(2.0)
+        cost -= classes * bits / total - classes_l * bits_l / weight_l - classes_r * bits_r / weight_r
+        if total > 2.0:
+            cost += np.log2(total - 1.0)
+        if bits - bits_l - bits_r > cost:
+            accepted[b] = True
+            waiting[n_waiting] = low, b
+            waiting[n_waiting + 1] = b, high
+            n_waiting += 2
+    return np.flatnonzero(accepted)

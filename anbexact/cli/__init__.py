@@ -1,0 +1,83 @@
+"""The command ``anbexact``: fit, predict and compare classifiers on tables in files.
+
+Exit codes: 0 when all went well, 1 for a failure during the work, 2 for a wrong command line or wrong input, 130 when
+interrupted. Results go to standard output; progress (on a terminal only), notes and the one line of an error to
+standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import NoReturn
+
+import anbexact
+from anbexact.cli import compare, fit, predict
+from anbexact.cli.messages import InputError, note
+
+COMMANDS = (fit, predict, compare)
+"""In the order of the help text."""
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"anbexact: error: {message} (see {self.prog} --help)\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return the exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments, by default those of the process.
+
+    Returns
+    -------
+    int
+        0, 1, 2 or 130; see the module.
+    """
+    try:
+        args = _parser().parse_args(argv)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("once", UserWarning)
+            warnings.showwarning = lambda message, *_: note(str(message))
+            args.run(args)
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return _fail("interrupted", 130)
+    except BrokenPipeError:  # the reader of our output has left, as `head` does
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except InputError as error:
+        return _fail(str(error), 2)
+    except MemoryError as error:
+        return _fail(str(error) or "out of memory", 1)
+    except OSError as error:
+        return _fail(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "), 1)
+    except Exception as error:
+        return _fail(f"{type(error).__name__}: {error}", 1)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="anbexact", description="Exact learning of Bayesian network classifiers.", allow_abbrev=False
+    )
+    parser.add_argument("--version", action="version", version=f"anbexact {anbexact.__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    for command in COMMANDS:
+        command.add(commands)
+    return parser
+
+
+def _fail(text: str, code: int) -> int:
+    print(f"anbexact: error: {' '.join(text.split())}", file=sys.stderr)
+    return code

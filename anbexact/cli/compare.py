@@ -1,0 +1,157 @@
+"""``anbexact compare``: cross-validate classifiers side by side, and explain one of them."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import anbexact
+from anbexact.cli.learning import learn, unfitted
+from anbexact.cli.messages import InputError, ProgressLine, note
+from anbexact.cli.options import DATA_HELP, Commands, add_common
+from anbexact.cli.tables import embedded_table, features_and_class, read_table
+from anbexact.report.text import (
+    about,
+    class_sizes,
+    describe,
+    print_comparison,
+    print_json,
+    print_structure,
+    print_wrapped,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from anbexact.classifiers import NetworkClassifier
+    from anbexact.report.query import Query
+
+DEMO_TABLE = "wine"
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "compare",
+        help="cross-validate classifiers side by side, and explain one of them",
+        description=f"Without DATA and --dataset, on the embedded table {DEMO_TABLE}.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
+    parser.add_argument("--class", dest="class_name", metavar="NAME", help="the column to be predicted")
+    parser.add_argument("--dataset", metavar="NAME", help="an embedded table, such as wine, iris or tic_tac_toe")
+    parser.add_argument("--folds", type=int, default=10, metavar="K", help="of the cross-validation (default 10)")
+    add_common(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Measure the classifiers, then learn one from all rows and put a question to it.
+
+    What is printed as text is printed as soon as it is known, since later steps can take long.
+    """
+    X, y, title = _table(args)
+    if not args.json:
+        print_wrapped(title)
+        print_wrapped(f"{len(X):,} rows, {X.shape[1]} features; {class_sizes(y)}")
+        sys.stdout.flush()
+    frame = _cross_validate(X, y, args.folds, args.threads)
+    if not args.json:
+        _print_measured(frame, X)
+    kept = y.notna()
+    X, y = X[kept].reset_index(drop=True), y[kept].reset_index(drop=True)
+    name, classifier = _learn(X, y, args.threads)
+    query = _ask(classifier, X, y, args.threads)
+    if args.json:
+        print_json(_document(args, frame, name, classifier, query))
+    else:
+        _print_learned(name, classifier, query)
+        if args.data is None:
+            print("\nOn a table of your own: anbexact compare DATA.csv --class NAME")
+
+
+def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]:
+    """Return features, class and title of the table that the options name."""
+    if args.data is not None and args.dataset is not None:
+        raise InputError("pass DATA or --dataset, not both")
+    if (args.data is None) != (args.class_name is None):
+        raise InputError("DATA and --class NAME belong together")
+    if args.data is not None:
+        X, y = features_and_class(read_table(args.data), args.class_name, args.data)
+        return X, y, args.data
+    name = args.dataset or DEMO_TABLE
+    X, y = embedded_table(name)
+    return X, y, f"{name}, an embedded table. {about(name)}"
+
+
+def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], folds: int, threads: int | None) -> pd.DataFrame:
+    """Return the measurements; what the classifiers warn of is noted once, unless these say it themselves."""
+    from anbexact.compare import compare
+
+    with ProgressLine() as line, warnings.catch_warnings(record=True) as caught:
+        try:
+            frame = compare(X, y, folds=folds, n_jobs=threads, progress=line.show)
+        except (TypeError, ValueError) as error:
+            raise InputError(str(error)) from None
+    for text in dict.fromkeys(str(warning.message) for warning in caught):
+        if text not in frame.attrs["notes"]:
+            note(text)
+    return frame
+
+
+def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
+    """Print the measurements, and what must be known to read them."""
+    from anbexact.classifiers.inputs import MANY_VALUES
+
+    print(f"\n{frame.attrs['folds']}-fold cross-validation, structure and cut points relearned in every fold")
+    print_comparison(frame)
+    if any(X[column].dtype.kind in "iuf" and X[column].nunique() > MANY_VALUES for column in X):
+        print("logistic regression sees the measurements as they are, the others cut into intervals")
+    for text in frame.attrs["notes"]:
+        print_wrapped(f"note: {text}")
+
+
+def _learn(X: pd.DataFrame, y: pd.Series[Any], threads: int | None) -> tuple[str, NetworkClassifier]:
+    """Return the ANB of all rows, or their NB if the search for the ANB is too large."""
+    name, classifier = "ANB", unfitted("anb", threads=threads)
+    try:
+        learn(classifier, X, y)
+    except anbexact.SearchTooLargeError:
+        name, classifier = "NB", unfitted("nb", threads=threads)
+        learn(classifier, X, y)
+    return name, classifier
+
+
+def _ask(classifier: NetworkClassifier, X: pd.DataFrame, y: pd.Series[Any], threads: int | None) -> Query | None:
+    """Return one question with its answer, or None (and a note) if it cannot be answered."""
+    from anbexact.report.query import Query
+
+    try:
+        return Query(classifier, X, y, threads)
+    except (MemoryError, ValueError) as error:
+        note(f"no question is answered: {error}")
+        return None
+
+
+def _document(
+    args: argparse.Namespace, frame: pd.DataFrame, name: str, classifier: NetworkClassifier, query: Query | None
+) -> dict[str, Any]:
+    """Return all of it for JSON."""
+    return {
+        "data": args.data or args.dataset or DEMO_TABLE,
+        **{key: frame.attrs[key] for key in ("rows", "folds", "notes")},
+        "models": [{"model": model, **row} for model, row in frame.to_dict(orient="index").items()],
+        "learned": {"model": name, **describe(classifier)},
+        "query": query and query.to_dict(),
+    }
+
+
+def _print_learned(name: str, classifier: NetworkClassifier, query: Query | None) -> None:
+    """Print the network, and the question to it."""
+    print(f"\nThe {name} of all rows, equivalent sample size 1")
+    print_structure(classifier)
+    if query is not None:
+        print()
+        query.print()

@@ -1,0 +1,155 @@
+"""``anbexact fit``: learn a classifier from a table."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anbexact.cli.learning import learn, unfitted
+from anbexact.cli.messages import InputError
+from anbexact.cli.options import DATA_HELP, Commands, add_common, number_or_auto
+from anbexact.cli.tables import features_and_class, read_table
+from anbexact.discretize import AUTO, RULES
+from anbexact.report.text import (
+    class_sizes,
+    describe,
+    print_json,
+    print_structure,
+    print_wrapped,
+    sample_sizes,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from anbexact.classifiers import NetworkClassifier
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser("fit", help="learn a classifier from a table", allow_abbrev=False)
+    parser.add_argument("data", metavar="DATA", help=DATA_HELP)
+    parser.add_argument(
+        "--class", dest="class_name", metavar="NAME", required=True, help="the column to be predicted"
+    )
+    parser.add_argument(
+        "--model", choices=("anb", "nb"), default="anb", help="optimal augmented, or plain, naive Bayes"
+    )
+    parser.add_argument("-o", "--output", metavar="MODEL.json", help="save the classifier here")
+    parser.add_argument(
+        "--ess",
+        type=number_or_auto,
+        default=1.0,
+        metavar="A",
+        help="equivalent sample size (default 1), or auto: that of the highest marginal likelihood",
+    )
+    parser.add_argument(
+        "--smoothing",
+        type=number_or_auto,
+        metavar="A",
+        help="equivalent sample size of the tables alone, or auto: what predicts left-out rows best",
+    )
+    parser.add_argument(
+        "--discretizer",
+        choices=tuple(RULES),
+        default="auto",
+        help=f"where continuous columns are cut (default auto: {AUTO})",
+    )
+    parser.add_argument("--max-parents", type=int, metavar="K", help="most feature parents of a feature (anb)")
+    parser.add_argument(
+        "--time-limit", type=float, metavar="S", help="seconds of search (anb): the best so far is taken"
+    )
+    parser.add_argument("--weights", metavar="COLUMN", help="a column that holds the weight of every row, no feature")
+    add_common(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Learn the classifier, save it if asked to, and say what was learned."""
+    _check(args)
+    X, y = features_and_class(read_table(args.data), args.class_name, args.data)
+    weights = None if args.weights is None else _take_weights(X, args.weights, args.data)
+    classifier = unfitted(
+        args.model,
+        threads=args.threads,
+        ess=args.ess,
+        smoothing=args.smoothing,
+        discretizer=args.discretizer,
+        **({} if args.model == "nb" else {"max_parents": args.max_parents, "time_limit": args.time_limit}),
+    )
+    learn(classifier, X, y, weights)
+    if args.output is not None:
+        classifier.save(args.output)
+    rows_trained = _count_trained(X, weights)
+    accuracy = classifier.score(X, y, weights)
+    if args.json:
+        print_json(_document(args, classifier, len(X), rows_trained, accuracy))
+    else:
+        _print_table(args, X, y, rows_trained)
+        _print_classifier(args, classifier, accuracy)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Refuse options that contradict each other, and an output that could not be written after all the work."""
+    if args.model == "nb" and (args.max_parents is not None or args.time_limit is not None):
+        raise InputError("--max-parents and --time-limit belong to --model anb: naive Bayes searches nothing")
+    if args.output is not None and not Path(args.output).resolve().parent.is_dir():
+        raise InputError(f"{args.output}: there is no folder {Path(args.output).resolve().parent}")
+
+
+def _take_weights(X: pd.DataFrame, name: str, path: str) -> pd.Series[Any]:
+    """Remove the column of weights from the features and return it."""
+    if name not in X:
+        raise InputError(f"{path} has no column {name!r} beside the class: it cannot be --weights")
+    weights = X.pop(name)
+    if weights.dtype.kind not in "iuf":
+        raise InputError(f"the column {name!r} cannot be --weights: not all of its cells are numbers")
+    return weights
+
+
+def _count_trained(X: pd.DataFrame, weights: pd.Series[Any] | None) -> int:
+    """Return the number of rows that counted: complete ones, with a weight above zero."""
+    trained = X.notna().all(axis=1)
+    return int((trained if weights is None else trained & (weights > 0)).sum())
+
+
+def _document(
+    args: argparse.Namespace, classifier: NetworkClassifier, rows: int, rows_trained: int, accuracy: float
+) -> dict[str, Any]:
+    """Return all of it for JSON."""
+    return {
+        "data": args.data,
+        "rows": rows,
+        "rows_trained": rows_trained,
+        "weights": args.weights,
+        "model": args.model,
+        **describe(classifier),
+        "training_accuracy": accuracy,
+        "saved_to": args.output,
+    }
+
+
+def _print_table(args: argparse.Namespace, X: pd.DataFrame, y: pd.Series[Any], rows_trained: int) -> None:
+    """Print what the classifier was learned from."""
+    weighted = f", weighted by {args.weights}" if args.weights is not None else ""
+    print(f"{args.data}: {rows_trained:,} rows to learn from{weighted}, {X.shape[1]} features")
+    print_wrapped(class_sizes(y))
+
+
+def _print_classifier(args: argparse.Namespace, classifier: NetworkClassifier, accuracy: float) -> None:
+    """Print what was learned: cut points, structure and accuracy."""
+    cuts = {name: ", ".join(f"{cut:g}" for cut in of_name) for name, of_name in classifier.cut_points_.items()}
+    found = [f"{name} at {of_name}" for name, of_name in cuts.items() if of_name]
+    if found:
+        print_wrapped(f"cut points ({AUTO if args.discretizer == 'auto' else args.discretizer}): {'; '.join(found)}")
+    whole = [str(name) for name, of_name in cuts.items() if not of_name]
+    if whole:
+        print_wrapped(f"not cut, so of no use: {', '.join(whole)}")
+    print()
+    title = "optimal augmented naive Bayes (ANB)" if args.model == "anb" else "naive Bayes (NB)"
+    print(f"{title}, {sample_sizes(classifier)}")
+    print_structure(classifier)
+    print(f"accuracy on the rows it was learned from: {accuracy:.4f} (flattering; anbexact compare cross-validates)")
+    if args.output is not None:
+        print(f"saved to {args.output}")

@@ -1,0 +1,20 @@
+"""Cut points for continuous columns: rules that find them, as scikit-learn transformers, and their use."""
+
+from anbexact.discretize.base import CutPointDiscretizer
+from anbexact.discretize.cuts import Cuts, cut_codes, cuts_from_edges, interval_names
+from anbexact.discretize.mdlp import MDLPDiscretizer
+from anbexact.discretize.median import MedianDiscretizer
+from anbexact.discretize.rules import AUTO, RULES, find_cut_points
+
+__all__ = [
+    "AUTO",
+    "RULES",
+    "CutPointDiscretizer",
+    "Cuts",
+    "MDLPDiscretizer",
+    "MedianDiscretizer",
+    "cut_codes",
+    "cuts_from_edges",
+    "find_cut_points",
+    "interval_names",
+]

@@ -1,0 +1,92 @@
+"""What the rules share: reading the table, and turning numbers into interval numbers."""
+
+from __future__ import annotations
+
+from abc import ABCMeta, abstractmethod
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from anbexact.discretize.cuts import Cuts, cut_codes
+from anbexact.table import Weights, check_weights
+
+Values = npt.NDArray[np.float64]
+Labels = npt.NDArray[np.int64]
+
+
+class CutPointDiscretizer(
+    OneToOneFeatureMixin,  # type: ignore[misc]
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    metaclass=ABCMeta,
+):
+    """Cuts columns of numbers into intervals. Subclasses say where.
+
+    Attributes
+    ----------
+    cut_points_ : list of float64 arrays
+        Increasing cut points of every column; none for a column that is left whole.
+    n_features_in_ : int
+        Columns seen in ``fit``.
+    feature_names_in_ : array of str
+        Names of the columns, where all of them are strings.
+    """
+
+    cut_points_: list[Cuts]
+    supervised: ClassVar[bool] = False
+    """Whether the rule looks at the classes."""
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Find the cut points.
+
+        Parameters
+        ----------
+        X : (rows, columns) table of numbers
+            NaN is a missing cell: its row counts for nothing in that column.
+        y : (rows,) labels
+            The classes; only rules that use them need it.
+        sample_weight : (rows,) array, optional
+            Real weights, zero or more; weight 0 is as good as no row, weight 2 as good as two rows.
+
+        Raises
+        ------
+        ValueError
+            For infinite values, weights that are none, or classes that are missing although the rule needs them.
+        """
+        checks = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
+        if self.supervised:
+            array, y = validate_data(self, X, y, **checks)
+            check_classification_targets(y)
+            labels = np.unique(y, return_inverse=True)[1]
+        else:
+            array = validate_data(self, X, **checks)
+            labels = np.zeros(len(array), dtype=np.int64)
+        weights = check_weights(sample_weight, len(array))
+        self.cut_points_ = []
+        for column in array.T:
+            kept = (weights > 0) & ~np.isnan(column)
+            self.cut_points_.append(self._cuts(column[kept], labels[kept], weights[kept]))
+        return self
+
+    @abstractmethod
+    def _cuts(self, values: Values, labels: Labels, weights: Weights) -> Cuts:
+        """Return the cut points of one column: finite values (there may be none), and positive weights."""
+
+    def transform(self, X: Any) -> Values:
+        """Return the interval number of every cell (0, 1, ...; NaN where missing), shape (rows, columns)."""
+        check_is_fitted(self)
+        array = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        codes = [cut_codes(column, cuts) for column, cuts in zip(array.T, self.cut_points_, strict=True)]
+        out = np.stack(codes, axis=1).astype(np.float64)
+        out[out < 0] = np.nan
+        return out
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.target_tags.required = self.supervised
+        return tags

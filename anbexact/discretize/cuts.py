@@ -1,0 +1,70 @@
+"""Cut points of one column: from values to interval numbers and names."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Cuts = npt.NDArray[np.float64]
+"""Increasing cut points; with cuts a and b, the intervals are (-inf, a], (a, b] and (b, inf)."""
+
+
+def cut_codes(values: npt.NDArray[np.number[Any]], cuts: Cuts) -> npt.NDArray[np.int64]:
+    """Return the interval number of every value: x ≤ cuts[0] is 0, and so on; -1 for NaN."""
+    codes = np.searchsorted(cuts, values, side="left")
+    codes[np.isnan(values)] = -1
+    return codes
+
+
+def interval_names(cuts: Cuts) -> tuple[str, ...]:
+    """Return readable names of the intervals, in the fewest digits (6 at least) that tell the cuts apart.
+
+    Examples
+    --------
+    >>> interval_names(np.array([3.1, 4.7]))
+    ('(-inf, 3.1]', '(3.1, 4.7]', '(4.7, inf)')
+    """
+    for digits in range(6, 18):
+        texts = [f"{cut:.{digits}g}" for cut in cuts]
+        if len(set(texts)) == len(texts):
+            break
+    ends = ["-inf", *texts, "inf"] if len(cuts) else ["-inf", "inf"]
+    last = len(ends) - 2
+    return tuple(f"({a}, {b}{')' if k == last else ']'}" for k, (a, b) in enumerate(pairwise(ends)))
+
+
+def midpoint(below: float, above: float) -> float:
+    """Return a cut between two distinct values: halfway, so that ``below <= cut < above`` whatever is rounded."""
+    middle = below / 2 + above / 2
+    return middle if below <= middle < above else below
+
+
+def cuts_from_edges(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> Cuts:
+    """Return cut points that part the values as inner bin edges do, whose bins are closed on the left.
+
+    scikit-learn's bins are [a, b), the intervals here are (a, b]. An edge that is itself among the values therefore
+    moves halfway towards the next smaller one.
+
+    Parameters
+    ----------
+    values : (values,) float64
+        The column, without missing cells.
+    edges : float64 array
+        Increasing edges, without the outermost two.
+
+    Examples
+    --------
+    >>> cuts_from_edges(np.array([1.0, 2.0, 4.0, 9.0]), np.array([3.0, 4.0]))
+    array([3., 3.])
+    """
+    distinct = np.unique(values)
+    places = np.searchsorted(distinct, edges, side="left")
+    cuts = [
+        midpoint(float(distinct[k - 1]), edge) if distinct[k] == edge else edge
+        for k, edge in zip(places.tolist(), edges.tolist(), strict=True)
+        if 0 < k < len(distinct)
+    ]
+    return np.unique(np.array(cuts, dtype=np.float64))

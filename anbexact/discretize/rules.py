@@ -1,0 +1,85 @@
+"""The rules by name, and cut points from any of them or from scikit-learn's bins."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.preprocessing import KBinsDiscretizer
+from sklearn.utils import get_tags
+
+from anbexact.discretize.base import Labels, Values
+from anbexact.discretize.cuts import Cuts, cuts_from_edges
+from anbexact.discretize.mdlp import MDLPDiscretizer
+from anbexact.discretize.median import MedianDiscretizer
+from anbexact.table import Weights
+
+N_BINS = 5
+"""Intervals of the equal-frequency and equal-width rules."""
+
+
+def _equal_frequency() -> KBinsDiscretizer:
+    return KBinsDiscretizer(
+        N_BINS, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf", subsample=None
+    )
+
+
+def _equal_width() -> KBinsDiscretizer:
+    return KBinsDiscretizer(N_BINS, encode="ordinal", strategy="uniform", subsample=None)
+
+
+AUTO = "median"
+"""The rule that ``discretizer="auto"`` stands for."""
+RULES: dict[str, Callable[[], Any]] = {
+    "auto": lambda: RULES[AUTO](),
+    "median": MedianDiscretizer,
+    "mdlp": MDLPDiscretizer,
+    "equal_frequency": _equal_frequency,
+    "equal_width": _equal_width,
+}
+"""What a rule's name stands for."""
+
+
+def find_cut_points(discretizer: Any, values: Values, labels: Labels, weights: Weights) -> list[Cuts]:
+    """Return the cut points of every column that a rule finds.
+
+    Parameters
+    ----------
+    discretizer : name in ``RULES`` or transformer
+        A transformer is cloned, then fitted as ``fit(X, y, sample_weight=...)``; it must then have ``cut_points_``,
+        or ``bin_edges_`` as scikit-learn's ``KBinsDiscretizer``. One that refuses missing cells is fitted column by
+        column to the observed ones.
+    values : (rows, columns) float64
+        Finite, or NaN where missing.
+    labels, weights : (rows,)
+        Class codes, and positive weights.
+
+    Raises
+    ------
+    TypeError
+        If the discretizer is none of these.
+    """
+    transformer = RULES[discretizer]() if isinstance(discretizer, str) else clone(discretizer)
+    missing = np.isnan(values)
+    if missing.any() and values.shape[1] > 1 and not get_tags(transformer).input_tags.allow_nan:
+        columns = range(values.shape[1])
+        return [find_cut_points(transformer, values[:, [j]], labels, weights)[0] for j in columns]
+    kept = ~missing.all(axis=1) if values.shape[1] == 1 else np.ones(len(values), dtype=bool)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Bins whose width are too small")  # few distinct values: fewer bins
+        transformer.fit(values[kept], labels[kept], sample_weight=weights[kept])
+    if hasattr(transformer, "cut_points_"):
+        return list(transformer.cut_points_)
+    if hasattr(transformer, "bin_edges_"):
+        observed = (column[~np.isnan(column)] for column in values.T)
+        return [
+            cuts_from_edges(column, edges[1:-1])
+            for column, edges in zip(observed, transformer.bin_edges_, strict=True)
+        ]
+    raise TypeError(
+        f"discretizer {discretizer!r} has neither cut_points_ nor bin_edges_ after fit: pass one that has, or one of "
+        f"{', '.join(map(repr, RULES))}"
+    )

@@ -1,0 +1,171 @@
+"""Vocabularies: the names and states of a table's variables, and the codes of cells."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact.columns import Column
+
+MISSING = -1
+"""Code of a missing cell."""
+UNKNOWN = -2
+"""Code of a cell that holds no state of the vocabulary."""
+MISSING_STATE = "(missing)"
+"""The state that stands for a missing cell when ``handle_missing="own_state"``."""
+MAX_STATES = 32_767
+"""Most states that a variable may have (codes are 16-bit)."""
+
+CodeArray = npt.NDArray[np.int16]
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Names and states of the variables of a table.
+
+    Attributes
+    ----------
+    states : Mapping
+        The states of every variable, as native Python objects: features in table order, the class last.
+        Declared categories keep their declared order, observed values are sorted; the states of the
+        class are always sorted, as scikit-learn expects of ``classes_``.
+    class_name : Hashable, optional
+        The class variable.
+    """
+
+    states: Mapping[Hashable, tuple[Any, ...]]
+    class_name: Hashable | None = None
+    _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        states = {name: tuple(of_name) for name, of_name in self.states.items()}
+        if self.class_name is not None and self.class_name not in states:
+            raise ValueError(f"the class {self.class_name!r} is not among the variables")
+        places = {}
+        for name, of_name in states.items():
+            if len(of_name) > MAX_STATES:
+                raise ValueError(
+                    f"column {name!r} has {len(of_name):,} states, more than the {MAX_STATES:,} that a variable may "
+                    "have: it looks like an identifier or a free text. Drop it, group its values, or, if it is a "
+                    "measurement, cut it into intervals (the classifiers do so with numeric columns)."
+                )
+            places[name] = {state: code for code, state in enumerate(of_name)}
+            if len(places[name]) < len(of_name):
+                raise ValueError(f"the states of column {name!r} are not distinct: {of_name!r}")
+            if any(pd.api.types.is_scalar(state) and pd.isna(state) for state in of_name):
+                raise ValueError(f"the states of column {name!r} hold a missing value: {of_name!r}")
+        object.__setattr__(self, "states", MappingProxyType(states))
+        object.__setattr__(self, "_places", places)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary, (dict(self.states), self.class_name)
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        """All variables: features in table order, then the class."""
+        return tuple(self.states)
+
+    @property
+    def features(self) -> tuple[Hashable, ...]:
+        """All variables but the class."""
+        return tuple(name for name in self.states if name != self.class_name)
+
+    def arity(self, name: Hashable) -> int:
+        """Return the number of states of a variable."""
+        return len(self.states[name])
+
+    def code(self, name: Hashable, state: Any) -> int:
+        """Return the code of a state; ``UNKNOWN`` if the variable does not have it."""
+        return self._places[name].get(state, UNKNOWN)
+
+    def encode(
+        self,
+        column: Column,
+        *,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        advice: str = "declare it in categories=, or use handle_unknown='marginalize'",
+        rows: npt.NDArray[np.intp] | None = None,
+    ) -> CodeArray:
+        """Return the codes of a column's cells.
+
+        Parameters
+        ----------
+        column : Column
+            A column named after one of the variables.
+        handle_unknown : {"marginalize", "error"}
+            A value that is no state becomes ``UNKNOWN``, or is refused.
+        handle_missing : {"marginalize", "error", "own_state"}
+            A missing cell becomes ``MISSING``, is refused, or becomes the state ``"(missing)"`` where the
+            variable has it.
+        advice : str
+            Ends the message about an unknown value.
+        rows : (rows,) integers, optional
+            What the message calls the rows; by default their positions.
+
+        Returns
+        -------
+        codes : (rows,) int16
+
+        Raises
+        ------
+        ValueError
+            For a refused cell; the message names the column, the value and the first row that holds it.
+        """
+        coded, categories = column.coded
+        places = self._places[column.name]
+        lookup = np.empty(len(categories) + 1, dtype=np.int16)
+        lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
+        lookup[-1] = places.get(MISSING_STATE, MISSING) if handle_missing == "own_state" else MISSING
+        codes = lookup[coded]
+        self._warn_of_other_types(column.name, [value for value in categories if value not in places])
+        if handle_missing == "error":
+            filled = "fill it in, or use handle_missing='marginalize'"
+            self._refuse(codes == MISSING, column, "is missing", filled, rows)
+        if handle_unknown == "error":
+            self._refuse(codes == UNKNOWN, column, "is not a state", advice, rows)
+            if handle_missing == "own_state":
+                self._refuse(codes == MISSING, column, f"is missing, and {MISSING_STATE!r} is no state", advice, rows)
+        return codes
+
+    def _warn_of_other_types(self, name: Hashable, unknown: Sequence[Any]) -> None:
+        """Warn of an unknown value that reads like a state but is of another type, such as ``"1"`` for ``1``."""
+        if not unknown:
+            return
+        texts = {str(state): state for state in self.states[name]}
+        alike = next((value for value in unknown if str(value) in texts), None)
+        if alike is not None:
+            state = texts[str(alike)]
+            warnings.warn(
+                f"column {name!r} holds {alike!r}, a {type(alike).__name__}, which is no state, although {state!r}, "
+                f"a {type(state).__name__}, is one: pass the types that the table had in fit",
+                UserWarning,
+                stacklevel=2,
+            )
+
+    def _refuse(
+        self,
+        bad: npt.NDArray[np.bool_],
+        column: Column,
+        what: str,
+        advice: str,
+        rows: npt.NDArray[np.intp] | None,
+    ) -> None:
+        if not bad.any():
+            return
+        row = int(bad.argmax())
+        codes, categories = column.coded
+        value = "the cell" if codes[row] < 0 else f"the value {categories[codes[row]]!r}"
+        where = row if rows is None else int(rows[row])
+        known = ", ".join(map(repr, self.states[column.name][:8])) + ("…" if self.arity(column.name) > 8 else "")
+        raise ValueError(
+            f"column {column.name!r}, row {where}: {value} {what} ({int(bad.sum())} such rows; "
+            f"states: {known}); {advice}"
+        )

@@ -1,0 +1,149 @@
+"""Equivalent sample sizes that are chosen: of the score by marginal likelihood, of the tables by leave-one-out."""
+
+import warnings
+from math import inf, log
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import ess_values, problems, random_problem
+
+from anbexact import ANBClassifier, BDeu, NaiveBayesClassifier, learn_anb, learn_naive_bayes
+from anbexact.counts import count_families
+from anbexact.datasets import load_dataset
+from anbexact.search.ess import best_ess, learn_with_best_ess
+from anbexact.search.naive_bayes import total_score
+from anbexact.smoothing import LeaveOneOut, best_smoothing
+from anbexact.structure import Certificate, Structure
+
+
+@st.composite
+def problems_with_graphs(draw):
+    """A problem and any acyclic graph over its variables: the class may have parents, or no children."""
+    problem = draw(problems(max_features=3, max_rows=10))
+    order = draw(st.permutations(range(problem.n + 1)))
+    parents = {
+        child: tuple(sorted(v for v in order[:place] if draw(st.booleans()))) for place, child in enumerate(order)
+    }
+    return problem, parents
+
+
+def structure_of(problem, parents):
+    names = problem.names
+    named = {names[child]: tuple(names[v] for v in of_child) for child, of_child in parents.items()}
+    return Structure("c", {name: named[name] for name in names}, 0.0, Certificate.unknown("test"))
+
+
+class TestLeaveOneOut:
+    @given(problems_with_graphs(), ess_values)
+    @settings(max_examples=60)
+    def test_equals_fitting_without_every_row(self, drawn, ess):
+        problem, parents = drawn
+        weights = [max(1.0, weight) for weight in problem.weights]
+        together = {}
+        for row, weight in zip(problem.rows, weights, strict=True):
+            together[row] = together.get(row, 0.0) + weight
+        rows, weights = list(together), list(together.values())
+        expected = oracles.leave_one_out(rows, weights, problem.arities, parents, ess)
+        problem.weights, problem.rows = weights, rows
+        found = LeaveOneOut(problem.table, structure_of(problem, parents)).log_likelihood(ess)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+    @given(problems_with_graphs(), ess_values)
+    def test_light_rows_make_no_trouble(self, drawn, ess):
+        problem, parents = drawn
+        problem.weights = [weight / 1000 for weight in problem.weights]
+        found = LeaveOneOut(problem.table, structure_of(problem, parents)).log_likelihood(ess)
+        assert -inf < found <= 1e-9
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_best_is_no_worse_than_a_grid(self, seed):
+        table = random_problem(seed, 5, n_rows=200).table
+        structure = learn_anb(table)
+        left_out = LeaveOneOut(table, structure)
+        best = left_out.log_likelihood(best_smoothing(table, structure))
+        grid = max(left_out.log_likelihood(ess) for ess in np.geomspace(0.1, 200, 60))
+        assert best >= grid - 1e-3 * abs(grid)
+
+    def test_one_where_it_makes_no_difference(self):
+        table = random_problem(0, 2, n_classes=1, unseen=False).table
+        assert best_smoothing(table, learn_naive_bayes(table)) == 1.0
+
+
+class TestBestEss:
+    @given(problems(max_features=3, max_rows=12))
+    @settings(max_examples=40)
+    def test_no_other_scores_higher(self, problem):
+        table = problem.table
+        structure = learn_naive_bayes(table)
+        parents = dict(structure.parents)
+        best = total_score(table, BDeu(best_ess(count_families(table, structure).values())), parents)
+        for ess in np.geomspace(0.01, 1e5, 40):
+            assert best >= total_score(table, BDeu(ess), parents) - 1e-6 * max(1.0, abs(best))
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_alternation_ends_at_the_best_of_a_grid(self, seed):
+        table = random_problem(seed, 6, n_rows=150).table
+        structure, score = learn_with_best_ess(table, lambda table, score, _: learn_anb(table, score))
+        assert structure.certificate.optimal
+        assert learn_anb(table, score).score == pytest.approx(structure.score)
+        grid = max(learn_anb(table, BDeu(ess)).score for ess in (0.5, 1, 2, 5, 10, 20, 50, 100))
+        assert structure.score >= grid - 1e-6
+
+    def test_never_more_than_five_searches_nor_more_time_than_given(self):
+        table = random_problem(1, 4).table
+        calls = []
+
+        def learn(table, score, seconds):
+            calls.append(seconds)
+            return learn_anb(table, score, max_parents=len(calls) % 2)
+
+        learn_with_best_ess(table, learn)
+        assert calls == [None] * 5
+        calls.clear()
+        learn_with_best_ess(table, learn, time_limit=100)
+        assert calls[0] == 100
+        assert all(seconds <= 100 for seconds in calls)
+        calls.clear()
+        learn_with_best_ess(table, learn, time_limit=1e-9)
+        assert len(calls) == 1
+
+
+@pytest.mark.parametrize("model", [NaiveBayesClassifier, ANBClassifier])
+class TestClassifiers:
+    def test_auto(self, model):
+        X, y = load_dataset("tic_tac_toe")
+        plain, auto = model().fit(X, y), model(ess="auto").fit(X, y)
+        assert (plain.ess_, plain.smoothing_) == (1.0, 1.0)
+        assert auto.ess_ > 1
+        assert auto.smoothing_ != auto.ess_
+        assert auto.structure_.score > plain.structure_.score
+        assert auto.structure_.certificate.optimal
+        again = model(ess=auto.ess_, smoothing=auto.smoothing_).fit(X, y)
+        np.testing.assert_array_equal(auto.predict_proba(X), again.predict_proba(X))
+
+    def test_smoothing_alone(self, model):
+        X, y = load_dataset("tic_tac_toe")
+        plain, smooth = model().fit(X, y), model(smoothing="auto").fit(X, y)
+        assert smooth.structure_.parents == plain.structure_.parents
+        assert smooth.ess_ == 1.0
+        table_free = model(ess=1.0, smoothing=7.0).fit(X, y)
+        assert table_free.smoothing_ == 7.0
+        assert model(ess=3.0).fit(X, y).smoothing_ == 3.0
+
+    def test_a_score_of_ones_own_keeps_its_ess(self, model):
+        X, y = load_dataset("tic_tac_toe")
+        own = model(structure_score=BDeu(2.0), ess="auto").fit(X, y)
+        assert own.structure_.parents == model(ess=2.0).fit(X, y).structure_.parents
+        assert own.smoothing_ == model(ess=2.0, smoothing="auto").fit(X, y).smoothing_
+
+
+def test_auto_keeps_the_time_limit():
+    X, y = load_dataset("wine")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hasty = ANBClassifier(ess="auto", time_limit=1e-6).fit(X, y)
+    assert not hasty.structure_.certificate.optimal
+    assert log(hasty.smoothing_) < 10
