@@ -1,4 +1,4 @@
-"""Run the benchmarks: ``python benchmarks/run.py [fit predict start] [--full]``.
+"""Run the benchmarks: ``python benchmarks/run.py [fit predict ...] [--full]``.
 
 Each figure is the median of several runs; each comparison is a ratio within this one process or run.
 """
@@ -7,12 +7,20 @@ import argparse
 import os
 import platform
 
+import choices
+import files
 import fit
 import pandas as pd
 import predict
 import start
 
-BENCHMARKS = {"fit": fit.run, "predict": predict.run, "start": start.run}
+BENCHMARKS = {
+    "fit": fit.run,
+    "predict": predict.run,
+    "start": start.run,
+    "choices": choices.run,
+    "files": files.run,
+}
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 import anbexact
 from anbexact import ANBClassifier, NaiveBayesClassifier
 from anbexact.cli import main
-from anbexact.datasets import load_anes96, load_monks
+from anbexact.datasets import load_anes96, load_dataset, load_monks
 
 MONKS_ARCS = [["head_shape", "body_shape"], ["jacket_color", "body_shape"]]
 
@@ -331,3 +332,65 @@ def test_process():
     assert failed.returncode == 2
     assert "Traceback" not in failed.stderr
     assert failed.stderr.count("\n") == 1
+
+
+class TestConvert:
+    @pytest.fixture
+    def model(self, tmp_path, capsys):
+        data = tmp_path / "wine.csv"
+        X, y = load_dataset("wine")
+        X.assign(kind=y).to_csv(data, index=False)
+        assert main(["fit", str(data), "--class", "kind", "-o", str(tmp_path / "m.json"), "--ess", "auto"]) == 0
+        capsys.readouterr()
+        return tmp_path / "m.json"
+
+    @pytest.mark.parametrize("extension", ["bif", "xmlbif", "xdsl"])
+    def test_there_and_back(self, model, tmp_path, capsys, extension):
+        network, back = tmp_path / f"m.{extension}", tmp_path / "back.json"
+        assert main(["convert", str(model), str(network)]) == 0
+        out, err = capsys.readouterr()
+        assert "classifies kind by 13 features" in out
+        assert "names.json" in out
+        assert "counts are not in" in err
+        assert main(["convert", str(network), str(back)]) == 0
+        for path in (network, back):
+            predicted = tmp_path / "out.csv"
+            arguments = ["predict", str(path), str(tmp_path / "wine.csv"), "--proba", "-o", str(predicted)]
+            assert main(arguments) == 0
+            expected = anbexact.load(model).predict_proba(load_dataset("wine")[0])
+            np.testing.assert_allclose(pd.read_csv(predicted).iloc[:, 1:], expected, rtol=1e-8)
+
+    def test_refusals(self, model, tmp_path, capsys):
+        for arguments, message in (
+            ([model, tmp_path / "m.net"], "which format?"),
+            ([model, tmp_path / "nowhere" / "m.bif"], "there is no folder"),
+            ([tmp_path / "absent.bif", tmp_path / "m.json"], "cannot read"),
+            ([model, tmp_path / "m.json", "--class", "ash"], "predicts 'kind', and nothing else"),
+        ):
+            assert main(["convert", *map(str, arguments)]) == 2
+            assert message in capsys.readouterr().err
+
+    def test_a_network_without_its_names(self, model, tmp_path, capsys):
+        network = tmp_path / "m.bif"
+        assert main(["convert", str(model), str(network)]) == 0
+        Path(f"{network}.names.json").unlink()
+        capsys.readouterr()
+        assert main(["convert", str(network), str(tmp_path / "n.json")]) == 2
+        assert "pass --class, one of ['" in capsys.readouterr().err
+        assert main(["convert", str(network), str(tmp_path / "n.json"), "--class", "kind"]) == 0
+        assert anbexact.load(tmp_path / "n.json").vocabulary_.states["ash"][0].startswith("up_to")
+
+
+def test_fit_with_everything_chosen(tmp_path, capsys):
+    data = tmp_path / "wine.csv"
+    X, y = load_dataset("wine")
+    X.assign(kind=y).to_csv(data, index=False)
+    arguments = ["fit", str(data), "--class", "kind", "--ess", "auto", "--discretizer", "mdlp"]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "cut points (mdlp): alcohol at" in out
+    assert re.search(r"equivalent sample size [\d.]+, [\d.]+ in the tables", out)
+    assert main([*arguments, "--smoothing", "2", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["smoothing"] == 2.0
+    assert document["ess"] > 1

@@ -1,4 +1,4 @@
-"""The command ``anbexact``: fit, predict and compare classifiers on tables in files.
+"""The command ``anbexact``: fit, predict, compare and convert classifiers.
 
 Exit codes: 0 when all went well, 1 for a failure during the work, 2 for a wrong command line or wrong input, 130 when
 interrupted. Results go to standard output; progress (on a terminal only), notes and the one line of an error to
@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import anbexact
-from anbexact.cli import compare, fit, predict
+from anbexact.cli import compare, convert, fit, predict
 from anbexact.cli.messages import InputError, note
 
-COMMANDS = (fit, predict, compare)
+COMMANDS = (fit, predict, compare, convert)
 """In the order of the help text."""
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from anbexact.cli.learning import learn, unfitted
 from anbexact.cli.messages import InputError
+from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_common, number_or_auto
 from anbexact.cli.tables import features_and_class, read_table
 from anbexact.discretize import AUTO, RULES
@@ -36,7 +36,7 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--model", choices=("anb", "nb"), default="anb", help="optimal augmented, or plain, naive Bayes"
     )
-    parser.add_argument("-o", "--output", metavar="MODEL.json", help="save the classifier here")
+    parser.add_argument("-o", "--output", metavar="MODEL", help=f"save it here: {FORMATS_HELP}")
     parser.add_argument(
         "--ess",
         type=number_or_auto,
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> None:
     )
     learn(classifier, X, y, weights)
     if args.output is not None:
-        classifier.save(args.output)
+        write_model(classifier, args.output)
     rows_trained = _count_trained(X, weights)
     accuracy = classifier.score(X, y, weights)
     if args.json:
@@ -94,8 +94,8 @@ def _check(args: argparse.Namespace) -> None:
     """Refuse options that contradict each other, and an output that could not be written after all the work."""
     if args.model == "nb" and (args.max_parents is not None or args.time_limit is not None):
         raise InputError("--max-parents and --time-limit belong to --model anb: naive Bayes searches nothing")
-    if args.output is not None and not Path(args.output).resolve().parent.is_dir():
-        raise InputError(f"{args.output}: there is no folder {Path(args.output).resolve().parent}")
+    if args.output is not None:
+        check_output(args.output)
 
 
 def _take_weights(X: pd.DataFrame, name: str, path: str) -> pd.Series[Any]:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
-import anbexact
 from anbexact.cli.messages import InputError, listed, note
+from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands
 from anbexact.cli.tables import read_table
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def add(commands: Commands) -> None:
     """Add the command's parser."""
     parser = commands.add_parser("predict", help="classify the rows of a table", allow_abbrev=False)
-    parser.add_argument("model", metavar="MODEL.json", help="a classifier that fit saved")
+    parser.add_argument("model", metavar="MODEL", help="a classifier that fit or convert wrote")
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument("--proba", action="store_true", help="add the probability of every class")
     parser.add_argument("-o", "--output", metavar="OUT.csv", help="write here, not to standard output")
@@ -32,7 +32,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the predicted classes as CSV, and note the accuracy if the classes are given."""
-    classifier = _load(args.model)
+    classifier = read_model(args.model)
     names = _names_as_text(classifier, args.model)
     frame = read_table(args.data, _text_columns(classifier, names))
     X = _features(frame, classifier, names, args)
@@ -46,15 +46,6 @@ def run(args: argparse.Namespace) -> None:
     class_name = str(classifier.vocabulary_.class_name)
     if class_name in frame:
         _note_accuracy(frame[class_name], predicted)
-
-
-def _load(path: str) -> NetworkClassifier:
-    try:
-        return anbexact.load(path)
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except ValueError as error:
-        raise InputError(str(error)) from None
 
 
 def _names_as_text(classifier: NetworkClassifier, path: str) -> dict[str, Hashable]:

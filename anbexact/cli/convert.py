@@ -1,0 +1,39 @@
+"""``anbexact convert``: a classifier from one file format to another."""
+
+from __future__ import annotations
+
+import argparse
+
+from anbexact.cli.messages import note
+from anbexact.cli.models import FORMATS_HELP, check_output, is_network, read_model, write_model
+from anbexact.cli.options import Commands
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = commands.add_parser(
+        "convert",
+        help="write a classifier in another format, or read a network of another program",
+        description="From and to JSON, BIF, XMLBIF and XDSL, by the extensions of the files. Beside a network file "
+        "stands one that ends in .names.json: it keeps the names and types that the format cannot hold.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("source", metavar="FROM", help=FORMATS_HELP + " (these also with .gz)")
+    parser.add_argument("target", metavar="TO", help=FORMATS_HELP)
+    parser.add_argument(
+        "--class", dest="class_name", metavar="NAME", help="the variable to be predicted, where FROM does not say"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read the one, write the other."""
+    check_output(args.target)
+    classifier = read_model(args.source, args.class_name)
+    write_model(classifier, args.target)
+    vocabulary = classifier.vocabulary_
+    print(f"{args.target}: classifies {vocabulary.class_name} by {len(vocabulary.features)} features")
+    if is_network(args.target):
+        print(f"{args.target}.names.json: its names and types; keep the two together")
+        if classifier.counts_ is not None:
+            note(f"counts are not in {args.target}: rows can be added only to the classifier in {args.source}")

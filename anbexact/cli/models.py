@@ -1,0 +1,60 @@
+"""Reading and writing classifiers, the format by the file's extension."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anbexact
+from anbexact.cli.messages import InputError
+
+if TYPE_CHECKING:
+    from anbexact.classifiers import NetworkClassifier
+
+NETWORKS = (".bif", ".xmlbif", ".xml", ".xdsl")
+"""Extensions of network files for other programs. JSON loses nothing."""
+FORMATS_HELP = "JSON, or by the extension .bif, .xmlbif, .xdsl"
+
+
+def is_network(path: str) -> bool:
+    """Whether a file is one for other programs; it may be compressed."""
+    return path.lower().removesuffix(".gz").endswith(NETWORKS)
+
+
+def check_output(path: str) -> None:
+    """Refuse, before all the work, an output that could not be written."""
+    if not path.endswith((".json", *NETWORKS)):
+        raise InputError(f"{path}: which format? Give it one of the extensions .json, {', '.join(NETWORKS)}")
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: there is no folder {folder}")
+
+
+def read_model(path: str, class_name: str | None = None) -> NetworkClassifier:
+    """Return the classifier in a file; ``class_name`` is for network files that do not say what the class is."""
+    try:
+        if is_network(path):
+            from anbexact.adapters import from_file
+
+            return from_file(path, class_name)
+        classifier = anbexact.load(path)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise InputError(str(error).replace("pass class_name=", "pass --class")) from None
+    if class_name is not None and class_name != str(classifier.vocabulary_.class_name):
+        raise InputError(f"{path} predicts {str(classifier.vocabulary_.class_name)!r}, and nothing else")
+    return classifier
+
+
+def write_model(classifier: NetworkClassifier, path: str) -> None:
+    """Write a classifier to a file."""
+    if not is_network(path):
+        classifier.save(path)
+        return
+    from anbexact.adapters import to_file
+
+    try:
+        to_file(classifier, path)
+    except ValueError as error:
+        raise InputError(str(error)) from None
