@@ -1,7 +1,7 @@
 """Small random tables, and the lists of everything registered: a new score or search is tested once it exists."""
 
 from dataclasses import dataclass
-from inspect import isclass
+from inspect import isabstract, isclass
 
 import numpy as np
 from hypothesis import strategies as st
@@ -13,7 +13,9 @@ from anbexact import DiscreteTable
 SCORES = {
     name: getattr(anbexact.scores, name)
     for name in anbexact.scores.__all__
-    if isclass(getattr(anbexact.scores, name)) and not getattr(getattr(anbexact.scores, name), "_is_protocol", False)
+    if isclass(getattr(anbexact.scores, name))
+    and not isabstract(getattr(anbexact.scores, name))
+    and not getattr(getattr(anbexact.scores, name), "_is_protocol", False)
 }
 """Every score class, by name; its defaults must make a usable score."""
 SEARCHES = {name: getattr(anbexact.search, name) for name in anbexact.search.__all__ if name.startswith("learn_")}

@@ -1,13 +1,17 @@
-"""What a search may ask of a score."""
+"""What a search may ask of a score, and what scores of families share."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 import numpy.typing as npt
 
 from anbexact.table import DiscreteTable
+
+Floats = npt.NDArray[np.float64]
 
 
 @runtime_checkable
@@ -32,13 +36,60 @@ class Score(Protocol):
 
 @runtime_checkable
 class SetScore(Score, Protocol):
-    """A score with ``F(T) = Σ over observed cells t of T of [lnΓ(a_T + N_t) - lnΓ(a_T)]``."""
+    """A score with ``F(T) = g(q_T) + Σ over observed cells t of T of f(N_t)``, q_T being the joint states of T.
 
-    def cell_parameter(self, n_configurations: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    ``f(N) = lnΓ(a_T + N) - lnΓ(a_T)`` where the parameter a_T is finite, ``f(N) = N ln N`` where it is infinite.
+    """
+
+    def cell_parameter(self, n_configurations: npt.NDArray[Any]) -> Floats:
         """Return a_T for sets with these numbers of joint states q_T."""
+
+    def set_constant(self, n_configurations: npt.NDArray[Any], weight_sum: float) -> Floats:
+        """Return g for sets with these numbers of joint states q_T, over rows of this total weight; in nats."""
 
     def set_score(self, table: DiscreteTable, names: Sequence[Hashable]) -> float:
         """Return F of the named variables; total in nats."""
 
     def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
         """Return a bound on the local score of a feature over all parent sets with the class; in nats."""
+
+
+class FamilyScore(ABC):
+    """A score that is a function of the counts of a family. Subclasses say which, for many families at once."""
+
+    @abstractmethod
+    def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
+        """Return the local scores of families that agree in their numbers of states.
+
+        Parameters
+        ----------
+        counts : (families, classes, configurations, states) float64
+            Weight of every state of the child, for each class and joint state of its other parents. Joint states that
+            occur with no class may be left out. The axis of classes has length 1 where the class is no parent.
+        arities : sequence of int
+            Numbers of states of all parents, the class included where it is one.
+
+        Returns
+        -------
+        (families,) float64
+            Nats, total.
+        """
+
+    def local_score(self, table: DiscreteTable, child: Hashable, parents: Sequence[Hashable]) -> float:
+        """Return the local score of ``child`` given its parents; total in nats."""
+        return float(self.family_scores(family_counts(table, child, parents)[None], table.shape(parents))[0])
+
+
+def family_counts(table: DiscreteTable, child: Hashable, parents: Sequence[Hashable]) -> Floats:
+    """Return the counts of a family, shape (classes, observed joint states of the other parents, states)."""
+    class_name = table.vocabulary.class_name
+    others = [name for name in parents if name != class_name]
+    n_states = table.vocabulary.arity(child)
+    n_classes = table.vocabulary.arity(class_name) if class_name in parents else 1
+    configuration = table.groups(others)
+    n_configurations = int(configuration.max(initial=-1)) + 1
+    flat = configuration * n_states + table.column(child)
+    if class_name in parents:
+        flat = flat + table.column(class_name) * np.int64(n_configurations * n_states)
+    counts = np.bincount(flat, table.weights, n_classes * n_configurations * n_states)
+    return counts.astype(np.float64, copy=False).reshape(n_classes, n_configurations, n_states)

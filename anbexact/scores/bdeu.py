@@ -10,11 +10,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln, xlogy
 
+from anbexact.scores.base import FamilyScore, Floats
 from anbexact.table import DiscreteTable
 
 
 @dataclass(frozen=True)
-class BDeu:
+class BDeu(FamilyScore):
     r"""Log marginal likelihood under a Dirichlet prior spread evenly over the cells.
 
     With equivalent sample size α, r states of the child and q joint states of its parents,
@@ -60,9 +61,21 @@ class BDeu:
             raise ValueError(f"ess must be a finite number above 0, not {self.ess!r}")
         object.__setattr__(self, "ess", float(self.ess))
 
-    def cell_parameter(self, n_configurations: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    def cell_parameter(self, n_configurations: npt.NDArray[Any]) -> Floats:
         """Return α / q."""
         return self.ess / np.asarray(n_configurations, dtype=np.float64)
+
+    def set_constant(self, n_configurations: npt.NDArray[Any], weight_sum: float) -> Floats:
+        """Return zeros."""
+        return np.zeros(len(n_configurations))
+
+    def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
+        """Return the local scores of families; see :class:`~anbexact.scores.FamilyScore`."""
+        of_parents = self.ess / float(np.prod(np.array(arities, dtype=np.float64)))
+        of_cells = of_parents / counts.shape[-1]
+        given = counts.sum(axis=-1)
+        cells: Floats = _log_rising(of_cells, counts).sum(axis=(1, 2, 3))
+        return cells - _log_rising(of_parents, given).sum(axis=(1, 2))
 
     def set_score(self, table: DiscreteTable, names: Sequence[Hashable]) -> float:
         """Return F(names); see the class."""
