@@ -7,18 +7,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from anbexact.adapters.exchange import from_file, to_file
     from anbexact.adapters.files import load, save
     from anbexact.adapters.pgmpy import from_pgmpy, to_pgmpy
     from anbexact.adapters.queries import class_posterior, d_separated
 
-__all__ = ["class_posterior", "d_separated", "from_pgmpy", "load", "save", "to_pgmpy"]
+__all__ = ["class_posterior", "d_separated", "from_file", "from_pgmpy", "load", "save", "to_file", "to_pgmpy"]
 
 _MODULES = {
     "class_posterior": "queries",
     "d_separated": "queries",
+    "from_file": "exchange",
     "from_pgmpy": "pgmpy",
     "load": "files",
     "save": "files",
+    "to_file": "exchange",
     "to_pgmpy": "pgmpy",
 }
 

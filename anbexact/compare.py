@@ -22,7 +22,7 @@ from sklearn.base import clone
 from anbexact.classifiers import ANBClassifier, NaiveBayesClassifier, NetworkClassifier
 from anbexact.classifiers.inputs import MANY_VALUES
 from anbexact.columns import Column, is_frame, is_series, read_columns
-from anbexact.discretize import MedianDiscretizer
+from anbexact.discretize import AUTO, RULES
 from anbexact.limits import Progress, SearchTooLargeError
 
 MODELS = ("NB", "ANB", "CategoricalNB", "logistic regression")
@@ -43,10 +43,10 @@ def compare(
     """Cross-validate classifiers on one table, the structure relearned in every fold.
 
     Every model sees the same stratified folds. ``"NB"`` and ``"ANB"`` are this package's classifiers with their
-    defaults. ``"CategoricalNB"`` is scikit-learn's, with numeric columns of more than 10 distinct values cut at the
-    median, and missing or unknown cells replaced by the most frequent state. ``"logistic regression"`` is
-    scikit-learn's (L2 penalty, C = 1): numeric columns uncut and standardised, missing ones replaced by the median,
-    the others one-hot encoded. For scikit-learn's two the states are turned into numbers beforehand, outside of the
+    defaults. ``"CategoricalNB"`` is scikit-learn's, with numeric columns of more than 10 distinct values cut as
+    these cut them (MDLP), and missing or unknown cells replaced by the most frequent state. ``"logistic
+    regression"`` is scikit-learn's (L2 penalty, C = 1): numeric columns uncut and standardised, missing ones replaced
+    by the median, the others one-hot encoded. For scikit-learn's two the states are turned into numbers beforehand, outside of the
     times. A first fit of every model, not counted, keeps compilation out of the times.
 
     Parameters
@@ -253,7 +253,7 @@ def _categorical_nb(columns: Sequence[Column]) -> Any:
         mode = SimpleImputer(missing_values=-1, strategy="most_frequent", keep_empty_features=True)
         return make_pipeline(encoder, mode)
 
-    cut = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), MedianDiscretizer())
+    cut = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), RULES[AUTO]())
     parts = [
         ("cut", cut, continuous),
         ("declared", codes([np.arange(float(arity)) for arity in arities]), declared),

@@ -10,8 +10,8 @@ they predict:
 - ``ML, LOO``: the structure's as before, the tables' where the leave-one-out conditional log likelihood is highest;
 - ``1, LOO``: the structure's 1, the tables' as before;
 - ``LOO``: both where the leave-one-out conditional log likelihood is highest;
-- ``CV``: both, equal or not, where the three-fold cross-validated conditional log likelihood is highest, the structure
-  relearned in every fold (up to 16 features).
+- ``CV``: both, equal or not, where the three-fold cross-validated conditional log likelihood is highest, the
+  structure relearned in every fold (up to 16 features).
 
 Writes ``docs/results/ess.csv`` and ``docs/results/ess.png``. Resumable; about an hour.
 """

@@ -18,7 +18,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder, StandardScal
 from strategies import SCORES, random_problem
 
 import anbexact
-from anbexact import ANBClassifier, MedianDiscretizer, NaiveBayesClassifier
+from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 
 MODELS = [NaiveBayesClassifier, ANBClassifier]
@@ -43,7 +43,7 @@ def data():
 class TestEstimator:
     def test_attributes(self, model, data):
         X, y = data
-        classifier = model().fit(X, y)
+        classifier = model(discretizer="median").fit(X, y)
         assert classifier.classes_.tolist() == ["no", "perhaps", "yes"]
         assert classifier.n_features_in_ == 4
         assert classifier.feature_names_in_.tolist() == list(X.columns)
@@ -194,7 +194,7 @@ class TestEstimator:
 
     def test_pipeline_with_our_discretizer(self, model):
         X, y = load_iris()
-        piped = make_pipeline(MedianDiscretizer(), model()).fit(X, y)
+        piped = make_pipeline(MDLPDiscretizer(), model()).fit(X, y)
         np.testing.assert_allclose(piped.predict_proba(X), model().fit(X, y).predict_proba(X), rtol=1e-12)
 
     def test_calibration(self, model, data):

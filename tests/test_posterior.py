@@ -275,7 +275,7 @@ class TestHandling:
     def test_missing_as_a_state_of_a_continuous_column(self):
         X = np.arange(30.0)[:, None]
         X[::3] = np.nan
-        own = NaiveBayesClassifier(handle_missing="own_state").fit(X, np.isnan(X[:, 0]))
+        own = NaiveBayesClassifier(handle_missing="own_state", discretizer="median").fit(X, np.isnan(X[:, 0]))
         assert len(own.vocabulary_.states["x0"]) == 3
         assert own.score(X, np.isnan(X[:, 0])) == 1
 

@@ -72,10 +72,12 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         Equivalent sample size of the conditional tables alone. ``"auto"``: the one that predicts every training row
         best from the others (see :func:`~anbexact.smoothing.best_smoothing`). None: as ``ess`` says.
     discretizer : {"auto", "median", "mdlp", "equal_frequency", "equal_width"}, None or transformer, default "auto"
-        What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MedianDiscretizer` (also
-        ``"auto"``), :class:`~anbexact.MDLPDiscretizer`, or scikit-learn's ``KBinsDiscretizer`` with five intervals;
-        None refuses such columns. A transformer must offer ``fit(X, y, sample_weight=...)`` and then ``cut_points_``,
-        or ``bin_edges_``.
+        What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MDLPDiscretizer`,
+        :class:`~anbexact.MedianDiscretizer`, or scikit-learn's ``KBinsDiscretizer`` with five intervals; None
+        refuses such columns. ``"auto"`` is ``"mdlp"``: of the four rules it had the highest accuracy and the
+        lowest log loss for the exact ANB in ten-fold cross-validation over 17 tables (0.836 and 0.49, median cut
+        0.780 and 0.60; ``docs/cut-points.md``). A transformer must offer ``fit(X, y, sample_weight=...)`` and then
+        ``cut_points_``, or ``bin_edges_``.
     categories : mapping of column name to states, optional
         Declared states. Else those of a categorical dtype, else the observed values.
     handle_unknown : {"marginalize", "error"}, default "marginalize"

@@ -57,8 +57,8 @@ def cuts_from_edges(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float
 
     Examples
     --------
-    >>> cuts_from_edges(np.array([1.0, 2.0, 4.0, 9.0]), np.array([3.0, 4.0]))
-    array([3., 3.])
+    >>> cuts_from_edges(np.array([1.0, 2.0, 4.0, 9.0]), np.array([2.5, 4.0]))
+    array([2.5, 3. ])
     """
     distinct = np.unique(values)
     places = np.searchsorted(distinct, edges, side="left")

@@ -31,7 +31,7 @@ def _equal_width() -> KBinsDiscretizer:
     return KBinsDiscretizer(N_BINS, encode="ordinal", strategy="uniform", subsample=None)
 
 
-AUTO = "median"
+AUTO = "mdlp"
 """The rule that ``discretizer="auto"`` stands for."""
 RULES: dict[str, Callable[[], Any]] = {
     "auto": lambda: RULES[AUTO](),

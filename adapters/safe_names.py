@@ -1,0 +1,296 @@
+"""Identifiers that every program's file format can hold, and the JSON file that says what they stand for."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+import warnings
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import anbexact
+from anbexact.adapters.files import _digest, _encode_as, decode, encode
+from anbexact.adapters.pgmpy import from_pgmpy
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
+from anbexact.columns import sorted_positions
+from anbexact.discretize import Cuts, interval_names
+from anbexact.parameters import ConditionalTable
+from anbexact.vocabulary import Vocabulary
+
+with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
+    warnings.simplefilter("ignore", FutureWarning)
+    from pgmpy.models import DiscreteBayesianNetwork
+
+FORMAT = "anbexact names"
+FORMAT_VERSION = 1
+KEPT_PARAMETERS = ("handle_unknown", "handle_missing")
+"""Constructor parameters that matter to prediction."""
+
+LONGEST = 60
+"""Characters that a safe name may have."""
+RESERVED = frozenset({"default", "discrete", "network", "probability", "property", "table", "type", "variable"})
+"""Words of the BIF grammar, in lower case."""
+
+_MARKED = re.compile("anbexact_[0-9a-f]{16}")
+_SAFE = re.compile(rf"[A-Za-z][A-Za-z0-9_]{{0,{LONGEST - 1}}}")
+_INTERVAL = re.compile(r"([\[(])\s*([^,\s][^,]*),\s*([^,]*[^,\s])\s*([\])])")
+_MINUS = re.compile(r"(?:(?<=\de)|(?<![A-Za-z0-9_)]))-(?=[\d.]|inf)")
+_SIGNS = {
+    "<=": "up to",
+    ">=": "at least",
+    "≤": "up to",
+    "≥": "at least",
+    "<": "below",
+    ">": "above",
+    "%": "percent",
+    "&": "and",
+    "+": "plus",
+    "=": "equals",
+    "#": "number",
+}
+_SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
+_READ_AS_NUMBER = re.compile(r"(table|default)(?=[0-9eE])")  # pgmpy finds in "table1" the word and a probability
+
+
+def safe_names(values: Iterable[Any], first: str) -> list[str]:
+    """Return a safe name for every value: ASCII letters, digits and underscores, a letter first.
+
+    Names differ in more than case, are none of `RESERVED`, and have at most `LONGEST` characters. What is such a name
+    already stays as it is; the others are made to read like the value, and numbered where two would be the same.
+
+    Parameters
+    ----------
+    values : iterable
+        Names of variables, or states of one variable.
+    first : str
+        What leads a name that would begin with a digit, or be empty: a letter.
+
+    Examples
+    --------
+    >>> safe_names(["petal length (cm)", "petal_length", "naïve", "table", 0], "x")
+    ['petal_length_cm', 'petal_length', 'naive', 'table_', 'x0']
+    >>> safe_names([-1, "<5", "(-inf, 3.1]", "(3.1, 4.7]", "(4.7, inf)", "", "变量", "变"], "v")
+    ['minus_1', 'below_5', 'up_to_3_1', 'from_3_1_to_4_7', 'above_4_7', 'empty', 'v', 'v_2']
+    >>> safe_names(["a b", "a_b", "A_B"], "v")
+    ['a_b_2', 'a_b', 'A_B_3']
+    """
+    texts = [str(value) for value in values]
+    names: list[str] = []
+    taken: set[str] = set()
+    for text in texts:  # the first of those that differ in case only keeps its name
+        kept = text if _is_safe(text) and text.lower() not in taken else ""
+        names.append(kept)
+        taken.add(kept.lower())
+    last_number: defaultdict[str, int] = defaultdict(lambda: 1)
+    for i, text in enumerate(texts):
+        if names[i]:
+            continue
+        base = name = _readable(text, first)
+        while name.lower() in taken or not _is_safe(name):
+            last_number[base.lower()] += 1
+            ending = f"_{last_number[base.lower()]}"
+            name = base[: LONGEST - len(ending)] + ending
+        names[i] = name
+        taken.add(name.lower())
+    return names
+
+
+def names_path(path: Path) -> Path:
+    return path.with_name(f"{path.name}.names.json")
+
+
+def network_name(document: Mapping[str, Any]) -> str:
+    """Return the name of the network whose names a document explains: files of two exports are told apart by it."""
+    return f"anbexact_{document['sha256'][:16]}"
+
+
+def describe_names(
+    classifier: NetworkClassifier,
+    names: Mapping[Hashable, str],
+    states: Mapping[Hashable, Mapping[Any, str]],
+) -> dict[str, Any]:
+    """Return the contents of the file that explains the names, and keeps what network files cannot hold."""
+    document = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "package_version": anbexact.__version__,
+        "class": names[classifier.structure_.class_name],
+        "named_columns": hasattr(classifier, "feature_names_in_") or not _all_text(classifier.vocabulary_.features),
+        "parameters": {key: getattr(classifier, key) for key in KEPT_PARAMETERS},
+        "variables": [
+            {
+                "safe": safe,
+                "name": _encode_as("the column name", name),
+                "states": [
+                    [safe_state, _encode_as(f"a state of column {name!r}", state)]
+                    for state, safe_state in states[name].items()
+                ],
+                "cut_points": encode(classifier.cut_points_[name]) if name in classifier.cut_points_ else None,
+            }
+            for name, safe in names.items()
+        ],
+    }
+    return document | {"sha256": _digest(document)}
+
+
+def read_names(path: Path) -> dict[str, Any] | None:
+    """Return what the file of names says, names and states decoded; None if there is none."""
+    advice = "Restore it, or delete it to read the network under the names in its file."
+    try:
+        document = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return None
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path} is damaged: it is not complete JSON ({error}). {advice}") from None
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise ValueError(f"{path} does not explain names: there is no {FORMAT!r} in it. {advice}")
+    version = document.get("format_version")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        raise ValueError(
+            f"{path} was written by anbexact {document.get('package_version')} in format {version}, newer than the "
+            f"format {FORMAT_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
+        )
+    try:
+        if _digest(document) != document.get("sha256"):
+            raise ValueError("its contents do not match its checksum")
+        document["parameters"] = {key: document["parameters"][key] for key in KEPT_PARAMETERS}
+        for variable in document["variables"]:
+            variable["name"] = decode(variable["name"])
+            variable["states"] = [(safe, decode(state)) for safe, state in variable["states"]]
+            if variable["cut_points"] is not None:
+                cuts = variable["cut_points"] = np.array(decode(variable["cut_points"]), dtype=np.float64)
+                if interval_names(cuts) != tuple(state for _, state in variable["states"])[: len(cuts) + 1]:
+                    raise ValueError(f"the states of {variable['name']!r} are not the intervals of its cut points")
+        names = {variable["safe"]: variable["name"] for variable in document["variables"]}
+        states = {variable["name"]: [state for _, state in variable["states"]] for variable in document["variables"]}
+        Vocabulary({name: tuple(of_name) for name, of_name in states.items()}, names[document["class"]])
+        if min(len(names), len(states)) < len(document["variables"]):
+            raise ValueError("two variables have the same name")
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise ValueError(f"{path} is damaged or was edited: {error}. {advice}") from error
+    return document
+
+
+def renamed(
+    network: NetworkClassifier,
+    names: Mapping[Hashable, Hashable],
+    states: Mapping[Hashable, Mapping[Any, Any]],
+    class_name: Hashable,
+    cut_points: dict[Hashable, Cuts],
+    **parameters: Any,
+) -> FixedStructureClassifier:
+    """Return a classifier with the same network under other names.
+
+    Parameters
+    ----------
+    network : NetworkClassifier
+        Fitted.
+    names : mapping of name to new name
+        Of all variables, in the new order: features, class.
+    states : mapping of name to mapping of state to new state
+        Of all variables; the states in their new order.
+    class_name, cut_points
+        By their new names.
+    **parameters
+        Of the constructor.
+    """
+    tables: dict[Hashable, ConditionalTable] = {}
+    for name in names:
+        table = network.conditional_tables_[name]
+        values = table.values
+        for axis, variable in enumerate(table.variables):
+            order = [network.vocabulary_.code(variable, state) for state in states[variable]]
+            if order != sorted(order):
+                values = np.ascontiguousarray(values.take(order, axis=axis))
+        tables[names[name]] = ConditionalTable(names[name], tuple(names[parent] for parent in table.parents), values)
+    parents = {name: table.parents for name, table in tables.items()}
+    vocabulary = Vocabulary({new: tuple(states[name].values()) for name, new in names.items()}, class_name)
+    classifier = FixedStructureClassifier(parents, **parameters)
+    classifier.n_features_in_ = len(vocabulary.features)
+    structure = given_structure(class_name, parents, float("nan"))
+    return classifier._set_fitted(vocabulary, structure, tables, cut_points)
+
+
+def restored(
+    network: DiscreteBayesianNetwork, document: Mapping[str, Any], class_name: Hashable | None
+) -> FixedStructureClassifier:
+    """Return the classifier of a network with safe names, under the names that a document explains.
+
+    Raises
+    ------
+    ValueError
+        If the network is not the one that the document was written for, or ``class_name`` is none of its variables.
+    """
+    names: dict[Hashable, Hashable] = {variable["safe"]: variable["name"] for variable in document["variables"]}
+    states: dict[Hashable, dict[Any, Any]] = {
+        variable["safe"]: dict(variable["states"]) for variable in document["variables"]
+    }
+    advice = "Put back the file that belongs to it, or delete it to read the network under the names in its file"
+    if _MARKED.fullmatch(network.name or "") and network.name != network_name(document):
+        raise ValueError(f"the file of names beside it belongs to another export. {advice}")
+    found = {cpd.variable: cpd.state_names[cpd.variable] for cpd in network.get_cpds()}
+    at_odds = [name for name in names.keys() | found if set(states.get(name, ())) != set(found.get(name, ()))]
+    if at_odds:
+        name = min(map(str, at_odds))
+        raise ValueError(
+            f"the file of names beside it is for other variables or states: of {name!r}, it explains the states "
+            f"{list(states.get(name, ()))}, but the network has {found.get(name, [])}. {advice}"
+        )
+    chosen = document["class"] if class_name is None else next((s for s, n in names.items() if n == class_name), None)
+    if chosen is None:
+        raise ValueError(f"class_name: {class_name!r} is none of its variables, {list(names.values())}")
+    names[chosen] = names.pop(chosen)  # features first
+    classes = list(states[chosen].items())
+    states[chosen] = dict(classes[i] for i in sorted_positions([state for _, state in classes]))
+    cut_points = {
+        names[variable["safe"]]: variable["cut_points"]
+        for variable in document["variables"]
+        if variable["cut_points"] is not None and variable["safe"] != chosen
+    }
+    safe = from_pgmpy(network, chosen)
+    classifier = renamed(safe, names, states, names[chosen], cut_points, **document["parameters"])
+    features = classifier.vocabulary_.features
+    if document["named_columns"] and _all_text(features):
+        classifier.feature_names_in_ = np.array(features, dtype=object)
+    return classifier
+
+
+def _all_text(names: Iterable[Hashable]) -> bool:
+    return all(isinstance(name, str) for name in names)
+
+
+def _is_safe(text: str) -> bool:
+    return _SAFE.fullmatch(text) is not None and text.lower() not in RESERVED and _READ_AS_NUMBER.search(text) is None
+
+
+def _readable(text: str, first: str) -> str:
+    """Return a text as an identifier that tells what it was."""
+    if not text:
+        return "empty"
+    text = text[: 4 * LONGEST]
+    interval = _INTERVAL.fullmatch(text)
+    if interval is not None:
+        text = _interval_text(text, *interval.groups())
+    text = _MINUS.sub(" minus ", text)
+    text = _SIGN.sub(lambda sign: f" {_SIGNS[sign.group()]} ", text)
+    text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    name = re.sub(r"[^A-Za-z0-9]+", "_", text).strip("_")
+    if not name[:1].isalpha():
+        name = first + name
+    name = _READ_AS_NUMBER.sub(lambda word: word.group().capitalize(), name)[:LONGEST].strip("_")
+    return name + "_" if name.lower() in RESERVED else name
+
+
+def _interval_text(text: str, left: str, low: str, high: str, right: str) -> str:
+    """Return an interval in words; a pair in round parentheses, such as a tuple, is none unless it is unbounded."""
+    if low == "-inf":
+        return "any number" if high == "inf" else f"up to {high}" if right == "]" else f"below {high}"
+    if high == "inf":
+        return f"above {low}" if left == "(" else f"at least {low}"
+    return text if (left, right) == ("(", ")") else f"from {low} to {high}"
