@@ -32,21 +32,37 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.validation import check_is_fitted
 
 import anbexact
-from anbexact.classifiers import ANBClassifier, FixedStructureClassifier, NaiveBayesClassifier, NetworkClassifier
+from anbexact.classifiers import (
+    ANBClassifier,
+    CkGClassifier,
+    FANClassifier,
+    FixedStructureClassifier,
+    NaiveBayesClassifier,
+    NetworkClassifier,
+    TANClassifier,
+)
 from anbexact.counts import FamilyCounts
 from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
 from anbexact.parameters import ConditionalTable
-from anbexact.scores import BDeu
+from anbexact.scores import ACLL, BDeu
 from anbexact.structure import Certificate, Structure
 from anbexact.vocabulary import Vocabulary
 
 FORMAT = "anbexact classifier"
 FORMAT_VERSION = 1
 ESTIMATORS: dict[str, type[NetworkClassifier]] = {
-    cls.__name__: cls for cls in (ANBClassifier, FixedStructureClassifier, NaiveBayesClassifier)
+    cls.__name__: cls
+    for cls in (
+        ANBClassifier,
+        CkGClassifier,
+        FANClassifier,
+        FixedStructureClassifier,
+        NaiveBayesClassifier,
+        TANClassifier,
+    )
 }
 OBJECTS: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (BDeu, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
+    cls.__name__: cls for cls in (ACLL, BDeu, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
 }
 """Objects that may stand in a constructor parameter, written as their own constructor parameters."""
 

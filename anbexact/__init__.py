@@ -6,10 +6,17 @@ maximises BDeu, proved optimal) as a scikit-learn classifier and as a pgmpy netw
 
 from pathlib import Path
 
-from anbexact.classifiers import ANBClassifier, NaiveBayesClassifier, NetworkClassifier
+from anbexact.classifiers import (
+    ANBClassifier,
+    CkGClassifier,
+    FANClassifier,
+    NaiveBayesClassifier,
+    NetworkClassifier,
+    TANClassifier,
+)
 from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
 from anbexact.scores import BDeu
-from anbexact.search import SearchTooLargeError, learn_anb, learn_naive_bayes
+from anbexact.search import SearchTooLargeError, learn_anb, learn_ckg, learn_fan, learn_naive_bayes, learn_tan
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
@@ -20,15 +27,21 @@ __all__ = [
     "ANBClassifier",
     "BDeu",
     "Certificate",
+    "CkGClassifier",
     "DiscreteTable",
+    "FANClassifier",
     "MDLPDiscretizer",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
     "SearchTooLargeError",
     "Structure",
+    "TANClassifier",
     "Vocabulary",
     "learn_anb",
+    "learn_ckg",
+    "learn_fan",
     "learn_naive_bayes",
+    "learn_tan",
     "load",
 ]
 

@@ -19,13 +19,20 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import clone
 
-from anbexact.classifiers import ANBClassifier, NaiveBayesClassifier, NetworkClassifier
+from anbexact.classifiers import (
+    ANBClassifier,
+    CkGClassifier,
+    FANClassifier,
+    NaiveBayesClassifier,
+    NetworkClassifier,
+    TANClassifier,
+)
 from anbexact.classifiers.inputs import MANY_VALUES
 from anbexact.columns import Column, is_frame, is_series, read_columns
 from anbexact.discretize import AUTO, RULES
 from anbexact.limits import Progress, SearchTooLargeError
 
-MODELS = ("NB", "ANB", "CategoricalNB", "logistic regression")
+MODELS = ("NB", "TAN", "FAN", "C2G", "ANB", "CategoricalNB", "logistic regression")
 COLUMNS = ("accuracy", "accuracy_se", "log_loss", "brier", "fit_seconds", "predict_seconds")
 Floats = npt.NDArray[np.float64]
 
@@ -42,12 +49,13 @@ def compare(
 ) -> pd.DataFrame:
     """Cross-validate classifiers on one table, the structure relearned in every fold.
 
-    Every model sees the same stratified folds. ``"NB"`` and ``"ANB"`` are this package's classifiers with their
-    defaults. ``"CategoricalNB"`` is scikit-learn's, with numeric columns of more than 10 distinct values cut as
-    these cut them (MDLP), and missing or unknown cells replaced by the most frequent state. ``"logistic
-    regression"`` is scikit-learn's (L2 penalty, C = 1): numeric columns uncut and standardised, missing ones replaced
-    by the median, the others one-hot encoded. For scikit-learn's two the states are turned into numbers beforehand, outside of the
-    times. A first fit of every model, not counted, keeps compilation out of the times.
+    Every model sees the same stratified folds. ``"NB"``, ``"TAN"``, ``"FAN"``, ``"C2G"`` (CkG with k = 2) and
+    ``"ANB"`` are this package's classifiers with their defaults. ``"CategoricalNB"`` is scikit-learn's, with numeric
+    columns of more than 10 distinct values cut as these cut them (MDLP), and missing or unknown cells replaced by the
+    most frequent state. ``"logistic regression"`` is scikit-learn's (L2 penalty, C = 1): numeric columns uncut and
+    standardised, missing ones replaced by the median, the others one-hot encoded. For scikit-learn's two the states
+    are turned into numbers beforehand, outside of the times. A first fit of every model, not counted, keeps
+    compilation out of the times.
 
     Parameters
     ----------
@@ -60,7 +68,7 @@ def compare(
     seed : int, default 0
         Of the shuffle that makes the folds.
     models : names or mapping of name to classifier, optional
-        Which of the four, or scikit-learn classifiers of your own, to which X and y are passed as pandas objects.
+        Which of these, or scikit-learn classifiers of your own, to which X and y are passed as pandas objects.
     n_jobs : int, optional
         Threads of this package's classifiers.
     progress : callable, optional
@@ -173,7 +181,7 @@ def _prepare(X: Any, y: Any, folds: int, seed: int) -> _Data:
     with_missing = int(frame.isna().any(axis=1).sum())
     if with_missing:
         notes.append(
-            f"{with_missing} rows have a missing feature: NB and ANB learn without these rows, and sum the missing "
+            f"{with_missing} rows have a missing feature: NB to ANB learn without these rows, and sum the missing "
             "cells out to predict; scikit-learn's two have them filled in"
         )
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
@@ -218,6 +226,9 @@ def _choose(
     numbers = np.column_stack([_as_numbers(column) for column in columns])
     ready: dict[str, Callable[[], tuple[Any, Any]]] = {
         "NB": lambda: (NaiveBayesClassifier(n_jobs=n_jobs), data.frame),
+        "TAN": lambda: (TANClassifier(n_jobs=n_jobs), data.frame),
+        "FAN": lambda: (FANClassifier(n_jobs=n_jobs), data.frame),
+        "C2G": lambda: (CkGClassifier(k=2, n_jobs=n_jobs), data.frame),
         "ANB": lambda: (ANBClassifier(n_jobs=n_jobs), data.frame),
         "CategoricalNB": lambda: (_categorical_nb(columns), numbers),
         "logistic regression": lambda: (_logistic_regression(columns), numbers),

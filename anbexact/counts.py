@@ -60,7 +60,8 @@ class FamilyCounts:
         """Return the counts as a table of the family's variables, for scores."""
         codes = np.stack(np.unravel_index(self.cells, self.shape), axis=1).astype(np.int16)
         states = {name: vocabulary.states[name] for name in self.variables}
-        return DiscreteTable(Vocabulary(states), np.asfortranarray(codes), self.weights, len(self.cells))
+        class_name = vocabulary.class_name if vocabulary.class_name in states else None
+        return DiscreteTable(Vocabulary(states, class_name), np.asfortranarray(codes), self.weights, len(self.cells))
 
 
 Counts = dict[Hashable, FamilyCounts]

@@ -15,6 +15,8 @@ from anbexact.columns import Column, native, read_column, read_columns, sorted_p
 from anbexact.vocabulary import MISSING_STATE, CodeArray, Vocabulary
 
 Weights = npt.NDArray[np.float64]
+DENSE = 8
+"""Cells of a contingency table, for each distinct row, up to which it is laid out whole."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,12 +122,15 @@ class DiscreteTable:
 
     def cell_weights(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
         """Return the weights of the observed joint states of the named variables, in no useful order."""
+        if int(np.prod(self.shape(names), dtype=object)) <= DENSE * len(self.codes):
+            counts = self.counts(names).ravel()
+            return counts[counts > 0]
         return np.bincount(self.groups(names), self.weights).astype(np.float64, copy=False)
 
     def observed_cells(self, names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Weights]:
         """Return the observed cells of the contingency table: ascending flat positions, and weights."""
         size = int(np.prod(self.shape(names), dtype=object))
-        if size <= 8 * len(self.codes):
+        if size <= DENSE * len(self.codes):
             counts = self.counts(names).ravel()
             cells = np.flatnonzero(counts)
             return cells, counts[cells]

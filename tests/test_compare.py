@@ -181,7 +181,7 @@ def test_really_too_large():
     [
         ({"folds": 1}, "folds must be a whole number, 2 or more, not 1"),
         ({"folds": 2.5}, "folds must be a whole number"),
-        ({"models": ["NB", "SVM"]}, r"models must be among 'NB', 'ANB', .* not \['SVM'\]"),
+        ({"models": ["NB", "SVM"]}, r"models must be among 'NB', 'TAN', .* not \['SVM'\]"),
         ({"models": []}, "models must be among"),
         ({"y": ["a"] * 150}, r"two classes or more, but y holds \['a'\]"),
         ({"y": ["a"] * 149 + ["b"]}, "the class 'b' has a single row"),

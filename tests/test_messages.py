@@ -297,8 +297,8 @@ class TestParameters:
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
-            ({"structure_score": "bic"}, "structure_score must be 'bdeu' or a Score, not 'bic'"),
-            ({"structure_score": 3}, "structure_score must be 'bdeu' or a Score, not 3"),
+            ({"structure_score": "mdl"}, "structure_score must be one of 'bdeu', .* or a Score, not 'mdl'"),
+            ({"structure_score": 3}, "structure_score must be one of 'bdeu', .* or a Score, not 3"),
             ({"ess": 0}, "ess must be a finite number above 0, or 'auto', not 0"),
             ({"ess": -1.0}, "ess must be a finite number above 0"),
             ({"ess": float("nan")}, "ess must be a finite number above 0"),
@@ -306,7 +306,7 @@ class TestParameters:
             ({"ess": None}, "ess must be a finite number above 0, or 'auto', not None"),
             ({"smoothing": 0}, "smoothing must be a finite number above 0, or 'auto', not 0"),
             ({"smoothing": "best"}, "smoothing must be a finite number above 0, or 'auto', not 'best'"),
-            ({"parameters": "ml"}, "parameters must be one of 'eap', not 'ml'"),
+            ({"parameters": "map"}, "parameters must be one of 'eap', 'ml', 'friedman', 'acll', not 'map'"),
             ({"handle_unknown": "ignore"}, "handle_unknown must be one of 'marginalize', 'error', not 'ignore'"),
             ({"handle_missing": "drop"}, "handle_missing must be one of 'marginalize', 'error', 'own_state', not"),
             (

@@ -9,13 +9,19 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import SCORES, SEARCHES, Problem, ess_values, problems, random_problem, table_of
 
 import anbexact.limits as limits
+import anbexact.search.anb as anb
+import anbexact.search.families as families
 import anbexact.search.lattice as lattice
 from anbexact import BDeu, DiscreteTable, SearchTooLargeError, learn_anb, learn_naive_bayes
+from anbexact.limits import Deadline
+from anbexact.scores import K2
+from anbexact.search.constraints import make_constraints
+from anbexact.search.naive_bayes import total_score
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
 
@@ -294,7 +300,7 @@ class TestTimeLimit:
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_stopped_at_any_moment(self, max_parents, weights, n_jobs, monkeypatch):
         monkeypatch.setattr(lattice, "LOW_BITS", 3)
-        monkeypatch.setattr(lattice, "Deadline", Clock)
+        monkeypatch.setattr(anb, "Deadline", Clock)
         problem = random_problem(21, 8, n_rows=60, weights=weights)
         optimum = plain_optimum(problem, 1.0, max_parents=max_parents)
         stopped_in = set()
@@ -325,7 +331,7 @@ class TestTimeLimit:
     @pytest.mark.parametrize("max_parents", [1, 2, None])
     def test_respects_the_constraints(self, looks, max_parents, monkeypatch):
         monkeypatch.setattr(lattice, "LOW_BITS", 2)
-        monkeypatch.setattr(lattice, "Deadline", Clock)
+        monkeypatch.setattr(anb, "Deadline", Clock)
         monkeypatch.setattr(Clock, "looks", looks)
         problem = random_problem(22, 7, n_rows=80)
         constraints = {"max_parents": max_parents, "required": [(2, 5), (5, 0)], "forbidden": [(1, 3), (3, 1)]}
@@ -346,7 +352,7 @@ class TestTimeLimit:
     @pytest.mark.parametrize("max_parents", [1, 2, None])
     def test_bound_improves_once_the_set_scores_are_known(self, max_parents, monkeypatch):
         problem = random_problem(22, 7, n_rows=80)
-        monkeypatch.setattr(lattice, "Deadline", Clock)
+        monkeypatch.setattr(anb, "Deadline", Clock)
         monkeypatch.setattr(Clock, "looks", 0)
         early = learn_anb(problem.table, max_parents=max_parents, time_limit=1000, n_jobs=1)
         monkeypatch.undo()
@@ -544,23 +550,86 @@ class TestConstraintsThatMakeNoSense:
         with pytest.raises(ValueError, match=message):
             learn_anb(random_problem(0, 3).table, **arguments)
 
-    def test_a_score_without_set_scores(self):
-        class Own:
-            name = "own"
-            score_equivalent = False
-            has_set_score = False
-
-            def local_score(self, table, child, parents):
-                return 0.0
-
-        with pytest.raises(TypeError, match=r"learn_anb .* requires a score with set scores .* 'own' has none"):
-            learn_anb(random_problem(0, 3).table, Own())
+    def test_too_many_families_to_score_one_by_one(self):
+        table = random_problem(0, 17, n_rows=20).table
+        with pytest.raises(MemoryError, match=r"K2 has no set scores .* each of the 17 2\^16 families .* max_par"):
+            learn_anb(table, K2())
+        structure = learn_anb(table, K2(), max_parents=1)
+        assert structure.certificate.optimal
+        assert "over families among structures with at most 1 feature" in structure.certificate.method
+        with pytest.raises(MemoryError, match=r"by a score without set scores needs .*; 1 kB is the memory_limit"):
+            learn_anb(table, K2(), max_parents=1, memory_limit=1000)
 
     def test_a_table_without_a_class(self):
         table = DiscreteTable.from_frame(pd.DataFrame({"a": [0, 1]}))
         for search in SEARCHES.values():
             with pytest.raises(ValueError, match="the table has no class"):
                 search(table)
+
+
+class _PlainFormula:
+    """A user's own score: one method, neither equivalent nor with set scores."""
+
+    name, score_equivalent, has_set_score = "own", False, False
+
+    def local_score(self, table, child, parents):
+        return K2().local_score(table, child, parents)
+
+
+@pytest.mark.parametrize("score", [*(score() for score in SCORES.values()), _PlainFormula()], ids=lambda s: s.name)
+class TestEveryScore:
+    """The exact search with every score, against the search through all orders with the score's own local scores."""
+
+    @given(drawn=constrained_problems(max_features=4))
+    @settings(max_examples=15)
+    def test_optimum(self, score, drawn):
+        problem, constraints = drawn
+        table, names = problem.table, problem.names
+
+        def local(child, parents):
+            return score.local_score(table, names[child], ["c", *(names[v] for v in sorted(parents))])
+
+        best = oracles.best_over_orders(range(problem.n), local, **constraints)
+        edges = {key: numbered(constraints[key]) for key in ("required", "forbidden")}
+        structure = learn_anb(table, score, max_parents=constraints["max_parents"], **edges)
+        assert structure.score == pytest.approx(best + score.local_score(table, "c", []), rel=1e-9, abs=1e-9)
+        assert structure.certificate.optimal
+        parents = dict(structure.parents)
+        assert structure.score == pytest.approx(total_score(table, score, parents), rel=1e-12)
+
+    def test_many_states_and_heavy_rows_cost_no_digits(self, score):
+        problem = random_problem(3, 5, n_rows=80, max_arity=12, weights="whole")
+        problem.weights = [weight * 1000 for weight in problem.weights]
+        structure = learn_anb(problem.table, score)
+        assert structure.certificate.optimal
+        twin = random_problem(3, 5, n_rows=80, max_arity=12, weights="whole")
+        twin.weights = problem.weights
+        assert learn_anb(twin.table, score).parents == structure.parents
+
+    def test_time_limit(self, score, monkeypatch):
+        monkeypatch.setattr(families, "run_tasks", lambda *_: False)
+        monkeypatch.setattr(lattice, "score_all_sets", lambda *_: None)
+        structure = learn_anb(random_problem(0, 5).table, score, time_limit=60)
+        assert not structure.certificate.optimal
+        assert structure.certificate.upper_bound >= structure.score
+
+
+class TestFamilies:
+    """The search family by family agrees with that through set scores, down to the ties."""
+
+    @given(drawn=constrained_problems(max_features=5), ess=ess_values)
+    @settings(max_examples=30)
+    def test_same_structure(self, drawn, ess):
+        problem, constraints = drawn
+        edges = {key: numbered(constraints[key]) for key in ("required", "forbidden")}
+        limits = make_constraints(problem.names[:-1], constraints["max_parents"], *edges.values())
+        solved = [
+            solve(problem.table, BDeu(ess), limits, 2, Deadline(), None)
+            for solve in (families.solve_families, lattice.solve_lattice)
+        ]
+        assert solved[0].total == pytest.approx(solved[1].total, rel=1e-10)
+        assert solved[0].parents(1e-10) == solved[1].parents(1e-10)
+        assert solved[0].sets <= problem.n * 2 ** max(problem.n - 1, 0)
 
 
 @pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)

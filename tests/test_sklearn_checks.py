@@ -4,8 +4,16 @@ import pytest
 import sklearn
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-import anbexact.search.lattice as lattice
-from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
+import anbexact.search.anb as anb
+from anbexact import (
+    ANBClassifier,
+    CkGClassifier,
+    FANClassifier,
+    MDLPDiscretizer,
+    MedianDiscretizer,
+    NaiveBayesClassifier,
+    TANClassifier,
+)
 from anbexact.discretize import CutPointDiscretizer
 from anbexact.limits import available_memory
 
@@ -13,6 +21,9 @@ N_CHECKS = {
     NaiveBayesClassifier(): 61,
     ANBClassifier(): 61,
     ANBClassifier(max_parents=1): 61,
+    TANClassifier(): 61,
+    FANClassifier(): 61,
+    CkGClassifier(): 61,
     MedianDiscretizer(): 53,
     MDLPDiscretizer(): 54,
 }
@@ -32,7 +43,7 @@ def expected_failed_checks(estimator):
 @pytest.fixture(autouse=True)
 def _eight_gigabytes(monkeypatch):
     """Make the refusal of 30 features the same on every machine."""
-    monkeypatch.setattr(lattice, "available_memory", lambda: min(available_memory(), 8 * 10**9))
+    monkeypatch.setattr(anb, "available_memory", lambda: min(available_memory(), 8 * 10**9))
 
 
 @parametrize_with_checks(list(N_CHECKS), expected_failed_checks=expected_failed_checks, xfail_strict=True)

@@ -29,9 +29,14 @@ BOARD = 8192
 
 @njit(cache=True, nogil=True)
 def _cell_value(weight, values, a, log_gamma_a):
-    """Return lnΓ(a + weight) - lnΓ(a): from the table where it reaches, for a large a by Stirling's series."""
+    """Return lnΓ(a + weight) - lnΓ(a): from the table where it reaches, for a large a by Stirling's series.
+
+    For an infinite a, weight * ln(weight).
+    """
     if weight < values.shape[0] and weight == math.floor(weight):
         return values[int(weight)]
+    if a == math.inf:
+        return weight * math.log(weight)
     x = a + weight
     if a < 64.0 or weight > a:
         return math.lgamma(x) - log_gamma_a
@@ -254,7 +259,8 @@ def score_subtree(
     arities, strides : (n,) int64
         States per feature; what including it adds to the index of the parent-configuration count q.
     a, log_gamma_a, values : arrays over the distinct q
-        ESS / q, its lnΓ, and ``values[:, w] = lnΓ(a + w) - lnΓ(a)`` for whole w, as far as tabulated.
+        ESS / q, its lnΓ, and ``values[:, w] = lnΓ(a + w) - lnΓ(a)`` for whole w, as far as tabulated. An infinite a
+        asks for ``w ln w`` instead (likelihood scores).
     whole : bool
         Whether every possible count is a column of ``values``.
     max_size : int

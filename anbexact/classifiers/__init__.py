@@ -2,7 +2,16 @@
 
 from anbexact.classifiers.anb import ANBClassifier
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 
-__all__ = ["ANBClassifier", "FixedStructureClassifier", "NaiveBayesClassifier", "NetworkClassifier"]
+__all__ = [
+    "ANBClassifier",
+    "CkGClassifier",
+    "FANClassifier",
+    "FixedStructureClassifier",
+    "NaiveBayesClassifier",
+    "NetworkClassifier",
+    "TANClassifier",
+]

@@ -29,9 +29,10 @@ from anbexact.counts import Counts, count_families
 from anbexact.discretize import Cuts
 from anbexact.explain import Explanation, explain_rows
 from anbexact.limits import Progress, progress_line, thread_count
-from anbexact.parameters import Tables, eap_tables
+from anbexact.parameters import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
 from anbexact.posterior import Posterior
-from anbexact.scores import BDeu, Score
+from anbexact.scores import ACLL, Score
+from anbexact.scores.names import SCORES
 from anbexact.search.ess import learn_with_best_ess
 from anbexact.smoothing import best_smoothing
 from anbexact.structure import Certificate, Structure
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
 CHOICES = {
-    "parameters": ("eap",),
+    "parameters": ("eap", "ml", "friedman", "acll"),
     "handle_unknown": ("marginalize", "error"),
     "handle_missing": ("marginalize", "error", "own_state"),
 }
@@ -60,17 +61,24 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
 
     Parameters
     ----------
-    structure_score : {"bdeu"} or Score, default "bdeu"
-        What the structure is scored by. (``score`` is scikit-learn's method.)
+    structure_score : str or Score, default "bdeu"
+        What the structure is scored by: ``"bdeu"``, ``"bds"``, ``"k2"``, ``"ll"``, ``"aic"``, ``"bic"``, ``"hq"``,
+        ``"mit"``, ``"qnml"``, ``"fnml"`` or ``"acll"``, with the defaults of :mod:`anbexact.scores`, or an object
+        from there or of your own. (``score`` is scikit-learn's method.)
     ess : float or "auto", default 1.0
-        Equivalent sample size of the score ``"bdeu"`` and, unless ``smoothing`` says otherwise, of the conditional
-        tables. ``"auto"``: the one under which the optimal structure has the highest marginal likelihood, at the cost
-        of two to five searches (see :func:`~anbexact.search.ess.learn_with_best_ess`), and ``smoothing="auto"``.
-    parameters : {"eap"}, default "eap"
-        How the conditional tables are estimated.
+        Equivalent sample size of the scores ``"bdeu"`` and ``"bds"`` and, unless ``smoothing`` says otherwise, of the
+        conditional tables. ``"auto"``: the one under which the optimal structure has the highest marginal likelihood,
+        at the cost of two to five searches (see :func:`~anbexact.search.ess.learn_with_best_ess`), and
+        ``smoothing="auto"``.
+    parameters : {"eap", "ml", "friedman", "acll"}, default "eap"
+        How the conditional tables are estimated: by :func:`~anbexact.parameters.eap_tables`, ``ml_tables``,
+        ``friedman_tables`` or ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
+        :class:`~anbexact.scores.ACLL`). Tables of ``"ml"`` and ``"friedman"`` may hold zeros: a row that no class
+        allows for then gets the first class and NaN probabilities, with a warning.
     smoothing : float, "auto" or None, default None
-        Equivalent sample size of the conditional tables alone. ``"auto"``: the one that predicts every training row
-        best from the others (see :func:`~anbexact.smoothing.best_smoothing`). None: as ``ess`` says.
+        Equivalent sample size of the conditional tables alone, for ``parameters="eap"``. ``"auto"``: the one that
+        predicts every training row best from the others (see :func:`~anbexact.smoothing.best_smoothing`). None: as
+        ``ess`` says.
     discretizer : {"auto", "median", "mdlp", "equal_frequency", "equal_width"}, None or transformer, default "auto"
         What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MDLPDiscretizer`,
         :class:`~anbexact.MedianDiscretizer`, or scikit-learn's ``KBinsDiscretizer`` with five intervals; None
@@ -99,7 +107,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
     structure_ : Structure
         The graph, with its score and certificate.
     ess_, smoothing_ : float
-        What ``ess`` and ``smoothing`` came to.
+        What ``ess`` and ``smoothing`` came to; ``parameters`` other than ``"eap"`` make no use of ``smoothing_``.
     counts_ : dict or None
         Weighted counts of every variable with its parents, from which ``conditional_tables_`` are estimated; None for
         a network whose tables were given.
@@ -255,6 +263,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         )
         structure, ess = self._choose_structure(table)
         automatic = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
+        automatic &= self.parameters == "eap"
         smoothing = best_smoothing(table, structure) if automatic else float(self.smoothing or ess)
         self.ess_, self.smoothing_ = ess, smoothing
         return self._set_counted(table.vocabulary, structure, count_families(table, structure), cut_points)
@@ -269,15 +278,29 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         return self._learn(table, self._structure_score(ess), limit), ess
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
+        """Return the most probable class of every row, shape (rows,); the first of equally probable ones.
+
+        A row that is impossible under the network (which can only be if tables hold zeros) gets the first class too,
+        with a warning that counts such rows.
+        """
         codes = self._codes(X)
-        best = self._posterior.log_joint(codes, self.n_jobs).argmax(axis=1)
+        logs = self._posterior.log_joint(codes, self.n_jobs)
+        best = logs.argmax(axis=1)
+        impossible = np.flatnonzero(np.isneginf(logs[np.arange(len(best)), best]))
+        if len(impossible):
+            warnings.warn(
+                f"row {int(impossible[0])} is impossible under the network, whatever its class ({len(impossible)} "
+                f"such rows): it has no most probable class, and gets the first, {self.classes_.tolist()[0]!r}",
+                UserWarning,
+                stacklevel=2,
+            )
         return np.asarray(self.classes_[best])
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
 
-        Missing and unknown cells are marginalised exactly.
+        Missing and unknown cells are marginalised exactly. A row that is impossible under the network (which can only
+        be if tables hold zeros) gets NaN, with a warning that counts such rows.
         """
         codes = self._codes(X)
         return self._posterior.posterior(codes, self.n_jobs)
@@ -318,6 +341,12 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         return explain_rows(codes, self._posterior, self.conditional_tables_, self.vocabulary_)
 
     @property
+    def score_name_(self) -> str:
+        """Name of the score of the structure, as in the literature."""
+        check_is_fitted(self)
+        return self._structure_score(self.ess_).name
+
+    @property
     def network_(self) -> DiscreteBayesianNetwork:
         """The network as a pgmpy ``DiscreteBayesianNetwork``, built and checked on first use."""
         check_is_fitted(self)
@@ -346,26 +375,43 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         _check_ess("ess", self.ess)
         if self.smoothing is not None:
             _check_ess("smoothing", self.smoothing)
+            if self.parameters != "eap":
+                raise ValueError(
+                    f"smoothing={self.smoothing!r} goes with parameters='eap' only: leave it None for "
+                    f"parameters={self.parameters!r}"
+                )
         thread_count(self.n_jobs)
         self._structure_score(1.0)
 
     def _structure_score(self, ess: float) -> Score:
         """Return the score of the structure, given what the equivalent sample size came to."""
-        if isinstance(self.structure_score, str):
-            if self.structure_score != "bdeu":
-                raise ValueError(f"structure_score must be 'bdeu' or a Score, not {self.structure_score!r}")
-            return BDeu(ess)
-        if not isinstance(self.structure_score, Score):
-            raise TypeError(f"structure_score must be 'bdeu' or a Score, not {self.structure_score!r}")
+        if isinstance(self.structure_score, str) and self.structure_score in SCORES:
+            return SCORES[self.structure_score](ess)
+        if isinstance(self.structure_score, str) or not isinstance(self.structure_score, Score):
+            raise (ValueError if isinstance(self.structure_score, str) else TypeError)(
+                f"structure_score must be one of {', '.join(map(repr, SCORES))}, or a Score, not "
+                f"{self.structure_score!r}"
+            )
         return self.structure_score
 
     def _set_counted(
         self, vocabulary: Vocabulary, structure: Structure, counts: Counts, cut_points: dict[Hashable, Cuts]
     ) -> Self:
         """Estimate the tables from counts, and store the network."""
-        self._set_fitted(vocabulary, structure, eap_tables(counts, self.smoothing_), cut_points)
+        self._set_fitted(vocabulary, structure, self._estimate(counts, structure.class_name), cut_points)
         self.counts_ = counts
         return self
+
+    def _estimate(self, counts: Counts, class_name: Hashable) -> Tables:
+        """Return the tables that ``parameters`` asks for."""
+        if self.parameters == "ml":
+            return ml_tables(counts)
+        if self.parameters == "friedman":
+            return friedman_tables(counts)
+        if self.parameters == "acll":
+            score = self.structure_score if isinstance(self.structure_score, ACLL) else ACLL()
+            return acll_tables(counts, class_name, score.prior, score.pseudo_count)
+        return eap_tables(counts, self.smoothing_)
 
     def _set_fitted(
         self,
@@ -382,10 +428,12 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         self.conditional_tables_ = tables
         self.cut_points_ = cut_points
         classes = vocabulary.states[vocabulary.class_name]
-        self.classes_ = np.array(classes) if len({type(state) for state in classes}) == 1 else np.empty(0)
-        if self.classes_.shape != (len(classes),) or self.classes_.dtype.kind not in "biufU":
-            self.classes_ = np.empty(len(classes), dtype=object)
-            self.classes_[:] = classes
+        kinds = {type(state) for state in classes}
+        self.classes_ = np.empty(len(classes), dtype=object)
+        self.classes_[:] = classes
+        if len(kinds) == 1 and kinds <= {bool, int, float, str}:
+            plain = np.array(classes)
+            self.classes_ = plain if plain.dtype.kind in "biufU" else self.classes_
         self._posterior = Posterior(tables, vocabulary.class_name, vocabulary.features)
         self._network = None
         return self

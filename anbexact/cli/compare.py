@@ -20,6 +20,7 @@ from anbexact.report.text import (
     print_json,
     print_structure,
     print_wrapped,
+    sample_sizes,
 )
 
 if TYPE_CHECKING:
@@ -150,7 +151,7 @@ def _document(
 
 def _print_learned(name: str, classifier: NetworkClassifier, query: Query | None) -> None:
     """Print the network, and the question to it."""
-    print(f"\nThe {name} of all rows, equivalent sample size 1")
+    print(f"\nThe {name} of all rows, {sample_sizes(classifier)}")
     print_structure(classifier)
     if query is not None:
         print()

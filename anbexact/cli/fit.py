@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from anbexact.cli.learning import learn, unfitted
+from anbexact.classifiers.base import CHOICES
+from anbexact.cli.learning import MODELS, learn, unfitted
 from anbexact.cli.messages import InputError
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_common, number_or_auto
@@ -19,6 +20,7 @@ from anbexact.report.text import (
     print_wrapped,
     sample_sizes,
 )
+from anbexact.scores.names import SCORES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,13 +36,15 @@ def add(commands: Commands) -> None:
         "--class", dest="class_name", metavar="NAME", required=True, help="the column to be predicted"
     )
     parser.add_argument(
-        "--model", choices=("anb", "nb"), default="anb", help="optimal augmented, or plain, naive Bayes"
+        "--model",
+        choices=tuple(MODELS),
+        default="anb",
+        help="; ".join(f"{name}: {title}" for name, (title, _) in MODELS.items()),
     )
     parser.add_argument("-o", "--output", metavar="MODEL", help=f"save it here: {FORMATS_HELP}")
     parser.add_argument(
         "--ess",
         type=number_or_auto,
-        default=1.0,
         metavar="A",
         help="equivalent sample size (default 1), or auto: that of the highest marginal likelihood",
     )
@@ -56,9 +60,14 @@ def add(commands: Commands) -> None:
         default="auto",
         help=f"where continuous columns are cut (default auto: {AUTO})",
     )
-    parser.add_argument("--max-parents", type=int, metavar="K", help="most feature parents of a feature (anb)")
+    parser.add_argument("--score", choices=tuple(SCORES), help="what the structure is scored by (default bdeu)")
     parser.add_argument(
-        "--time-limit", type=float, metavar="S", help="seconds of search (anb): the best so far is taken"
+        "--parameters", choices=CHOICES["parameters"], help="how the tables are estimated (default eap)"
+    )
+    parser.add_argument("--max-parents", type=int, metavar="K", help="most feature parents of a feature (anb)")
+    parser.add_argument("--k", type=int, metavar="K", help="most feature parents of a feature (ckg; default 2)")
+    parser.add_argument(
+        "--time-limit", type=float, metavar="S", help="seconds of search: the best so far is taken (not nb)"
     )
     parser.add_argument("--weights", metavar="COLUMN", help="a column that holds the weight of every row, no feature")
     add_common(parser)
@@ -73,10 +82,14 @@ def run(args: argparse.Namespace) -> None:
     classifier = unfitted(
         args.model,
         threads=args.threads,
+        structure_score=args.score,
         ess=args.ess,
+        parameters=args.parameters,
         smoothing=args.smoothing,
         discretizer=args.discretizer,
-        **({} if args.model == "nb" else {"max_parents": args.max_parents, "time_limit": args.time_limit}),
+        max_parents=args.max_parents,
+        k=args.k,
+        time_limit=args.time_limit,
     )
     learn(classifier, X, y, weights)
     if args.output is not None:
@@ -91,9 +104,7 @@ def run(args: argparse.Namespace) -> None:
 
 
 def _check(args: argparse.Namespace) -> None:
-    """Refuse options that contradict each other, and an output that could not be written after all the work."""
-    if args.model == "nb" and (args.max_parents is not None or args.time_limit is not None):
-        raise InputError("--max-parents and --time-limit belong to --model anb: naive Bayes searches nothing")
+    """Refuse, before all the work, an output that could not be written."""
     if args.output is not None:
         check_output(args.output)
 
@@ -147,8 +158,7 @@ def _print_classifier(args: argparse.Namespace, classifier: NetworkClassifier, a
     if whole:
         print_wrapped(f"not cut, so of no use: {', '.join(whole)}")
     print()
-    title = "optimal augmented naive Bayes (ANB)" if args.model == "anb" else "naive Bayes (NB)"
-    print(f"{title}, {sample_sizes(classifier)}")
+    print(f"{MODELS[args.model][0]}, {sample_sizes(classifier)}")
     print_structure(classifier)
     print(f"accuracy on the rows it was learned from: {accuracy:.4f} (flattering; anbexact compare cross-validates)")
     if args.output is not None:

@@ -14,11 +14,24 @@ if TYPE_CHECKING:
     from anbexact.classifiers import NetworkClassifier
 
 
+MODELS: dict[str, tuple[str, type[NetworkClassifier]]] = {
+    "anb": ("optimal augmented naive Bayes (ANB)", anbexact.ANBClassifier),
+    "nb": ("naive Bayes (NB)", anbexact.NaiveBayesClassifier),
+    "tan": ("tree augmented naive Bayes (TAN)", anbexact.TANClassifier),
+    "fan": ("forest augmented naive Bayes (FAN)", anbexact.FANClassifier),
+    "ckg": ("consistent k-graph (CkG)", anbexact.CkGClassifier),
+}
+"""What ``--model`` may be: title and class."""
+
+
 def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> NetworkClassifier:
-    """Return the classifier that ``--model`` calls ``anb`` or ``nb``."""
-    if model == "nb":
-        return anbexact.NaiveBayesClassifier(n_jobs=threads, **parameters)
-    return anbexact.ANBClassifier(n_jobs=threads, verbose=int(sys.stderr.isatty()), **parameters)
+    """Return the classifier that ``--model`` names; parameters that are None keep their default."""
+    of_model = MODELS[model][1]
+    given = {name: value for name, value in parameters.items() if value is not None}
+    foreign = [name for name in given if name not in of_model().get_params()]
+    if foreign:
+        raise InputError(f"--{foreign[0].replace('_', '-')} does not belong to --model {model}")
+    return of_model(n_jobs=threads, verbose=int(sys.stderr.isatty()), **given)
 
 
 def learn(

@@ -50,17 +50,21 @@ def describe(classifier: NetworkClassifier) -> dict[str, Any]:
         "smoothing": classifier.smoothing_,
         "cut_points": {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()},
         "feature_edges": structure.feature_edges,
+        "score_name": classifier.score_name_,
         "score": structure.score,
         "certificate": asdict(structure.certificate),
     }
 
 
 def sample_sizes(classifier: NetworkClassifier) -> str:
-    """Return the equivalent sample sizes of score and tables as text."""
-    text = f"equivalent sample size {classifier.ess_:.4g}"
-    if classifier.smoothing_ != classifier.ess_:
-        text += f", {classifier.smoothing_:.4g} in the tables"
-    return text
+    """Return the equivalent sample sizes of score and tables as text, or what takes their place."""
+    in_score = classifier.score_name_ in ("BDeu", "BDs")
+    if classifier.parameters != "eap":
+        tables = f"tables by {classifier.parameters}"
+        return f"equivalent sample size {classifier.ess_:.4g}, {tables}" if in_score else tables
+    if not in_score or classifier.smoothing_ == classifier.ess_:
+        return f"equivalent sample size {classifier.smoothing_:.4g}"
+    return f"equivalent sample size {classifier.ess_:.4g}, {classifier.smoothing_:.4g} in the tables"
 
 
 def print_structure(classifier: NetworkClassifier) -> None:
@@ -79,7 +83,7 @@ def print_structure(classifier: NetworkClassifier) -> None:
         print_wrapped(f"{', '.join(parents)} -> {child}", "  ")
     if len(arcs) > MOST_LINES:
         print(f"  ... and arcs into {len(arcs) - MOST_LINES} more features")
-    print(f"score (BDeu) {structure.score:.3f} nats in total")
+    print(f"score ({classifier.score_name_}) {structure.score:.3f} nats in total")
     print_wrapped(f"certificate: {structure.certificate}")
 
 

@@ -1,6 +1,30 @@
 """Scores of structures: decomposable, total over the data in nats, to be maximised."""
 
+from anbexact.scores.acll import ACLL, acll_constants
 from anbexact.scores.base import FamilyScore, Score, SetScore, family_counts
 from anbexact.scores.bdeu import BDeu
+from anbexact.scores.bds import BDs
+from anbexact.scores.k2 import K2
+from anbexact.scores.likelihood import AIC, BIC, HQ, LL
+from anbexact.scores.mit import MIT
+from anbexact.scores.nml import FNML, QNML, log_regret
 
-__all__ = ["BDeu", "FamilyScore", "Score", "SetScore", "family_counts"]
+__all__ = [
+    "ACLL",
+    "AIC",
+    "BIC",
+    "FNML",
+    "HQ",
+    "K2",
+    "LL",
+    "MIT",
+    "QNML",
+    "BDeu",
+    "BDs",
+    "FamilyScore",
+    "Score",
+    "SetScore",
+    "acll_constants",
+    "family_counts",
+    "log_regret",
+]

@@ -63,7 +63,8 @@ class BDeu(FamilyScore):
 
     def cell_parameter(self, n_configurations: npt.NDArray[Any]) -> Floats:
         """Return α / q."""
-        return self.ess / np.asarray(n_configurations, dtype=np.float64)
+        parameters: Floats = self.ess / np.asarray(n_configurations, dtype=np.float64)
+        return parameters
 
     def set_constant(self, n_configurations: npt.NDArray[Any], weight_sum: float) -> Floats:
         """Return zeros."""
@@ -74,8 +75,9 @@ class BDeu(FamilyScore):
         of_parents = self.ess / float(np.prod(np.array(arities, dtype=np.float64)))
         of_cells = of_parents / counts.shape[-1]
         given = counts.sum(axis=-1)
-        cells: Floats = _log_rising(of_cells, counts).sum(axis=(1, 2, 3))
-        return cells - _log_rising(of_parents, given).sum(axis=(1, 2))
+        scores: Floats = _log_rising(of_cells, counts).sum(axis=(1, 2, 3))
+        scores -= _log_rising(of_parents, given).sum(axis=(1, 2))
+        return scores
 
     def set_score(self, table: DiscreteTable, names: Sequence[Hashable]) -> float:
         """Return F(names); see the class."""

@@ -1,7 +1,9 @@
 """Searches: from a table and a score to a structure with a certificate."""
 
 from anbexact.limits import SearchTooLargeError
-from anbexact.search.lattice import learn_anb
+from anbexact.search.anb import learn_anb
+from anbexact.search.branching import learn_fan, learn_tan
+from anbexact.search.k_graph import learn_ckg
 from anbexact.search.naive_bayes import learn_naive_bayes
 
-__all__ = ["SearchTooLargeError", "learn_anb", "learn_naive_bayes"]
+__all__ = ["SearchTooLargeError", "learn_anb", "learn_ckg", "learn_fan", "learn_naive_bayes", "learn_tan"]

@@ -9,7 +9,7 @@ from math import comb, log, prod
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln
+from scipy.special import gammaln, xlogy
 
 from anbexact._kernels.set_scores import HISTOGRAM, score_subtree
 from anbexact.limits import Deadline, Progress, run_tasks
@@ -31,6 +31,7 @@ class SetScoreProblem:
     """
 
     features: tuple[Hashable, ...]
+    table_order: tuple[Hashable, ...]
     rows: npt.NDArray[np.int32]
     weights: npt.NDArray[np.float64]
     starts: npt.NDArray[np.int32]
@@ -42,6 +43,7 @@ class SetScoreProblem:
     strides: npt.NDArray[np.int64]
     parameters: npt.NDArray[np.float64]
     log_gammas: npt.NDArray[np.float64]
+    constants: npt.NDArray[np.float64]
     values: npt.NDArray[np.float64]
     whole: bool
     max_size: int
@@ -60,6 +62,17 @@ class SetScoreProblem:
             self.dense, self.arities, self.strides, self.parameters, self.log_gammas, self.values, self.whole,
             self.max_size, out,
         )  # fmt: skip
+        if self.constants.any():
+            first = prefix << (len(self.features) - self.decided)
+            out += self.set_constants(range(first, first + len(out)))
+
+    def set_constants(self, masks: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Return the part of the set scores that depends on the numbers of states alone; -1 is the full set."""
+        chosen = np.asarray(masks, dtype=np.int64)
+        places = np.zeros(len(chosen), dtype=np.int64)
+        for b, stride in enumerate(self.strides.tolist()):
+            places += stride * (chosen >> b & 1)
+        return self.constants[places]
 
 
 def n_sets(n: int, max_size: int) -> int:
@@ -121,13 +134,11 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
         strides[arities == arity] = len(log_q)
         exponents = np.arange((arities == arity).sum() + 1)
         log_q = (log_q[None, :] + exponents[:, None] * log(arity)).ravel()
-    parameters = score.cell_parameter(np.rint(np.exp(log_q)) if log_q.max() < 34 else np.exp(log_q))
+    n_configurations = np.rint(np.exp(log_q)) if log_q.max() < 34 else np.exp(log_q)
+    parameters = score.cell_parameter(n_configurations)
     weights = table.weights[order]
-    width = _table_shape(table)[1]
-    values = np.zeros((len(parameters), width + 1))
-    np.add.outer(parameters, np.arange(width), out=values[:, 1:])
-    np.log(values[:, 1:], out=values[:, 1:])
-    np.cumsum(values[:, 1:], axis=1, out=values[:, 1:])
+    values = _cell_values(parameters, _table_shape(table)[1])
+    width = values.shape[1] - 1
     dense = 1
     while dense < n and np.prod(arities[: dense + 1]) <= DENSE_SLOTS:
         dense += 1
@@ -137,6 +148,7 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
     starts = np.searchsorted(of_class, np.arange(table.vocabulary.arity(class_name) + 1))
     return SetScoreProblem(
         features,
+        table.vocabulary.features,
         np.arange(len(order), dtype=np.int32),
         weights,
         starts.astype(np.int32),
@@ -148,10 +160,23 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
         strides,
         parameters,
         gammaln(parameters),
+        score.set_constant(n_configurations, table.weight_sum),
         values,
         bool(width >= weights.sum() and np.array_equal(weights, np.rint(weights))),
         min(max_size, n),
     )
+
+
+def _cell_values(parameters: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
+    """Return ``lnΓ(a + w) - lnΓ(a)`` for whole w from 0 to width; ``w ln w`` where the parameter a is infinite."""
+    values = np.zeros((len(parameters), width + 1))
+    if np.isinf(parameters).all():
+        values[:] = xlogy(np.arange(width + 1.0), np.arange(width + 1.0))
+        return values
+    np.add.outer(parameters, np.arange(width), out=values[:, 1:])
+    np.log(values[:, 1:], out=values[:, 1:])
+    np.cumsum(values[:, 1:], axis=1, out=values[:, 1:])
+    return values
 
 
 def score_all_sets(

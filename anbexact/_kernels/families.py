@@ -1,0 +1,55 @@
+"""Families scored one by one: their counts, and the best network from their scores."""
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def count_children(configuration, n_configurations, of_class, n_classes, codes, arity, weights):
+    """Return the counts of several children that have the same parents and ``arity`` states each.
+
+    ``configuration`` and ``of_class`` are the joint state of the feature parents, and the class, of every row;
+    ``codes[child, row]`` the child's state. Shape (children, classes, configurations, states).
+    """
+    counts = np.zeros((codes.shape[0], n_classes, n_configurations, arity))
+    for child in range(codes.shape[0]):
+        for t in range(len(weights)):
+            counts[child, of_class[t], configuration[t], codes[child, t]] += weights[t]
+    return counts
+
+
+@njit(cache=True, nogil=True)
+def refine(configuration, n_configurations, codes, arity):
+    """Split the joint states of the rows by one more feature; return the new ones, numbered as met, and how many."""
+    numbers = np.full(n_configurations * arity, -1, np.int64)
+    refined = np.empty(len(configuration), np.int64)
+    fresh = 0
+    for t in range(len(configuration)):
+        key = configuration[t] * arity + codes[t]
+        if numbers[key] < 0:
+            numbers[key] = fresh
+            fresh += 1
+        refined[t] = numbers[key]
+    return refined, fresh
+
+
+@njit(cache=True, nogil=True)
+def best_totals(best):
+    """Return the highest total over every set of features.
+
+    ``best[i, s]`` is the highest local score of feature i over the subsets of the set whose mask, with bit i taken
+    out, is s.
+    """
+    n = best.shape[0]
+    totals = np.zeros(1 << n)
+    for mask in range(1, 1 << n):
+        highest = -np.inf
+        for i in range(n):
+            if (mask >> i) & 1:
+                rest = mask ^ (1 << i)
+                low = rest & ((1 << i) - 1)
+                value = totals[rest] + best[i, (rest >> (i + 1) << i) | low]
+                if value > highest:
+                    highest = value
+        totals[mask] = highest
+    return totals

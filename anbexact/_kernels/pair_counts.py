@@ -1,0 +1,135 @@
+"""Counts of many small sets of variables, as they are or summed up into set scores."""
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def _cell_value(weight, a, log_gamma_a):
+    """Return lnΓ(a + w) - lnΓ(a), for a large a by Stirling's series; w ln w where a is infinite."""
+    if weight <= 0.0:
+        return 0.0
+    if a == np.inf:
+        return weight * math.log(weight)
+    x = a + weight
+    if a < 64.0 or weight > a:
+        return math.lgamma(x) - log_gamma_a
+    tail = 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
+    tail -= 1 / (12 * a) - 1 / (360 * a**3) + 1 / (1260 * a**5)
+    return (x - 0.5) * math.log1p(weight / a) + weight * (math.log(a) - 1.0) + tail
+
+
+@njit(cache=True, nogil=True)
+def _same_head(members, s, t):
+    """Whether two sets agree in all members but the last."""
+    same = True
+    for k in range(members.shape[1] - 1):
+        same &= members[s, k] == members[t, k]
+    return same
+
+
+@njit(cache=True, nogil=True)
+def _heads(codes, arities, members, t, heads):
+    """Number every row's joint state of all members of set t but the last."""
+    heads[:] = 0
+    for k in range(members.shape[1] - 1):
+        if members[t, k] >= 0:
+            arity = np.int64(arities[members[t, k]])
+            of_member = codes[members[t, k]]
+            for x in range(heads.shape[0]):
+                heads[x] = heads[x] * arity + of_member[x]
+
+
+@njit(cache=True, nogil=True)
+def sum_cells(
+    codes, arities, weights, members, sizes, kinds, parameters, log_gammas, values, whole, start, stop, out
+):
+    """Write, for the sets ``start .. stop-1``, the sum over their cells of the values of the cells' weights.
+
+    Parameters
+    ----------
+    codes : (variables, rows) int16, contiguous
+        States.
+    arities : (variables,) int64
+        Numbers of states.
+    weights : (rows,) float64
+        Weights of the rows.
+    members : (sets, width) int64
+        Variables of every set; -1 in front where it has fewer than ``width``.
+    sizes : (sets,) int64
+        Joint states of every set.
+    kinds : (sets,) int64
+        Which row of ``values``, ``parameters`` and ``log_gammas`` a set goes by.
+    parameters, log_gammas : (kinds,) float64
+        a and lnΓ(a) of the cell values lnΓ(a + w) - lnΓ(a); where a is infinite they are w ln w.
+    values : (kinds, length) float64
+        Values of the whole weights 0, 1, ... ``length - 1``.
+    whole : bool
+        Whether all weights are whole numbers.
+    out : (sets,) float64
+        Receives the sums.
+
+    A set with many joint states is summed over the rows, so that the work is O(rows · width) at any number of states.
+    """
+    rows = weights.shape[0]
+    last = members.shape[1] - 1
+    length = values.shape[1]
+    heads = np.zeros(rows, np.int64)
+    places = np.empty(rows, np.int64)
+    largest = 0
+    for t in range(start, stop):
+        largest = max(largest, sizes[t])
+    counts = np.zeros(largest)
+    for t in range(start, stop):
+        if t == start or not _same_head(members, t - 1, t):
+            _heads(codes, arities, members, t, heads)
+        if members[t, last] >= 0:
+            arity = np.int64(arities[members[t, last]])
+            of_member = codes[members[t, last]]
+            for x in range(rows):
+                places[x] = heads[x] * arity + of_member[x]
+        else:
+            places[:] = 0
+        for x in range(rows):
+            counts[places[x]] += weights[x]
+        a = parameters[kinds[t]]
+        log_gamma_a = log_gammas[kinds[t]]
+        of_kind = values[kinds[t]]
+        total = 0.0
+        by_rows = sizes[t] > 2 * rows
+        for y in range(rows if by_rows else sizes[t]):
+            place = places[y] if by_rows else y
+            weight = counts[place]
+            counts[place] = 0.0
+            if weight < length and (whole or weight == math.floor(weight)):
+                total += of_kind[int(weight)]
+            else:
+                total += _cell_value(weight, a, log_gamma_a)
+        out[t] = total
+
+
+@njit(cache=True, nogil=True)
+def count_cells(codes, arities, weights, members, start, stop, out):
+    """Write the contingency tables of the sets ``start .. stop-1``, which have as many joint states each.
+
+    Parameters
+    ----------
+    codes, arities, weights, members
+        As in :func:`sum_cells`.
+    out : (stop - start, joint states) float64
+        Receives the tables, flattened, the last member's states fastest.
+    """
+    rows = weights.shape[0]
+    last = members.shape[1] - 1
+    heads = np.zeros(rows, np.int64)
+    out[:] = 0.0
+    for t in range(start, stop):
+        if t == start or not _same_head(members, t - 1, t):
+            _heads(codes, arities, members, t, heads)
+        arity = np.int64(arities[members[t, last]])
+        of_member = codes[members[t, last]]
+        of_set = out[t - start]
+        for x in range(rows):
+            of_set[heads[x] * arity + of_member[x]] += weights[x]

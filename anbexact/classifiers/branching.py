@@ -1,0 +1,192 @@
+"""Trees, forests and k-graphs over the features, with the class a parent of all."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.scores import Score
+from anbexact.search import learn_ckg, learn_fan, learn_tan
+from anbexact.search.constraints import Edge
+from anbexact.structure import Structure
+from anbexact.table import DiscreteTable
+
+
+class BranchingClassifier(NetworkClassifier):
+    """What the classifiers of this module share: their parameters."""
+
+    def __init__(
+        self,
+        *,
+        structure_score: str | Score = "bdeu",
+        ess: float | str = 1.0,
+        parameters: str = "eap",
+        smoothing: float | str | None = None,
+        required_edges: Iterable[Edge] = (),
+        forbidden_edges: Iterable[Edge] = (),
+        discretizer: Any = "auto",
+        categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            structure_score=structure_score,
+            ess=ess,
+            parameters=parameters,
+            smoothing=smoothing,
+            discretizer=discretizer,
+            categories=categories,
+            handle_unknown=handle_unknown,
+            handle_missing=handle_missing,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.time_limit = time_limit
+
+    @abstractmethod
+    def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        """Return the structure; a search takes no longer than ``time_limit`` seconds."""
+
+    def _limits(self, time_limit: float | None) -> dict[str, Any]:
+        """Return what all searches of this module take."""
+        return {
+            "required": self.required_edges,
+            "forbidden": self.forbidden_edges,
+            "time_limit": time_limit,
+            "n_jobs": self.n_jobs,
+            "progress": self._progress(),
+        }
+
+
+class TANClassifier(BranchingClassifier):
+    """Tree augmented naive Bayes (TAN): the spanning tree over the features of highest score.
+
+    ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where every feature but the root of the tree has one feature parent
+    π(i). See :func:`~anbexact.learn_tan` for the search, its cost and its tie rule.
+
+    Parameters
+    ----------
+    required_edges, forbidden_edges : iterable of (parent, child)
+        Arcs between features that must, and must not, be there (``"x0"``, ``"x1"``, ... name the columns
+        of an array).
+    time_limit : float, optional
+        Seconds of search after which naive Bayes (with the required arcs) is taken, and not called optimal.
+
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
+
+    References
+    ----------
+    Friedman, Geiger and Goldszmidt, *Bayesian network classifiers*, Machine Learning 29 (1997).
+
+    Examples
+    --------
+    >>> from anbexact import TANClassifier
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> tan = TANClassifier().fit(X, y)
+    >>> len(tan.structure_.feature_edges)
+    5
+    >>> round(tan.score(X, y), 3)
+    0.9
+    """
+
+    def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        return learn_tan(table, score, **self._limits(time_limit))
+
+
+class FANClassifier(BranchingClassifier):
+    """Forest augmented naive Bayes (FAN): the forest over the features of highest score.
+
+    ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where a feature has at most one feature parent π(i), and that only
+    where it raises the score. See :func:`~anbexact.learn_fan` for the search, its cost and its tie rule.
+
+    Parameters and fitted attributes are those of :class:`~anbexact.TANClassifier`.
+
+    References
+    ----------
+    Edmonds, *Optimum branchings*, J. Research of the National Bureau of Standards 71B (1967).
+
+    Examples
+    --------
+    >>> from anbexact import FANClassifier
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> FANClassifier().fit(X, y).structure_.feature_edges
+    (('head_shape', 'body_shape'),)
+    """
+
+    def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        return learn_fan(table, score, **self._limits(time_limit))
+
+
+class CkGClassifier(BranchingClassifier):
+    """The best k-graph consistent with the optimal branching (CkG).
+
+    ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``, where the feature parents π_i are the best at most k of the feature's
+    ancestors in the tree that :class:`~anbexact.TANClassifier` learns. See :func:`~anbexact.learn_ckg` for the
+    search, its cost, its tie rule, and in which sense it is optimal.
+
+    Parameters
+    ----------
+    k : int, default 2
+        Most feature parents of a feature, 1 or more.
+
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.TANClassifier`.
+
+    References
+    ----------
+    Carvalho and Oliveira, *Learning Bayesian Networks Consistent with the Optimal Branching*, ICMLA 2007.
+
+    Examples
+    --------
+    >>> from anbexact import CkGClassifier
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> CkGClassifier(k=2).fit(X, y).structure_.certificate.method
+    'best consistent 2-graph of the optimal branching'
+    """
+
+    def __init__(
+        self,
+        *,
+        k: int = 2,
+        structure_score: str | Score = "bdeu",
+        ess: float | str = 1.0,
+        parameters: str = "eap",
+        smoothing: float | str | None = None,
+        required_edges: Iterable[Edge] = (),
+        forbidden_edges: Iterable[Edge] = (),
+        discretizer: Any = "auto",
+        categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            structure_score=structure_score,
+            ess=ess,
+            parameters=parameters,
+            smoothing=smoothing,
+            required_edges=required_edges,
+            forbidden_edges=forbidden_edges,
+            discretizer=discretizer,
+            categories=categories,
+            handle_unknown=handle_unknown,
+            handle_missing=handle_missing,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.k = k
+
+    def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        return learn_ckg(table, score, k=self.k, **self._limits(time_limit))

@@ -1,0 +1,45 @@
+"""K2: marginal likelihood under uniform priors over the conditional distributions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from anbexact.scores.base import FamilyScore, Floats
+from anbexact.scores.bdeu import _log_rising
+
+
+@dataclass(frozen=True)
+class K2(FamilyScore):
+    r"""Log marginal likelihood where every distribution of the child is equally likely beforehand (all α_jk = 1).
+
+    With r states of the child,
+
+        local = Σ_j [lnΓ(r) - lnΓ(r + N_j)] + Σ_jk lnΓ(1 + N_jk)
+
+    over the joint states j of its parents. Neither score equivalent nor a difference of set scores: the weight of the
+    prior grows with the number of cells. Total over the data, in nats.
+
+    References
+    ----------
+    Cooper and Herskovits, Machine Learning 9 (1992), Theorem 1.
+
+    Examples
+    --------
+    >>> from anbexact import DiscreteTable
+    >>> from anbexact.scores import K2
+    >>> table = DiscreteTable.from_frame([["a", 0], ["a", 1], ["b", 1]])
+    >>> round(K2().local_score(table, "x1", ["x0"]), 6)
+    -2.484907
+    """
+
+    name: ClassVar[str] = "K2"
+    score_equivalent: ClassVar[bool] = False
+    has_set_score: ClassVar[bool] = False
+
+    def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
+        """Return the local scores of families; see :class:`~anbexact.scores.FamilyScore`."""
+        cells: Floats = _log_rising(1.0, counts).sum(axis=(1, 2, 3))
+        given: Floats = _log_rising(float(counts.shape[-1]), counts.sum(axis=-1)).sum(axis=(1, 2))
+        return cells - given
