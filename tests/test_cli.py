@@ -400,3 +400,24 @@ def test_fit_with_everything_chosen(tmp_path, capsys):
     document = json.loads(capsys.readouterr().out)
     assert document["smoothing"] == 2.0
     assert document["ess"] > 1
+
+
+@pytest.mark.parametrize("model", ["nb", "tan", "fan", "ckg", "anb"])
+def test_every_model(capsys, model):
+    code, out, _ = run(
+        capsys, "fit", "monks.csv", "--class", "monk", "--model", model, "--score", "k2", "-o", "m.json"
+    )
+    assert code == 0
+    assert "score (K2)" in out
+    assert f"({model.upper() if model != 'ckg' else 'CkG'})" in out
+    assert anbexact.load("m.json").score_name_ == "K2"
+    code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", model, "--parameters", "friedman")
+    assert "equivalent sample size 1, tables by friedman" in out
+
+
+def test_k_belongs_to_ckg(capsys):
+    _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "ckg", "--k", "1", "--json")
+    assert json.loads(out)["feature_edges"] == [["head_shape", "body_shape"]]
+    code, _, err = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "tan", "--k", "1")
+    assert code == 2
+    assert "--k does not belong to --model tan" in err
