@@ -221,6 +221,7 @@ def _describe_tables(classifier: NetworkClassifier, number: Mapping[Hashable, in
     return {
         "ess": classifier.ess_,
         "smoothing": classifier.smoothing_,
+        "tables_by": classifier.parameters_,
         "counts": [
             {
                 "variables": [number[name] for name in family.variables],
@@ -264,8 +265,9 @@ def _restore(document: Mapping[str, Any]) -> NetworkClassifier:
         return classifier._set_fitted(vocabulary, structure, {table.name: table for table in tables}, cut_points)
     counts = [_read_counts(family, names, vocabulary) for family in document["counts"]]
     _check_families(counts, structure)
-    classifier.ess_, classifier.smoothing_ = float(document["ess"]), float(document["smoothing"])
-    return classifier._set_counted(vocabulary, structure, {family.name: family for family in counts}, cut_points)
+    settings = float(document["ess"]), float(document["smoothing"]), str(document["tables_by"])
+    by_name = {family.name: family for family in counts}
+    return classifier._set_counted(vocabulary, structure, by_name, cut_points, settings)
 
 
 def _check_families(families: Sequence[FamilyCounts | ConditionalTable], structure: Structure) -> None:
@@ -338,8 +340,8 @@ def encode(value: Any) -> Any:
     kind = type(value)
     if value is None or kind in (str, int, bool) or (kind is float and np.isfinite(value)):
         return value
-    if isinstance(value, np.ndarray | pd.Index):
-        value, kind = value.tolist(), list
+    if isinstance(value, np.ndarray | pd.Index | pd.Series | range):
+        value, kind = list(value) if isinstance(value, range) else value.tolist(), list
     if kind is list:
         return [encode(item) for item in value]
     if isinstance(value, Mapping):

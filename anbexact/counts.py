@@ -84,7 +84,7 @@ def count_families(table: DiscreteTable, structure: Structure) -> Counts:
         parents = structure.parents[largest]
         raise ValueError(
             f"the conditional tables would take {human_bytes(needed)}, most of it that of {largest!r} given its "
-            f"{len(parents)} parents {list(parents)}: limit the feature parents with max_parents="
+            f"{len(parents)} parents {list(parents)}: limit the feature parents with max_parents=, or lower ess"
         )
     return {
         name: FamilyCounts(name, parents, shapes[name], *table.observed_cells([name, *parents]))

@@ -184,18 +184,18 @@ def table_in_vocabulary(
     ValueError
         For a value that is no state; the message names the column, the value and the row.
     """
-    columns, of_class, weights, rows = _usable_rows(columns, target, weights, handle_missing)
+    columns, of_class, weights, rows = _usable_rows(columns, target, weights, handle_missing, known=True)
     assert of_class is not None
     advice = "states are fixed once learned: fit again with all rows, or leave out such rows"
     return _collapsed(vocabulary, [*columns, of_class], weights, rows, handle_missing, advice)
 
 
 def _usable_rows(
-    columns: Sequence[Column], target: Column | None, weights: Weights, handle_missing: str
+    columns: Sequence[Column], target: Column | None, weights: Weights, handle_missing: str, *, known: bool = False
 ) -> tuple[Sequence[Column], Column | None, Weights, npt.NDArray[np.intp]]:
     """Leave out rows of weight 0, and rows with a missing feature unless that is a state; refuse a missing class.
 
-    Returns columns, target, weights and positions of the rows that are kept.
+    Returns columns, target, weights and positions of the rows that are kept: maybe none, if the states are known.
     """
     kept = weights > 0
     if target is not None and (target.missing & kept).any():
@@ -205,7 +205,7 @@ def _usable_rows(
             f"(first: row {int(absent.argmax())}). Drop these rows: a classifier cannot learn from them."
         )
     if handle_missing != "own_state":
-        kept &= ~_missing_rows(columns, kept, refuse=handle_missing == "error")
+        kept &= ~_missing_rows(columns, kept, refuse=handle_missing == "error", known=known)
     rows = np.flatnonzero(kept)
     if len(rows) < len(kept):
         columns = [column.take(rows) for column in columns]
@@ -267,8 +267,8 @@ def check_weights(sample_weight: Any, n_rows: int) -> Weights:
         )
     with np.errstate(over="ignore"):
         total = weights.sum()
-    if not np.isfinite(total):
-        raise ValueError("the sum of sample_weight is not a finite number: scale the weights down")
+    if not total <= 1e300:
+        raise ValueError(f"sample_weight sums to {total}, too much to compute with: scale the weights down")
     if not weights.any():
         raise ValueError("every sample_weight is zero: there is no row to learn from")
     return weights
@@ -284,7 +284,9 @@ def _check_declared(categories: Mapping[Hashable, Sequence[Any]] | None, names: 
         raise ValueError(f"categories names {strangers[0]!r}, but the columns are {list(names)}")
 
 
-def _missing_rows(columns: Sequence[Column], kept: npt.NDArray[np.bool_], *, refuse: bool) -> npt.NDArray[np.bool_]:
+def _missing_rows(
+    columns: Sequence[Column], kept: npt.NDArray[np.bool_], *, refuse: bool, known: bool
+) -> npt.NDArray[np.bool_]:
     """Return which of the rows that are kept have a missing feature, and say how many."""
     missing = np.zeros(len(kept), dtype=bool)
     for column in columns:
@@ -296,14 +298,16 @@ def _missing_rows(columns: Sequence[Column], kept: npt.NDArray[np.bool_], *, ref
     per_column = {column.name: int((column.missing & kept).sum()) for column in columns if column.missing.any()}
     worst = max(per_column, key=per_column.__getitem__)
     advice = "or use handle_missing='own_state' to treat a missing cell as a state of its own"
-    if per_column[worst] == n_rows:
+    if known:
+        advice = "or fit again with handle_missing='own_state', to treat a missing cell as a state of its own"
+    elif per_column[worst] == n_rows:
         raise ValueError(
             f"column {worst!r} has no observed value (all {n_rows} cells are missing): drop it, {advice}"
         )
     where = f"most in column {worst!r} ({per_column[worst]})"
     if refuse:
         raise ValueError(f"{n_missing} of {n_rows} rows have a missing feature, {where}: fill or drop them, {advice}")
-    if n_missing == n_rows:
+    if n_missing == n_rows and not known:
         raise ValueError(f"every row has a missing feature, {where}: drop such columns, {advice}")
     warnings.warn(
         f"{n_missing} of {n_rows} rows have a missing feature ({where}) and are left out of training; "

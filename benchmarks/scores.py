@@ -4,7 +4,8 @@ Carvalho, Adão and Mateus (2013) compare the conditional log likelihood (CLL) t
 tables of about 1,000 rows, with Friedman smoothing, and report, for two classes, aCLL (Dirichlet) above aCLL
 (uniform) above LL. Here, over the tables of ``../shared/data``: the same, the CLL of the rows that were learned from;
 and what matters to users, the CLL of left-out rows in ten-fold cross-validation, with Friedman smoothing, EAP
-tables (ESS 1), and the tables that maximise aCLL. Wilcoxon's signed-rank test over tables. Summary: ``docs/results/acll.csv``.
+tables (ESS 1), and the tables that maximise aCLL. Wilcoxon's signed-rank test over tables. Summary:
+``docs/results/acll.csv``.
 """
 
 import warnings

@@ -356,8 +356,8 @@ class TestConvert:
         assert main(["convert", str(model), str(network)]) == 0
         out, err = capsys.readouterr()
         assert "classifies kind by 13 features" in out
-        assert "names.json" in out
-        assert "counts are not in" in err
+        assert "names.json: keep the two together" in err
+        assert "holds no counts" in err
         assert main(["convert", str(network), str(back)]) == 0
         for path in (network, back):
             predicted = tmp_path / "out.csv"

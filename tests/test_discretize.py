@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
-from anbexact import MDLPDiscretizer, MedianDiscretizer
+from anbexact import MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
+from anbexact.datasets import load_iris
 from anbexact.discretize import RULES, cut_codes, cuts_from_edges, find_cut_points, interval_names
 
 VALUES = st.lists(st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 1)), min_size=1, max_size=15)
@@ -148,6 +149,11 @@ class TestMDLP:
         labels = np.repeat(np.arange(2000), 2)
         assert mdlp(np.arange(4000), labels) == np.arange(1.5, 3999, 2).tolist()  # 3 ** 2000 is beyond a float
 
+    def test_missing_classes_are_refused(self):
+        for classes in ([None, "a"], pd.array([pd.NA, "a"])):
+            with pytest.raises(ValueError, match="Input y contains NaN"):
+                MDLPDiscretizer().fit([[1.0], [2.0]], classes)
+
     def test_needs_the_classes(self):
         with pytest.raises(ValueError, match="requires y"):
             MDLPDiscretizer().fit([[1.0], [2.0]])
@@ -186,6 +192,36 @@ class TestRules:
     def test_what_finds_no_cut_points_is_refused(self):
         with pytest.raises(TypeError, match="neither cut_points_ nor bin_edges_"):
             find_cut_points(StandardScaler(), np.eye(3), np.arange(3), np.ones(3))
+
+    @pytest.mark.parametrize(
+        "cuts", [[np.array([2.0, 1.0])], [np.array([1.0]), np.array([1.0])], [np.array([np.nan])]]
+    )
+    def test_senseless_cut_points_are_refused(self, cuts):
+        class Senseless(MedianDiscretizer):
+            def fit(self, X, y=None, sample_weight=None):
+                self.cut_points_ = cuts
+                return self
+
+        with pytest.raises(ValueError, match="must hold increasing numbers for each of 1 columns"):
+            find_cut_points(Senseless(), np.arange(9.0)[:, None], np.arange(9) % 2, np.ones(9))
+
+
+class TestThroughAClassifier:
+    @pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "equal_width"])
+    def test_weights_are_copies(self, rule):
+        rng = np.random.default_rng(0)
+        X, y = rng.gamma(2, 3, (150, 2)).round(1), rng.integers(0, 2, 150)
+        X[:, 0] += 4 * y
+        weights = rng.integers(1, 6, 150)
+        weighted = NaiveBayesClassifier(discretizer=rule).fit(X, y, sample_weight=weights)
+        copied = NaiveBayesClassifier(discretizer=rule).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+        for name, cuts in weighted.cut_points_.items():
+            np.testing.assert_array_equal(cuts, copied.cut_points_[name])
+
+    def test_light_weights_that_leave_no_cut_are_named(self):
+        X, y = load_iris()
+        with pytest.warns(UserWarning, match=r"no cut point was found .* the weights sum to 1 over 150 rows: scale"):
+            NaiveBayesClassifier().fit(X, y, sample_weight=np.full(150, 1 / 150))
 
 
 class TestTransformer:
@@ -234,4 +270,5 @@ class TestIntervals:
             "(1, 1.000000001]",
             "(1.000000001, inf)",
         )
+        assert interval_names(np.array([1700499600.0])) == ("(-inf, 1700499600]", "(1700499600, inf)")
         assert interval_names(np.empty(0)) == ("(-inf, inf)",)

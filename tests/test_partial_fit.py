@@ -152,3 +152,50 @@ def test_observed_cells_are_those_of_the_contingency_table(problem):
     table = problem.table
     for family in count_families(table, learn_anb(table)).values():
         np.testing.assert_array_equal(family.dense(), table.counts(family.variables))
+
+
+def test_a_batch_without_a_complete_row_adds_nothing():
+    model = NaiveBayesClassifier().fit(X, Y)
+    before = model.predict_proba(X)
+    holed = X[:2].astype(object)
+    holed.iloc[:, 0] = None
+    with pytest.warns(UserWarning, match=r"2 of 2 rows have a missing feature .* fit again with handle_missing='own"):
+        model.partial_fit(holed, Y[:2])
+    np.testing.assert_array_equal(model.predict_proba(X), before)
+
+
+def test_infinite_measurements_are_refused_as_in_fit():
+    numbers, classes = np.arange(40.0)[:, None], np.arange(40) > 20
+    model = NaiveBayesClassifier().fit(numbers, classes)
+    with pytest.raises(ValueError, match=r"column 'x0', row 1: inf cannot be discretised"):
+        model.partial_fit([[1.0], [np.inf]], [False, True])
+
+
+def test_a_refused_fit_leaves_what_was_fitted(monkeypatch):
+    import anbexact.counts
+
+    model = NaiveBayesClassifier().fit(X, Y)
+    expected = copy.deepcopy(model).partial_fit(X[:5], Y[:5]).predict_proba(X)
+    model.set_params(ess=50.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(anbexact.counts, "available_memory", lambda: 1)
+        with pytest.raises(ValueError, match="the conditional tables would take"):
+            model.fit(X, Y)
+    np.testing.assert_array_equal(model.partial_fit(X[:5], Y[:5]).predict_proba(X), expected)
+
+
+def test_what_was_fitted_counts_and_not_what_was_set_since(tmp_path):
+    import anbexact
+
+    model = NaiveBayesClassifier().fit(X, Y)
+    before = model.predict_proba(X)
+    model.set_params(parameters="ml")
+    model.save(tmp_path / "m.json")
+    np.testing.assert_array_equal(anbexact.load(tmp_path / "m.json").predict_proba(X), before)
+
+
+def test_announced_classes_that_make_no_sense():
+    with pytest.raises(TypeError, match="classes must be a sequence of class labels, not 3"):
+        NaiveBayesClassifier().partial_fit(X, Y, classes=3)
+    with pytest.raises(ValueError, match=r"declared twice, by classes= and for 'x_wins' in categories="):
+        NaiveBayesClassifier(categories={"x_wins": ["positive"]}).partial_fit(X, Y, classes=Y.unique())

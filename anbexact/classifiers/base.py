@@ -16,15 +16,18 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact.classifiers.inputs import (
+    check_classes,
     check_columns,
     discretise,
     encode_features,
     fit_cut_points,
     in_vocabulary,
+    read_labels,
     read_target,
     record_columns,
+    refuse_infinite,
 )
-from anbexact.columns import is_series, native, read_column, read_columns
+from anbexact.columns import native, read_columns
 from anbexact.counts import Counts, count_families
 from anbexact.discretize import Cuts
 from anbexact.explain import Explanation, explain_rows
@@ -106,8 +109,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         Names and states of all variables.
     structure_ : Structure
         The graph, with its score and certificate.
-    ess_, smoothing_ : float
-        What ``ess`` and ``smoothing`` came to; ``parameters`` other than ``"eap"`` make no use of ``smoothing_``.
+    ess_, smoothing_, parameters_ : float, float, str
+        What ``ess`` (of the named scores), ``smoothing`` and ``parameters`` came to; those other than ``"eap"`` make
+        no use of ``smoothing_``. Not there for a network whose tables were given.
     counts_ : dict or None
         Weighted counts of every variable with its parents, from which ``conditional_tables_`` are estimated; None for
         a network whose tables were given.
@@ -128,6 +132,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
     structure_: Structure
     ess_: float
     smoothing_: float
+    parameters_: str
     counts_: Counts | None
     conditional_tables_: Tables
     cut_points_: dict[Hashable, Cuts]
@@ -221,7 +226,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
                 "Call fit, which counts."
             )
         known = self.classes_.tolist()
-        if classes is not None and set(map(native, classes)) != set(known):
+        if classes is not None and set(map(native, check_classes(classes))) != set(known):
             raise ValueError(
                 f"classes are {list(classes)!r}, but were {known!r} when first learned: they cannot change"
             )
@@ -231,6 +236,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         weights = check_weights(sample_weight, len(columns[0]))
         check_consistent_length(columns[0].missing, y)
         target = read_target(y, columns, weights).renamed(vocabulary.class_name)
+        refuse_infinite([column for column in columns if column.name in self.cut_points_], weights > 0)
         own = in_vocabulary(columns, vocabulary, self.cut_points_)
         table = table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
         added = count_families(table, self.structure_)
@@ -241,7 +247,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         )
         updated = Certificate.unknown("learned from earlier rows, not searched again")
         structure = Structure(self.structure_.class_name, self.structure_.parents, total, updated)
-        return self._set_counted(vocabulary, structure, counts, self.cut_points_)
+        settings = (self.ess_, self.smoothing_, self.parameters_)
+        return self._set_counted(vocabulary, structure, counts, self.cut_points_, settings)
 
     def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         """Learn everything; ``classes`` are declared states of the class."""
@@ -252,7 +259,13 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         learned = weights > 0
         if self.handle_missing != "own_state":  # rows with a missing cell are left out of training
             learned &= ~np.any([column.missing for column in columns], axis=0)
-        categories = self.categories if classes is None else {**(self.categories or {}), target.name: classes}
+        categories = self.categories
+        if classes is not None:
+            if target.name in (categories or {}):
+                raise ValueError(
+                    f"the classes are declared twice, by classes= and for {target.name!r} in categories="
+                )
+            categories = {**(categories or {}), target.name: check_classes(classes)}
         cut_points = fit_cut_points(columns, target, weights * learned, self.discretizer, categories or {})
         table = table_from_columns(
             [discretise(column, cut_points) for column in columns],
@@ -265,8 +278,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         automatic = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
         automatic &= self.parameters == "eap"
         smoothing = best_smoothing(table, structure) if automatic else float(self.smoothing or ess)
-        self.ess_, self.smoothing_ = ess, smoothing
-        return self._set_counted(table.vocabulary, structure, count_families(table, structure), cut_points)
+        counts = count_families(table, structure)
+        return self._set_counted(table.vocabulary, structure, counts, cut_points, (ess, smoothing, self.parameters))
 
     def _choose_structure(self, table: DiscreteTable) -> tuple[Structure, float]:
         """Return the structure and the equivalent sample size under which it was learned."""
@@ -318,10 +331,12 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; rows of a class that was not there in ``fit`` count as errors, with a warning."""
         predicted = self.predict(X).tolist()
-        codes, categories = read_column(y if is_series(y) or isinstance(y, list) else np.ravel(y), "y").coded
+        check_consistent_length(predicted, y)
+        weights = check_weights(sample_weight, len(predicted))
+        codes, categories = read_labels(y).coded
         labels = [categories[code] if code >= 0 else None for code in codes]
-        check_consistent_length(predicted, labels)
-        strangers = [label for label in dict.fromkeys(labels) if label not in self.classes_.tolist()]
+        known = set(self.classes_.tolist())
+        strangers = [label for label in dict.fromkeys(labels) if label not in known]
         if strangers:
             warnings.warn(
                 f"y holds the class {strangers[0]!r}, which was not there in fit "
@@ -330,7 +345,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
                 stacklevel=2,
             )
         right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]
-        return float(np.average(right, weights=check_weights(sample_weight, len(right))))
+        return float(np.average(right, weights=weights))
 
     def explain(self, X: Any) -> list[Explanation]:
         """Return, per row, what each feature adds to the log odds of the predicted class.
@@ -395,23 +410,34 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         return self.structure_score
 
     def _set_counted(
-        self, vocabulary: Vocabulary, structure: Structure, counts: Counts, cut_points: dict[Hashable, Cuts]
+        self,
+        vocabulary: Vocabulary,
+        structure: Structure,
+        counts: Counts,
+        cut_points: dict[Hashable, Cuts],
+        settings: tuple[float, float, str],
     ) -> Self:
-        """Estimate the tables from counts, and store the network."""
-        self._set_fitted(vocabulary, structure, self._estimate(counts, structure.class_name), cut_points)
+        """Estimate the tables from counts, and store the network.
+
+        ``settings`` are what ``ess``, ``smoothing`` and ``parameters`` came to in ``fit``.
+        """
+        _, smoothing, rule = settings
+        tables = self._estimate(counts, structure.class_name, rule, smoothing)
+        self._set_fitted(vocabulary, structure, tables, cut_points)
+        self.ess_, self.smoothing_, self.parameters_ = settings
         self.counts_ = counts
         return self
 
-    def _estimate(self, counts: Counts, class_name: Hashable) -> Tables:
-        """Return the tables that ``parameters`` asks for."""
-        if self.parameters == "ml":
+    def _estimate(self, counts: Counts, class_name: Hashable, rule: str, smoothing: float) -> Tables:
+        """Return the tables that a rule makes of the counts."""
+        if rule == "ml":
             return ml_tables(counts)
-        if self.parameters == "friedman":
+        if rule == "friedman":
             return friedman_tables(counts)
-        if self.parameters == "acll":
+        if rule == "acll":
             score = self.structure_score if isinstance(self.structure_score, ACLL) else ACLL()
             return acll_tables(counts, class_name, score.prior, score.pseudo_count)
-        return eap_tables(counts, self.smoothing_)
+        return eap_tables(counts, smoothing)
 
     def _set_fitted(
         self,

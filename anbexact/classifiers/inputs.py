@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
@@ -65,19 +66,24 @@ def read_target(y: Any, columns: Sequence[Column], weights: Weights) -> Column:
     ValueError
         If y is not one-dimensional, or holds measurements rather than classes.
     """
-    if not (is_series(y) or isinstance(y, pd.Categorical)):
-        names = frame_names(y) or []
-        name = names[0] if len(names) == 1 else None
-        array = np.asarray(y)
-        if array.ndim != 1:
-            y = pd.Series(column_or_1d(array, warn=True), name=name)
-    target = read_column(y, class_name_of(y, [column.name for column in columns]))
+    target = read_labels(y, columns)
     if target.numbers is not None:
         kept = (weights > 0) & ~target.missing
         if np.isinf(target.numbers[kept]).any():
             raise ValueError(f"Input y contains infinity: the class {target.name!r} must hold labels")
         check_classification_targets(target.numbers[kept])
     return target
+
+
+def read_labels(y: Any, columns: Sequence[Column] = ()) -> Column:
+    """Read a column of labels, whatever they are; refuse what is not one-dimensional."""
+    if not (is_series(y) or isinstance(y, pd.Categorical)):
+        names = frame_names(y) or []
+        name = names[0] if len(names) == 1 else None
+        array = np.asarray(y)
+        if array.ndim != 1:
+            y = pd.Series(column_or_1d(array, warn=True), name=name)
+    return read_column(y, class_name_of(y, [column.name for column in columns]))
 
 
 def fit_cut_points(
@@ -119,16 +125,38 @@ def fit_cut_points(
             f"({len(names)} such columns), and discretizer is None: use discretizer='auto', "
             "cut it yourself, or declare its states in categories="
         )
+    refuse_infinite(continuous, kept)
     values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
-    infinite = np.isinf(values) & kept[:, None]
-    if infinite.any():
-        row, j = np.argwhere(infinite)[0]
-        raise ValueError(
-            f"column {names[j]!r}, row {row}: {values[row, j]} cannot be discretised; "
-            "replace infinite values by finite ones or by missing cells"
-        )
     found = find_cut_points(discretizer, values[kept], target.coded[0][kept].astype(np.int64), weights[kept])
+    if not any(map(len, found)):
+        total, n_rows = weights[kept].sum(), int(kept.sum())
+        light = f"; the weights sum to {total:.6g} over {n_rows} rows: scale them up" if total < n_rows / 2 else ""
+        warnings.warn(
+            f"no cut point was found in any of the {len(names)} continuous columns ({names[0]!r}, ...), so that they "
+            f"say nothing about the class{light}; discretizer='median' cuts in any case",
+            UserWarning,
+            stacklevel=4,
+        )
     return dict(zip(names, found, strict=True))
+
+
+def refuse_infinite(columns: Sequence[Column], kept: npt.NDArray[np.bool_]) -> None:
+    """Refuse infinite numbers in the rows that are kept: no interval is theirs."""
+    for column in columns:
+        infinite = kept & np.isinf(column.numbers) if column.numbers is not None else np.zeros(0, dtype=bool)
+        if infinite.any():
+            row = int(infinite.argmax())
+            raise ValueError(
+                f"column {column.name!r}, row {row}: {_numbers(column)[row]} cannot be discretised; "
+                "replace infinite values by finite ones or by missing cells"
+            )
+
+
+def check_classes(classes: Any) -> list[Any]:
+    """Return announced classes as a list."""
+    if isinstance(classes, str) or not hasattr(classes, "__iter__"):
+        raise TypeError(f"classes must be a sequence of class labels, not {classes!r}")
+    return list(classes)
 
 
 def discretise(column: Column, cut_points: Mapping[Hashable, Cuts]) -> Column:

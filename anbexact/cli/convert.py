@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from anbexact.cli.messages import note
-from anbexact.cli.models import FORMATS_HELP, check_output, is_network, read_model, write_model
+from anbexact.cli.models import FORMATS_HELP, check_output, read_model, write_model
 from anbexact.cli.options import Commands
 
 
@@ -33,7 +32,3 @@ def run(args: argparse.Namespace) -> None:
     write_model(classifier, args.target)
     vocabulary = classifier.vocabulary_
     print(f"{args.target}: classifies {vocabulary.class_name} by {len(vocabulary.features)} features")
-    if is_network(args.target):
-        print(f"{args.target}.names.json: its names and types; keep the two together")
-        if classifier.counts_ is not None:
-            note(f"counts are not in {args.target}: rows can be added only to the classifier in {args.source}")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anbexact
-from anbexact.cli.messages import InputError
+from anbexact.cli.messages import InputError, note
 
 if TYPE_CHECKING:
     from anbexact.classifiers import NetworkClassifier
@@ -23,8 +23,10 @@ def is_network(path: str) -> bool:
 
 def check_output(path: str) -> None:
     """Refuse, before all the work, an output that could not be written."""
-    if not path.endswith((".json", *NETWORKS)):
+    if not path.lower().endswith((".json", *NETWORKS)):
         raise InputError(f"{path}: which format? Give it one of the extensions .json, {', '.join(NETWORKS)}")
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder, not a file")
     folder = Path(path).resolve().parent
     if not folder.is_dir():
         raise InputError(f"{path}: there is no folder {folder}")
@@ -58,3 +60,6 @@ def write_model(classifier: NetworkClassifier, path: str) -> None:
         to_file(classifier, path)
     except ValueError as error:
         raise InputError(str(error)) from None
+    note(f"the names and types that {path} cannot hold are in {path}.names.json: keep the two together")
+    if classifier.counts_ is not None:
+        note(f"{path} holds no counts: rows can be added only to a classifier saved as JSON")

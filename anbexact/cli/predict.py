@@ -25,6 +25,9 @@ def add(commands: Commands) -> None:
     parser = commands.add_parser("predict", help="classify the rows of a table", allow_abbrev=False)
     parser.add_argument("model", metavar="MODEL", help="a classifier that fit or convert wrote")
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
+    parser.add_argument(
+        "--class", dest="class_name", metavar="NAME", help="the variable to be predicted, where MODEL does not say"
+    )
     parser.add_argument("--proba", action="store_true", help="add the probability of every class")
     parser.add_argument("-o", "--output", metavar="OUT.csv", help="write here, not to standard output")
     parser.set_defaults(run=run)
@@ -32,7 +35,7 @@ def add(commands: Commands) -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Write the predicted classes as CSV, and note the accuracy if the classes are given."""
-    classifier = read_model(args.model)
+    classifier = read_model(args.model, args.class_name)
     names = _names_as_text(classifier, args.model)
     frame = read_table(args.data, _text_columns(classifier, names))
     X = _features(frame, classifier, names, args)

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -59,6 +60,8 @@ class CutPointDiscretizer(
         """
         checks = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
         if self.supervised:
+            if y is not None and pd.isna(np.asarray(y, dtype=object)).any():
+                raise ValueError("Input y contains NaN: leave out the rows without a class")
             array, y = validate_data(self, X, y, **checks)
             check_classification_targets(y)
             labels = np.unique(y, return_inverse=True)[1]

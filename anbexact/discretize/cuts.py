@@ -20,14 +20,17 @@ def cut_codes(values: npt.NDArray[np.number[Any]], cuts: Cuts) -> npt.NDArray[np
 
 
 def interval_names(cuts: Cuts) -> tuple[str, ...]:
-    """Return readable names of the intervals, in the fewest digits (6 at least) that tell the cuts apart.
+    """Return readable names of the intervals, in the fewest digits that tell the cuts apart.
+
+    Six at least, and all before the decimal point.
 
     Examples
     --------
     >>> interval_names(np.array([3.1, 4.7]))
     ('(-inf, 3.1]', '(3.1, 4.7]', '(4.7, inf)')
     """
-    for digits in range(6, 18):
+    whole = len(str(int(np.abs(cuts).max(initial=0.0))))
+    for digits in range(min(max(6, whole), 17), 18):
         texts = [f"{cut:.{digits}g}" for cut in cuts]
         if len(set(texts)) == len(texts):
             break

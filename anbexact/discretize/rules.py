@@ -43,6 +43,13 @@ RULES: dict[str, Callable[[], Any]] = {
 """What a rule's name stands for."""
 
 
+def _takes_missing_cells(transformer: Any) -> bool:
+    try:
+        return bool(get_tags(transformer).input_tags.allow_nan)
+    except AttributeError:  # an object that is no scikit-learn estimator
+        return False
+
+
 def find_cut_points(discretizer: Any, values: Values, labels: Labels, weights: Weights) -> list[Cuts]:
     """Return the cut points of every column that a rule finds.
 
@@ -61,10 +68,12 @@ def find_cut_points(discretizer: Any, values: Values, labels: Labels, weights: W
     ------
     TypeError
         If the discretizer is none of these.
+    ValueError
+        If its cut points are not increasing numbers for every column.
     """
     transformer = RULES[discretizer]() if isinstance(discretizer, str) else clone(discretizer)
     missing = np.isnan(values)
-    if missing.any() and values.shape[1] > 1 and not get_tags(transformer).input_tags.allow_nan:
+    if missing.any() and values.shape[1] > 1 and not _takes_missing_cells(transformer):
         columns = range(values.shape[1])
         return [find_cut_points(transformer, values[:, [j]], labels, weights)[0] for j in columns]
     kept = ~missing.all(axis=1) if values.shape[1] == 1 else np.ones(len(values), dtype=bool)
@@ -72,7 +81,13 @@ def find_cut_points(discretizer: Any, values: Values, labels: Labels, weights: W
         warnings.filterwarnings("ignore", message="Bins whose width are too small")  # few distinct values: fewer bins
         transformer.fit(values[kept], labels[kept], sample_weight=weights[kept])
     if hasattr(transformer, "cut_points_"):
-        return list(transformer.cut_points_)
+        found = [np.asarray(cuts, dtype=np.float64) for cuts in transformer.cut_points_]
+        if len(found) != values.shape[1] or any((np.diff(cuts) <= 0).any() or np.isnan(cuts).any() for cuts in found):
+            raise ValueError(
+                f"discretizer {discretizer!r}: cut_points_ must hold increasing numbers for each of "
+                f"{values.shape[1]} columns, not {transformer.cut_points_!r}"
+            )
+        return found
     if hasattr(transformer, "bin_edges_"):
         observed = (column[~np.isnan(column)] for column in values.T)
         return [

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from math import prod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from anbexact.counts import FamilyCounts, count_families
 from anbexact.limits import Deadline
 from anbexact.line_search import best_on_log_scale
 from anbexact.scores import BDeu
@@ -27,19 +25,17 @@ MOST_SEARCHES = 5
 Learn = Callable[[DiscreteTable, BDeu, float | None], Structure]
 
 
-def best_ess(counts: Iterable[FamilyCounts]) -> float:
-    """Return the equivalent sample size of highest BDeu for the counts of a structure's families.
+def best_ess(table: DiscreteTable, structure: Structure) -> float:
+    """Return the equivalent sample size of highest BDeu for a structure.
 
     The score is a sum over distinct cell weights, each times how often it occurs, so that a value takes microseconds.
     Searched between 0.01 and 100,000 on a logarithmic scale.
     """
     cells: list[tuple[float, npt.NDArray[Any], npt.NDArray[Any], int]] = []
-    for family in counts:
-        configurations, inverse = np.unique(family.cells % prod(family.shape[1:]), return_inverse=True)
-        of_parents = np.bincount(inverse, family.weights, len(configurations))
-        size = float(prod(family.shape))
-        cells.append((size, *np.unique(family.weights, return_counts=True), 1))
-        cells.append((size / family.shape[0], *np.unique(of_parents, return_counts=True), -1))
+    for name, parents in structure.parents.items():
+        for names, sign in (([*parents, name], 1), (list(parents), -1)):
+            size = float(np.prod(np.array(table.shape(names), dtype=np.float64)))
+            cells.append((size, *np.unique(table.cell_weights(names), return_counts=True), sign))
     sizes = np.concatenate([np.full(len(weights), size) for size, weights, _, _ in cells])
     weights = np.concatenate([weights for _, weights, _, _ in cells])
     times = np.concatenate([sign * how_often for _, _, how_often, sign in cells])
@@ -54,11 +50,13 @@ def best_ess(counts: Iterable[FamilyCounts]) -> float:
 def learn_with_best_ess(
     table: DiscreteTable, learn: Learn, time_limit: float | None = None
 ) -> tuple[Structure, BDeu]:
-    """Maximise BDeu over structures and equivalent sample sizes together.
+    """Climb in BDeu over structures and equivalent sample sizes in turn.
 
-    Alternates between the best structure for an equivalent sample size (``learn``) and the best equivalent sample
-    size for a structure (:func:`best_ess`). Neither step lowers the score, and there are finitely many structures: it
-    ends when the structure stays, as a rule after two or three searches, and at the latest after five.
+    Alternates between the best structure for an equivalent sample size (``learn``; the first is 10) and the best
+    equivalent sample size for a structure (:func:`best_ess`). With an exact ``learn``, neither step lowers the score.
+    It ends when the structure stays, as a rule after two or three searches, and at the latest after five: a pair of
+    which each is best given the other, rarely short of the best pair of all. Where the time limit ends the first
+    search, that is the result.
 
     Parameters
     ----------
@@ -85,7 +83,7 @@ def learn_with_best_ess(
     score = BDeu(START)
     structure = learn(table, score, time_limit)
     for _ in range(MOST_SEARCHES - 1):
-        better = BDeu(best_ess(count_families(table, structure).values()))
+        better = BDeu(best_ess(table, structure))
         left = None if time_limit is None else time_limit - deadline.elapsed
         if left is not None and (left <= 0 or not structure.certificate.optimal):
             break
