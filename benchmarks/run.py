@@ -7,6 +7,7 @@ import argparse
 import os
 import platform
 
+import branchings
 import choices
 import files
 import fit
@@ -18,6 +19,7 @@ BENCHMARKS = {
     "fit": fit.run,
     "predict": predict.run,
     "start": start.run,
+    "branchings": branchings.run,
     "choices": choices.run,
     "files": files.run,
 }
