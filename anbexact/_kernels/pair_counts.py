@@ -5,20 +5,7 @@ import math
 import numpy as np
 from numba import njit
 
-
-@njit(cache=True, nogil=True)
-def _cell_value(weight, a, log_gamma_a):
-    """Return lnΓ(a + w) - lnΓ(a), for a large a by Stirling's series; w ln w where a is infinite."""
-    if weight <= 0.0:
-        return 0.0
-    if a == np.inf:
-        return weight * math.log(weight)
-    x = a + weight
-    if a < 64.0 or weight > a:
-        return math.lgamma(x) - log_gamma_a
-    tail = 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
-    tail -= 1 / (12 * a) - 1 / (360 * a**3) + 1 / (1260 * a**5)
-    return (x - 0.5) * math.log1p(weight / a) + weight * (math.log(a) - 1.0) + tail
+from anbexact._kernels.cells import cell_value
 
 
 @njit(cache=True, nogil=True)
@@ -106,7 +93,7 @@ def sum_cells(
             if weight < length and (whole or weight == math.floor(weight)):
                 total += of_kind[int(weight)]
             else:
-                total += _cell_value(weight, a, log_gamma_a)
+                total += cell_value(weight, a, log_gamma_a)
         out[t] = total
 
 

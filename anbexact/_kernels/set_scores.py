@@ -21,6 +21,8 @@ import math
 import numpy as np
 from numba import njit
 
+from anbexact._kernels.cells import cell_value
+
 HISTOGRAM = 32
 """Whole weights up to this (an even number) are kept as a histogram of settled cells."""
 BOARD = 8192
@@ -29,20 +31,10 @@ BOARD = 8192
 
 @njit(cache=True, nogil=True)
 def _cell_value(weight, values, a, log_gamma_a):
-    """Return lnΓ(a + weight) - lnΓ(a): from the table where it reaches, for a large a by Stirling's series.
-
-    For an infinite a, weight * ln(weight).
-    """
+    """Return the value of a cell: from the table where it reaches, else computed."""
     if weight < values.shape[0] and weight == math.floor(weight):
         return values[int(weight)]
-    if a == math.inf:
-        return weight * math.log(weight)
-    x = a + weight
-    if a < 64.0 or weight > a:
-        return math.lgamma(x) - log_gamma_a
-    tail = 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
-    tail -= 1 / (12 * a) - 1 / (360 * a**3) + 1 / (1260 * a**5)
-    return (x - 0.5) * math.log1p(weight / a) + weight * (math.log(a) - 1.0) + tail
+    return cell_value(weight, a, log_gamma_a)
 
 
 @njit(cache=True, nogil=True)

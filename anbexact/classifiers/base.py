@@ -70,9 +70,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # t
         from there or of your own. (``score`` is scikit-learn's method.)
     ess : float or "auto", default 1.0
         Equivalent sample size of the scores ``"bdeu"`` and ``"bds"`` and, unless ``smoothing`` says otherwise, of the
-        conditional tables. ``"auto"``: the one under which the optimal structure has the highest marginal likelihood,
-        at the cost of two to five searches (see :func:`~anbexact.search.ess.learn_with_best_ess`), and
-        ``smoothing="auto"``.
+        conditional tables. ``"auto"``: one that, with the structure, gives the data a high marginal likelihood, at
+        the cost of two to five searches (see :func:`~anbexact.search.ess.learn_with_best_ess`), and
+        ``smoothing="auto"``; often for the better (``docs/equivalent-sample-size.md``).
     parameters : {"eap", "ml", "friedman", "acll"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.parameters.eap_tables`, ``ml_tables``,
         ``friedman_tables`` or ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an

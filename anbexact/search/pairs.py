@@ -14,6 +14,7 @@ from anbexact._kernels.pair_counts import count_cells, sum_cells
 from anbexact.limits import Deadline, Progress, SearchTooLargeError, available_memory, human_bytes, run_tasks
 from anbexact.scores import FamilyScore, Score, SetScore
 from anbexact.search.naive_bayes import class_of
+from anbexact.search.set_scores import cell_values
 from anbexact.table import DiscreteTable
 
 Floats = npt.NDArray[np.float64]
@@ -98,7 +99,7 @@ class FamilyScorer:
         weights = self.table.weights
         arguments = (
             self._codes, self._arities, weights, own, sizes, kind, parameters, gammaln(parameters),
-            _cell_values(parameters), bool(np.array_equal(weights, np.rint(weights))),
+            cell_values(parameters, TABULATED - 1), bool(np.array_equal(weights, np.rint(weights))),
         )  # fmt: skip
         work = np.minimum(sizes, 2 * len(weights)) + 2 * len(weights)
         bounds = self._shares(work)
@@ -185,16 +186,6 @@ class FamilyScorer:
         share = min(TASK_STEPS, max(int(done[-1]) // (4 * self.threads), 2_000_000))
         inner = np.flatnonzero(np.diff(done // share)) + 1
         return [0, *inner.tolist(), len(work)]
-
-
-def _cell_values(parameters: Floats) -> Floats:
-    """Return lnΓ(a + w) - lnΓ(a), or w ln w where a is infinite, of the whole weights w = 0, 1, ..."""
-    values = np.zeros((len(parameters), TABULATED))
-    whole = np.arange(1.0, TABULATED)
-    finite = np.isfinite(parameters)
-    values[finite, 1:] = np.cumsum(np.log(parameters[finite, None] + (whole - 1)), axis=1)
-    values[~finite, 1:] = whole * np.log(whole)
-    return values
 
 
 def _distinct(sets: Positions, n_variables: int) -> tuple[Positions, Positions]:

@@ -137,7 +137,7 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
     n_configurations = np.rint(np.exp(log_q)) if log_q.max() < 34 else np.exp(log_q)
     parameters = score.cell_parameter(n_configurations)
     weights = table.weights[order]
-    values = _cell_values(parameters, _table_shape(table)[1])
+    values = cell_values(parameters, _table_shape(table)[1])
     width = values.shape[1] - 1
     dense = 1
     while dense < n and np.prod(arities[: dense + 1]) <= DENSE_SLOTS:
@@ -167,11 +167,14 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
     )
 
 
-def _cell_values(parameters: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
+def cell_values(parameters: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
     """Return ``lnΓ(a + w) - lnΓ(a)`` for whole w from 0 to width; ``w ln w`` where the parameter a is infinite."""
     values = np.zeros((len(parameters), width + 1))
-    if np.isinf(parameters).all():
-        values[:] = xlogy(np.arange(width + 1.0), np.arange(width + 1.0))
+    finite = np.isfinite(parameters)
+    if not finite.all():
+        whole = np.arange(width + 1.0)
+        values[~finite] = xlogy(whole, whole)
+        values[finite] = cell_values(parameters[finite], width) if finite.any() else 0.0
         return values
     np.add.outer(parameters, np.arange(width), out=values[:, 1:])
     np.log(values[:, 1:], out=values[:, 1:])
