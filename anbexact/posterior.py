@@ -22,6 +22,7 @@ from anbexact._kernels.posterior import (
 )
 from anbexact.limits import available_memory, human_bytes, thread_count
 from anbexact.parameters import ConditionalTable
+from anbexact.structure import parents_first
 from anbexact.vocabulary import CodeArray
 
 Logs = npt.NDArray[np.float64]
@@ -292,10 +293,9 @@ def _multiply(a: _Factor, b: _Factor) -> _Factor:
 
 def _parents_first(tables: Mapping[Hashable, ConditionalTable], class_name: Hashable) -> list[Hashable]:
     """Return the variables with parents before children, the class last (it is summed over by no one)."""
-    order: list[Hashable] = []
-    waiting = [name for name in tables if name != class_name]
-    while waiting:
-        ready = [name for name in waiting if not set(tables[name].parents) & set(waiting)]
-        order += ready
-        waiting = [name for name in waiting if name not in ready]
-    return [*order, class_name]
+    features = {
+        name: [parent for parent in table.parents if parent != class_name]
+        for name, table in tables.items()
+        if name != class_name
+    }
+    return [*parents_first(features), class_name]

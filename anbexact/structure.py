@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
@@ -50,6 +50,37 @@ class Certificate:
             return f"nothing proved ({self.method})"
         verdict = "proved optimal" if self.optimal else f"not proved optimal: gap at most {self.gap:.6g} nats"
         return f"{verdict} ({self.method}; {self.sets_scored:,} sets scored in {self.seconds:.3g} s)"
+
+
+def parents_first(parents: Mapping[Hashable, Collection[Hashable]]) -> tuple[Hashable, ...]:
+    """Return the variables with parents before children: by depth, then in the order of the mapping.
+
+    Raises
+    ------
+    ValueError
+        If the graph has a directed cycle.
+    """
+    place = {name: k for k, name in enumerate(parents)}
+    children: dict[Hashable, list[Hashable]] = {name: [] for name in parents}
+    for child, of_child in parents.items():
+        for parent in of_child:
+            children[parent].append(child)
+    missing = {name: len(of_name) for name, of_name in parents.items()}
+    ready = [name for name, count in missing.items() if count == 0]
+    order: list[Hashable] = []
+    while ready:
+        order += ready
+        following = []
+        for name in ready:
+            del missing[name]
+            for child in children[name]:
+                missing[child] -= 1
+                if missing[child] == 0:
+                    following.append(child)
+        ready = sorted(following, key=place.__getitem__)
+    if missing:
+        raise ValueError(f"the graph has a directed cycle among {sorted(map(str, missing))}")
+    return tuple(order)
 
 
 @dataclass(frozen=True)
@@ -120,18 +151,7 @@ class Structure:
         ValueError
             If the graph has a directed cycle.
         """
-        waiting = dict(self.parents)
-        order: list[Hashable] = []
-        placed: set[Hashable] = set()
-        while waiting:
-            ready = [name for name, of_name in waiting.items() if placed.issuperset(of_name)]
-            if not ready:
-                raise ValueError(f"the graph has a directed cycle among {sorted(map(str, waiting))}")
-            order += ready
-            placed.update(ready)
-            for name in ready:
-                del waiting[name]
-        return tuple(order)
+        return parents_first(self.parents)
 
     def _married(self, child: Hashable) -> bool:
         """Whether the parents of a variable are pairwise adjacent."""
