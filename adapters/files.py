@@ -44,7 +44,7 @@ from anbexact.classifiers import (
 from anbexact.counts import FamilyCounts
 from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
 from anbexact.parameters import ConditionalTable
-from anbexact.scores import ACLL, BDeu
+from anbexact.scores import ACLL, AIC, BIC, FNML, HQ, K2, LL, MIT, QNML, BDeu, BDs
 from anbexact.structure import Certificate, Structure
 from anbexact.vocabulary import Vocabulary
 
@@ -61,8 +61,9 @@ ESTIMATORS: dict[str, type[NetworkClassifier]] = {
         TANClassifier,
     )
 }
+SCORES = (ACLL, AIC, BIC, FNML, HQ, K2, LL, MIT, QNML, BDeu, BDs)
 OBJECTS: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (ACLL, BDeu, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
+    cls.__name__: cls for cls in (*SCORES, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
 }
 """Objects that may stand in a constructor parameter, written as their own constructor parameters."""
 

@@ -19,12 +19,14 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.preprocessing import KBinsDiscretizer
+from strategies import SCORES
 
 import anbexact
 from anbexact import ANBClassifier, BDeu, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
 from anbexact.adapters import files, from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
+from anbexact.scores import HQ, MIT, BDs
 
 AWKWARD = [
     "",
@@ -447,3 +449,10 @@ def test_a_copy_goes_its_own_way():
     assert not np.array_equal(twin.predict_proba(X), before)
     np.testing.assert_array_equal(model.predict_proba(X), before)
     np.testing.assert_array_equal(clone(twin).fit(X, y).predict_proba(X), before)
+
+
+@pytest.mark.parametrize("score", [*(score() for score in SCORES.values()), HQ(0.5), MIT(0.9), BDs(3.0)], ids=repr)
+def test_every_score_may_be_a_parameter(tmp_path, score):
+    X, y = load_monks(1)
+    loaded = through_file(NaiveBayesClassifier(structure_score=score).fit(X, y), tmp_path)
+    assert loaded.structure_score == score

@@ -614,6 +614,23 @@ class TestEveryScore:
         assert structure.certificate.upper_bound >= structure.score
 
 
+def test_families_keep_the_time_limit_within_a_task(monkeypatch):
+    monkeypatch.setattr(families.Deadline, "passed", property(lambda self: self.seconds is not None))
+    monkeypatch.setattr(families, "run_tasks", lambda tasks, *_: [task() for task in tasks] and True)
+    structure = learn_anb(random_problem(0, 5).table, K2(), time_limit=100)
+    assert not structure.certificate.optimal
+    assert "stopped by time_limit" in structure.certificate.method
+
+
+class TestHeavyRows:
+    @pytest.mark.parametrize("weight", [1e6, 1e9])
+    @pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+    def test_one_heavy_row_leaves_the_optimum_proved(self, score, weight):
+        problem = random_problem(5, 3, n_rows=40)
+        problem.weights[0] = weight
+        assert learn_anb(problem.table, score()).certificate.optimal
+
+
 class TestFamilies:
     """The search family by family agrees with that through set scores, down to the ties."""
 

@@ -218,7 +218,8 @@ def _certified(
 ) -> Structure:
     """Score the structure afresh and state what the bound proves."""
     total = total_score(table, score, parents)
-    optimal = bound - total <= 10 * ROUNDING * len(parents) * max(1.0, abs(total))
+    largest = float(table.weight_sum * np.log1p(table.weight_sum))
+    optimal = bound - total <= 10 * ROUNDING * len(parents) * max(1.0, abs(total), largest)
     bound = total if optimal else bound
     certificate = Certificate(optimal, bound, bound - total, sets, deadline.elapsed, method)
     return Structure(class_of(table), parents, total, certificate)

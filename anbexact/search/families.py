@@ -19,6 +19,8 @@ from anbexact.table import DiscreteTable
 
 MOST_FEATURES_UNLIMITED = 16
 """Features whose families may all be scored: half a million."""
+BATCH_CELLS = 1 << 20
+"""Counts that are scored together, unless a single family has more."""
 Floats = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]
 
@@ -39,10 +41,10 @@ def solve_families(
     """Return the best feature parents by any decomposable score; see :func:`~anbexact.learn_anb`."""
     features = table.vocabulary.features
     n = len(features)
-    families = _Families(table, score, constraints)
+    families = _Families(table, score, constraints, deadline)
     first = min(n, 6)
     tasks = (partial(families.score_above, prefix, first) for prefix in range(1 << first))
-    if not run_tasks(tasks, 1 << first, threads, deadline, "family scores", progress):
+    if not run_tasks(tasks, 1 << first, threads, deadline, "family scores", progress) or families.stopped:
         return Stopped(families.bound(), 0)
     sets = n * sum(comb(n - 1, k) for k in range(min(constraints.max_parents, n - 1) + 1))
     best = families.scores.copy()
@@ -60,8 +62,9 @@ class _Families:
     constraints do not admit it.
     """
 
-    def __init__(self, table: DiscreteTable, score: Score, constraints: Constraints) -> None:
-        self.table, self.score, self.constraints = table, score, constraints
+    def __init__(self, table: DiscreteTable, score: Score, constraints: Constraints, deadline: Deadline) -> None:
+        self.table, self.score, self.constraints, self.deadline = table, score, constraints, deadline
+        self.stopped = False
         self.features = table.vocabulary.features
         self.class_name = class_of(table)
         self.of_class = table.column(self.class_name).astype(np.int64)
@@ -83,6 +86,9 @@ class _Families:
         return configuration, count
 
     def _walk(self, chosen: list[int], decided: int, configuration: Groups, count: int) -> None:
+        if self.deadline.passed:
+            self.stopped = True
+            return
         self._score(chosen, configuration, count)
         if len(chosen) == self.constraints.max_parents:
             return
@@ -104,12 +110,15 @@ class _Families:
         arities = self.table.shape(parents)
         for arity in sorted({int(self.arities[b]) for b in children}):
             alike = [b for b in children if self.arities[b] == arity]
-            counts = count_children(
-                configuration, count, self.of_class, arities[0], self.codes[alike], arity, self.table.weights
-            )
-            found = self.score.family_scores(counts, arities)
-            for b, value in zip(alike, found.tolist(), strict=True):
-                self.scores[b, _without(mask, b)] = value
+            step = max(1, BATCH_CELLS // (arities[0] * count * arity))
+            for k in range(0, len(alike), step):
+                batch = alike[k : k + step]
+                counts = count_children(
+                    configuration, count, self.of_class, arities[0], self.codes[batch], arity, self.table.weights
+                )
+                found = self.score.family_scores(counts, arities)
+                for b, value in zip(batch, found.tolist(), strict=True):
+                    self.scores[b, _without(mask, b)] = value
 
     def bound(self) -> float:
         """Return an upper bound on the total, infinite if the score does not offer any."""
