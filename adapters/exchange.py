@@ -220,7 +220,7 @@ def _bif_grammars() -> tuple[Any, Any]:
     return BIFReader.get_variable_grammar(None), BIFReader.get_probability_grammar(None)
 
 
-class _BIFReader(BIFReader):  # type: ignore[misc]
+class _BIFReader(BIFReader):  # type: ignore[misc]  # pgmpy has no types
     """pgmpy's reader, which makes the same grammar for every file, in two seconds, with one made once."""
 
     def get_variable_grammar(self) -> Any:
@@ -230,7 +230,7 @@ class _BIFReader(BIFReader):  # type: ignore[misc]
         return _bif_grammars()[1]
 
 
-class _XMLBIFWriter(XMLBIFWriter):  # type: ignore[misc]
+class _XMLBIFWriter(XMLBIFWriter):  # type: ignore[misc]  # pgmpy has no types
     """pgmpy's writer, whose time grows with the square of a table's size, in linear time."""
 
     def get_values(self) -> dict[str, ElementTree.Element]:

@@ -102,7 +102,7 @@ def save(classifier: NetworkClassifier, path: str | Path) -> None:
     1.0
     """
     document = _describe(classifier)
-    document["sha256"] = _digest(document)
+    document["sha256"] = digest(document)
     lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
     write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
 
@@ -147,7 +147,7 @@ def load(path: str | Path) -> NetworkClassifier:
             f"format {FORMAT_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
         )
     try:
-        if _digest(document) != document.get("sha256"):
+        if digest(document) != document.get("sha256"):
             raise ValueError("its contents do not match its checksum")
         return _restore(document)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -160,7 +160,7 @@ def load(path: str | Path) -> NetworkClassifier:
         ) from error
 
 
-def _digest(document: Mapping[str, Any]) -> str:
+def digest(document: Mapping[str, Any]) -> str:
     """Return the checksum of all that a document says, however it is laid out."""
     contents = {key: value for key, value in document.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(contents, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
@@ -183,7 +183,7 @@ def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
         "package_version": anbexact.__version__,
         "estimator": estimator,
         "parameters": {
-            name: _encode_as(f"the parameter {name}", value)
+            name: encode_as(f"the parameter {name}", value)
             for name, value in classifier.get_params(deep=False).items()
         },
         "n_features_in": int(classifier.n_features_in_),
@@ -191,8 +191,8 @@ def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
         "class": number[structure.class_name],
         "variables": [
             {
-                "name": _encode_as("the column name", name),
-                "states": [_encode_as(f"a state of column {name!r}", state) for state in states],
+                "name": encode_as("the column name", name),
+                "states": [encode_as(f"a state of column {name!r}", state) for state in states],
             }
             for name, states in vocabulary.states.items()
         ],
@@ -378,7 +378,7 @@ def decode(form: Any) -> Any:
     return _FORMS[tag][2](value)
 
 
-def _encode_as(what: str, value: Any) -> Any:
+def encode_as(what: str, value: Any) -> Any:
     """Encode a value; if it cannot be, say what it is."""
     try:
         return encode(value)

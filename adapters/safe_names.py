@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import anbexact
-from anbexact.adapters.files import _digest, _encode_as, decode, encode
+from anbexact.adapters.files import decode, digest, encode, encode_as
 from anbexact.adapters.pgmpy import from_pgmpy
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
@@ -126,9 +126,9 @@ def describe_names(
         "variables": [
             {
                 "safe": safe,
-                "name": _encode_as("the column name", name),
+                "name": encode_as("the column name", name),
                 "states": [
-                    [safe_state, _encode_as(f"a state of column {name!r}", state)]
+                    [safe_state, encode_as(f"a state of column {name!r}", state)]
                     for state, safe_state in states[name].items()
                 ],
                 "cut_points": encode(classifier.cut_points_[name]) if name in classifier.cut_points_ else None,
@@ -136,7 +136,7 @@ def describe_names(
             for name, safe in names.items()
         ],
     }
-    return document | {"sha256": _digest(document)}
+    return document | {"sha256": digest(document)}
 
 
 def read_names(path: Path) -> dict[str, Any] | None:
@@ -157,7 +157,7 @@ def read_names(path: Path) -> dict[str, Any] | None:
             f"format {FORMAT_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
         )
     try:
-        if _digest(document) != document.get("sha256"):
+        if digest(document) != document.get("sha256"):
             raise ValueError("its contents do not match its checksum")
         document["parameters"] = {key: document["parameters"][key] for key in KEPT_PARAMETERS}
         for variable in document["variables"]:

@@ -611,7 +611,7 @@ def rewrite(path, change):
     """Change a file of names, its checksum too: what no accident does."""
     document = json.loads(path.read_bytes())
     change(document)
-    document["sha256"] = files._digest(document)
+    document["sha256"] = files.digest(document)
     path.write_text(json.dumps(document))
 
 

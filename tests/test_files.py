@@ -302,7 +302,7 @@ def saved(tmp_path):
 
 def rewrite(path, document):
     """Write a document with a checksum that matches: what no accident does."""
-    document["sha256"] = files._digest(document)
+    document["sha256"] = files.digest(document)
     path.write_text(json.dumps(document))
 
 

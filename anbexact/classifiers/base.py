@@ -59,7 +59,11 @@ def _check_ess(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a finite number above 0, or 'auto', not {value!r}")
 
 
-class NetworkClassifier(ClassifierMixin, BaseEstimator, metaclass=ABCMeta):  # type: ignore[misc]
+class NetworkClassifier(
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
+    BaseEstimator,  # type: ignore[misc]  # likewise
+    metaclass=ABCMeta,
+):
     """A Bayesian network that classifies. Subclasses say how the structure is learned.
 
     Parameters

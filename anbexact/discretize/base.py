@@ -20,9 +20,9 @@ Labels = npt.NDArray[np.int64]
 
 
 class CutPointDiscretizer(
-    OneToOneFeatureMixin,  # type: ignore[misc]
-    TransformerMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
+    OneToOneFeatureMixin,  # type: ignore[misc]  # scikit-learn has no types
+    TransformerMixin,  # type: ignore[misc]  # likewise
+    BaseEstimator,  # type: ignore[misc]  # likewise
     metaclass=ABCMeta,
 ):
     """Cuts columns of numbers into intervals. Subclasses say where.

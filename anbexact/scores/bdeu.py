@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, xlogy
+from scipy.special import xlogy
 
 from anbexact.scores.base import FamilyScore, Floats
+from anbexact.scores.rising import log_rising
 from anbexact.table import DiscreteTable
 
 
@@ -75,15 +76,15 @@ class BDeu(FamilyScore):
         of_parents = self.ess / float(np.prod(np.array(arities, dtype=np.float64)))
         of_cells = of_parents / counts.shape[-1]
         given = counts.sum(axis=-1)
-        scores: Floats = _log_rising(of_cells, counts).sum(axis=(1, 2, 3))
-        scores -= _log_rising(of_parents, given).sum(axis=(1, 2))
+        scores: Floats = log_rising(of_cells, counts).sum(axis=(1, 2, 3))
+        scores -= log_rising(of_parents, given).sum(axis=(1, 2))
         return scores
 
     def set_score(self, table: DiscreteTable, names: Sequence[Hashable]) -> float:
         """Return F(names); see the class."""
         a = self.ess / float(np.prod(np.array(table.shape(names), dtype=np.float64)))
         weights = table.cell_weights(names)
-        return float(np.sum(_log_rising(a, weights)))
+        return float(np.sum(log_rising(a, weights)))
 
     def local_score(self, table: DiscreteTable, child: Hashable, parents: Sequence[Hashable]) -> float:
         """Return the local score of ``child`` given ``parents``; see the class."""
@@ -117,18 +118,3 @@ class BDeu(FamilyScore):
             observed = (table.counts([class_name, child]) > 0).sum(axis=1)
             bounds = np.minimum(bounds, -observed * np.log(arity))
         return float(bounds.sum())
-
-
-def _log_rising(a: float, weights: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return lnΓ(a + w) - lnΓ(a); where a is large beside w by Stirling's series, as the difference would cancel."""
-    values: npt.NDArray[np.float64] = np.asarray(gammaln(a + weights) - gammaln(a))
-    if a >= 64:
-        w = np.minimum(weights, a)
-        series = (a + w - 0.5) * np.log1p(w / a) + w * (np.log(a) - 1) + _tail(a + w) - _tail(a)
-        values = np.where(weights > a, values, series)
-    return values
-
-
-def _tail(x: Any) -> Any:
-    """Return the terms of Stirling's series for lnΓ(x) that vanish as x grows."""
-    return 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)

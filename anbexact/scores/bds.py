@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaln
 
 from anbexact.scores.base import FamilyScore, Floats
-from anbexact.scores.bdeu import BDeu, _tail
+from anbexact.scores.bdeu import BDeu
+from anbexact.scores.rising import log_rising
 
 
 @dataclass(frozen=True)
@@ -63,14 +63,6 @@ class BDs(FamilyScore):
         observed = np.maximum((given > 0).sum(axis=(1, 2)), 1)
         of_parents = (self.ess / observed)[:, None, None]
         of_cells = (of_parents / counts.shape[-1])[..., None]
-        cells: Floats = _log_rising(of_cells, counts).sum(axis=(1, 2, 3))
-        configurations: Floats = _log_rising(of_parents, given).sum(axis=(1, 2))
+        cells: Floats = log_rising(of_cells, counts).sum(axis=(1, 2, 3))
+        configurations: Floats = log_rising(of_parents, given).sum(axis=(1, 2))
         return cells - configurations
-
-
-def _log_rising(a: Floats, weights: Floats) -> Floats:
-    """Return lnΓ(a + w) - lnΓ(a) for arrays of a; where a is large beside w by Stirling's series."""
-    w = np.minimum(weights, a)
-    series = (a + w - 0.5) * np.log1p(w / a) + w * (np.log(a) - 1) + _tail(a + w) - _tail(a)
-    values: Floats = np.where((weights > a) | (a < 64), gammaln(a + weights) - gammaln(a), series)
-    return values

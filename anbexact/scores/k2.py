@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from anbexact.scores.base import FamilyScore, Floats
-from anbexact.scores.bdeu import _log_rising
+from anbexact.scores.rising import log_rising
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,6 @@ class K2(FamilyScore):
 
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
         """Return the local scores of families; see :class:`~anbexact.scores.FamilyScore`."""
-        cells: Floats = _log_rising(1.0, counts).sum(axis=(1, 2, 3))
-        given: Floats = _log_rising(float(counts.shape[-1]), counts.sum(axis=-1)).sum(axis=(1, 2))
+        cells: Floats = log_rising(1.0, counts).sum(axis=(1, 2, 3))
+        given: Floats = log_rising(float(counts.shape[-1]), counts.sum(axis=-1)).sum(axis=(1, 2))
         return cells - given

@@ -123,7 +123,7 @@ def learn_anb(
     else:
         solve = partial(solve_families, table, score)
         method = "dynamic programme over families"
-        _check_families(score, len(features), max_parents, memory_limit)
+        _check_families(table, score, constraints, threads, memory_limit, limited=max_parents is not None)
     fallback = None
     if time_limit is not None:
         fallback = add_arcs(table, score, class_name, constraints, Deadline(time_limit / 2))
@@ -177,15 +177,25 @@ def _check_lattice(table: DiscreteTable, constraints: Constraints, threads: int,
     )
 
 
-def _check_families(score: Score, n: int, max_parents: int | None, memory_limit: float | None) -> None:
+def _check_families(
+    table: DiscreteTable,
+    score: Score,
+    constraints: Constraints,
+    threads: int,
+    memory_limit: float | None,
+    *,
+    limited: bool,
+) -> None:
     """Refuse more families than can be scored one by one, or than fit into the memory."""
-    if n > MOST_FEATURES_UNLIMITED and max_parents is None:
+    n = len(table.vocabulary.features)
+    if n > MOST_FEATURES_UNLIMITED and not limited:
         raise SearchTooLargeError(
             f"{score.name} has no set scores (local(i | S) = F(S ∪ i) - F(S)), so each of the {n} 2^{n - 1} families "
             f"would be scored by itself: more than {MOST_FEATURES_UNLIMITED} features need max_parents=, or a score "
             "that has set scores, such as BDeu or BIC."
         )
-    needed, allowed = family_memory(n), available_memory() if memory_limit is None else memory_limit
+    needed = family_memory(table, constraints.max_parents, threads)
+    allowed = available_memory() if memory_limit is None else memory_limit
     if needed > allowed:
         raise SearchTooLargeError(
             f"the exact search over {n} features by a score without set scores needs {human_bytes(needed)}; "

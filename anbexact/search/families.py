@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from functools import partial
-from math import comb
+from math import comb, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,13 @@ Floats = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]
 
 
-def family_memory(n: int) -> int:
-    """Return the bytes that :func:`solve_families` needs for n features."""
-    return (16 * n << max(n - 1, 0)) + (8 << n) + 100_000_000
+def family_memory(table: DiscreteTable, max_parents: int, threads: int) -> int:
+    """Return the bytes that :func:`solve_families` needs: scores of all families, and the counts at work."""
+    arities = sorted(table.shape(table.vocabulary.features), reverse=True)
+    n = len(arities)
+    configurations = min(len(table.weights), prod(arities[:max_parents]))
+    at_work = max(BATCH_CELLS, table.vocabulary.arity(class_of(table)) * configurations * arities[0])
+    return (16 * n << max(n - 1, 0)) + (8 << n) + 48 * threads * at_work + 100_000_000
 
 
 def solve_families(

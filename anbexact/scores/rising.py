@@ -1,0 +1,29 @@
+"""The logarithm of a rising factorial, which all Dirichlet scores are sums of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy.special import gammaln
+
+from anbexact.scores.base import Floats
+
+
+def log_rising(a: Any, weights: Any) -> Floats:
+    """Return lnΓ(a + w) - lnΓ(a), elementwise, arguments broadcast; in nats.
+
+    By Stirling's series where a is 64 or more and no less than w, as the difference would cancel.
+    """
+    values: Floats = np.asarray(gammaln(a + weights) - gammaln(a))
+    large = np.asarray(a) >= 64
+    if large.any():
+        w = np.minimum(weights, a)
+        series = (a + w - 0.5) * np.log1p(w / a) + w * (np.log(a) - 1) + _tail(a + w) - _tail(a)
+        values = np.where(~large | (weights > a), values, series)
+    return values
+
+
+def _tail(x: Any) -> Any:
+    """Return the terms of Stirling's series for lnΓ(x) that vanish as x grows."""
+    return 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
