@@ -9,12 +9,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from anbexact.adapters.exchange import from_file, to_file
     from anbexact.adapters.files import load, save
+    from anbexact.adapters.logit import LogitModel, to_logit
     from anbexact.adapters.pgmpy import from_pgmpy, to_pgmpy
     from anbexact.adapters.queries import class_posterior, d_separated
 
-__all__ = ["class_posterior", "d_separated", "from_file", "from_pgmpy", "load", "save", "to_file", "to_pgmpy"]
+__all__ = [
+    "LogitModel",
+    "class_posterior",
+    "d_separated",
+    "from_file",
+    "from_pgmpy",
+    "load",
+    "save",
+    "to_file",
+    "to_logit",
+    "to_pgmpy",
+]
 
 _MODULES = {
+    "LogitModel": "logit",
     "class_posterior": "queries",
     "d_separated": "queries",
     "from_file": "exchange",
@@ -22,6 +35,7 @@ _MODULES = {
     "load": "files",
     "save": "files",
     "to_file": "exchange",
+    "to_logit": "logit",
     "to_pgmpy": "pgmpy",
 }
 

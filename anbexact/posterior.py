@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -73,24 +74,61 @@ class Posterior:
     def __init__(
         self, tables: Mapping[Hashable, ConditionalTable], class_name: Hashable, features: Sequence[Hashable]
     ) -> None:
-        self.n_classes = tables[class_name].values.shape[0]
-        self._arities = np.array([tables[name].values.shape[0] for name in features], dtype=np.int64)
         place = {name: i for i, name in enumerate(features)}
-        ordered = [tables[name] for name in _parents_first(tables, class_name)]
-        sizes = [table.values.size * (1 if class_name in table.variables else self.n_classes) for table in ordered]
-        self._offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        self._logs = np.empty(self._offsets[-1])
-        self._families: list[_Family] = []
-        for table, start, stop in zip(ordered, self._offsets[:-1], self._offsets[1:], strict=True):
-            variables = table.variables
-            values = table.values[..., None]
+        n_classes = len(tables[class_name].values)
+
+        def family(name: Hashable) -> _Family:
+            values, variables = tables[name].values[..., None], tables[name].variables
             if class_name in variables:
-                values = np.moveaxis(table.values, variables.index(class_name), -1)
-            logs = self._logs[start:stop].reshape(*values.shape[:-1], self.n_classes)
+                values = np.moveaxis(tables[name].values, variables.index(class_name), -1)
             with np.errstate(divide="ignore"):
-                np.log(values, out=logs)
+                logs = np.log(values)
             others = tuple(place[other] for other in variables if other != class_name)
-            self._families.append(_Family(place.get(table.name, -1), others, logs))
+            return _Family(place.get(name, -1), others, np.broadcast_to(logs, (*logs.shape[:-1], n_classes)))
+
+        size = sum(
+            table.values.size * (1 if class_name in table.variables else n_classes) for table in tables.values()
+        )
+        arities = [tables[name].values.shape[0] for name in features]
+        self._store(map(family, _parents_first(tables, class_name)), size, arities, n_classes)
+
+    @classmethod
+    def from_logs(
+        cls, logs: Sequence[tuple[Hashable, tuple[Hashable, ...], Logs]], arities: Mapping[Hashable, int]
+    ) -> Self:
+        """Return the posterior proportional to the exponential of a sum of functions of some features and the class.
+
+        Parameters
+        ----------
+        logs : sequence of (child, features, values)
+            Functions; the axes of ``values`` are ``features``, then the class. The sum need not be a log probability
+            of anything, so rows must be complete.
+        arities : mapping of feature to its number of states
+            The features, in the order of the rows of ``codes``.
+        """
+        place = {name: i for i, name in enumerate(arities)}
+        families = (
+            _Family(place.get(child, -1), tuple(place[name] for name in features), values)
+            for child, features, values in logs
+        )
+        posterior = cls.__new__(cls)
+        size = sum(values.size for _, _, values in logs)
+        posterior._store(families, size, list(arities.values()), logs[0][2].shape[-1])
+        return posterior
+
+    def _store(self, families: Iterable[_Family], size: int, arities: Sequence[int], n_classes: int) -> None:
+        """Copy the functions, ``size`` values in all, into one array for the kernels."""
+        self.n_classes = n_classes
+        self._arities = np.array(arities, dtype=np.int64)
+        self._logs = np.empty(size)
+        self._families: list[_Family] = []
+        start = 0
+        for family in families:
+            logs = self._logs[start : start + family.logs.size].reshape(family.logs.shape)
+            logs[...] = family.logs
+            self._families.append(_Family(family.child, family.features, logs))
+            start += logs.size
+        self._offsets = np.cumsum([0, *(family.logs.size for family in self._families)]).astype(np.int64)
         self._children = np.array([family.child for family in self._families], dtype=np.int64)
         self._firsts = np.cumsum([0, *(len(family.features) for family in self._families)]).astype(np.int64)
         self._variables = np.array([v for family in self._families for v in family.features], dtype=np.int64)

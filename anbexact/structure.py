@@ -153,21 +153,27 @@ class Structure:
         """
         return parents_first(self.parents)
 
-    def _married(self, child: Hashable) -> bool:
-        """Whether the parents of a variable are pairwise adjacent."""
-        return all(a in self.parents[b] or b in self.parents[a] for a, b in combinations(self.parents[child], 2))
+    def unmarried(self, child: Hashable) -> tuple[tuple[Hashable, Hashable], ...]:
+        """Return the pairs of parents of a variable that are not adjacent."""
+        return tuple(
+            (a, b)
+            for a, b in combinations(self.parents[child], 2)
+            if a not in self.parents[b] and b not in self.parents[a]
+        )
 
     def is_perfect(self) -> bool:
         """Whether variables with a common child are always adjacent."""
-        return all(self._married(child) for child in self.parents)
+        return not any(self.unmarried(child) for child in self.parents)
 
     def is_subperfect(self) -> bool:
-        """Whether variables with a common child other than the class are always adjacent.
+        """Whether variables with a common child are always adjacent, unless both are parents of the class.
 
-        Exactly then the network and its logistic regression index the same conditional distributions
-        of the class (Feelders and Ivanovs, theorem on subperfect graphs).
+        If the graph consists of the class and its Markov blanket, then exactly in this case the network and its
+        logistic regression index the same conditional distributions of the class (Feelders and Ivanovs, Definition 1
+        and Theorem 2); see :func:`anbexact.adapters.to_logit` for other graphs.
         """
-        return all(self._married(child) for child in self.features)
+        of_class = set(self.parents[self.class_name])
+        return all(of_class.issuperset(pair) for child in self.parents for pair in self.unmarried(child))
 
     def to_networkx(self) -> nx.DiGraph[Any]:
         """Return the graph as a networkx ``DiGraph``."""

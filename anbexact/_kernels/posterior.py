@@ -18,7 +18,7 @@ BLOCK = 64
 
 
 @njit(cache=True, nogil=True)
-def _exponentials(x, powers):
+def exponentials(x, powers):
     """Replace every x ≤ 0 by exp(x), to within two units in the last place; below -708, by 0.
 
     x = k ln 2 + r with |r| ≤ ln(2)/2; exp(r) is its Taylor polynomial of degree 13, 2**k is written into the
@@ -71,7 +71,7 @@ def normalise_rows(log_joint, form, scratch, powers):
         for c in range(classes):
             log_joint[t, c] -= top
             scratch[t * classes + c] = log_joint[t, c]
-    _exponentials(scratch[: rows * classes], powers)
+    exponentials(scratch[: rows * classes], powers)
     for t in range(rows):
         total = 0.0
         for c in range(classes):

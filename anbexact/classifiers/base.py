@@ -45,6 +45,8 @@ from anbexact.vocabulary import CodeArray, Vocabulary
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
+    from anbexact.adapters.logit import LogitModel
+
 CHOICES = {
     "parameters": ("eap", "ml", "friedman", "acll"),
     "handle_unknown": ("marginalize", "error"),
@@ -234,15 +236,8 @@ class NetworkClassifier(
             raise ValueError(
                 f"classes are {list(classes)!r}, but were {known!r} when first learned: they cannot change"
             )
+        table = self._table(X, y, sample_weight)
         vocabulary = self.vocabulary_
-        columns = read_columns(X, estimator=self)
-        check_columns(self, X)
-        weights = check_weights(sample_weight, len(columns[0]))
-        check_consistent_length(columns[0].missing, y)
-        target = read_target(y, columns, weights).renamed(vocabulary.class_name)
-        refuse_infinite([column for column in columns if column.name in self.cut_points_], weights > 0)
-        own = in_vocabulary(columns, vocabulary, self.cut_points_)
-        table = table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
         added = count_families(table, self.structure_)
         counts = {name: family + added[name] for name, family in self.counts_.items()}
         score = self._structure_score(self.ess_)
@@ -379,6 +374,12 @@ class NetworkClassifier(
 
         return to_pgmpy(self)
 
+    def to_logit(self) -> LogitModel:
+        """Return the equivalent logistic regression; see :func:`anbexact.adapters.to_logit`."""
+        from anbexact.adapters.logit import to_logit
+
+        return to_logit(self)
+
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to a JSON file that :func:`anbexact.load` reads."""
         from anbexact.adapters.files import save
@@ -480,6 +481,25 @@ class NetworkClassifier(
             handle_unknown=self.handle_unknown,
             handle_missing=self.handle_missing,
         )
+
+    def _table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
+        """Return rows as a table of the vocabulary.
+
+        Raises
+        ------
+        ValueError
+            For a value or class that is no state, or other columns than in ``fit``; the message names it.
+        """
+        check_is_fitted(self)
+        vocabulary = self.vocabulary_
+        columns = read_columns(X, estimator=self)
+        check_columns(self, X)
+        weights = check_weights(sample_weight, len(columns[0]))
+        check_consistent_length(columns[0].missing, y)
+        target = read_target(y, columns, weights).renamed(vocabulary.class_name)
+        refuse_infinite([column for column in columns if column.name in self.cut_points_], weights > 0)
+        own = in_vocabulary(columns, vocabulary, self.cut_points_)
+        return table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
 
     def _progress(self) -> Progress | None:
         return progress_line() if self.verbose > 0 else None

@@ -1,0 +1,629 @@
+"""Classifiers as multinomial logistic regressions, refitted by conditional likelihood, and back as networks."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
+from anbexact.classifiers.inputs import read_labels
+from anbexact.limits import Progress, available_memory, check_limit, human_bytes, thread_count
+from anbexact.logit.closure import Arc, closing_arcs, obstacles, with_arcs
+from anbexact.logit.design import cell_states
+from anbexact.logit.network import posterior_tables
+from anbexact.logit.potentials import Potential, Potentials, class_families, network_potentials, over
+from anbexact.logit.refit import Refit, blanket_counts, refit, same_counts
+from anbexact.logit.terms import IndexSet, assignments, coefficients, count_terms, index_sets, seen_terms
+from anbexact.parameters import Tables, eap_tables
+from anbexact.posterior import Posterior
+from anbexact.structure import Structure
+from anbexact.table import DiscreteTable, check_weights
+from anbexact.vocabulary import CodeArray, Vocabulary
+
+if TYPE_CHECKING:
+    from pgmpy.models import DiscreteBayesianNetwork
+
+__all__ = ["Closure", "LogitModel", "to_logit"]
+
+MANY_COEFFICIENTS = 10_000_000
+"""Models with more coefficients list only those of terms that occur in the rows they were learned from."""
+INTERCEPT = "(intercept)"
+
+
+def to_logit(classifier: NetworkClassifier) -> LogitModel:
+    """Return the multinomial logistic regression with the class posterior of a fitted classifier.
+
+    ``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]``: S runs over the subsets of the families
+    that the class is part of (each child of the class with its other parents; the parents of the class), f over their
+    states other than the first, a over the classes other than the first. For every network
+    the coefficients are exact, whether or not network and regression are equivalent (see ``LogitModel.equivalent``).
+
+    Parameters
+    ----------
+    classifier : NetworkClassifier
+        Fitted; its tables must not hold zeros.
+
+    Returns
+    -------
+    LogitModel
+        For ``refit``, ``result``, ``to_classifier`` and more.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the classifier is not fitted.
+    TypeError
+        If it is no classifier of this package.
+    ValueError
+        If a table holds a zero: tables of maximum likelihood may.
+
+    References
+    ----------
+    Feelders and Ivanovs, *Discriminative Structure Learning of Bayesian Network Classifiers through Logistic
+    Regression*, section 4; Roos, Wettig, Grünwald, Myllymäki and Tirri, Machine Learning 59 (2005).
+
+    Examples
+    --------
+    >>> from anbexact import TANClassifier
+    >>> from anbexact.adapters import to_logit
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> tan = TANClassifier().fit(X, y)
+    >>> logit = to_logit(tan)
+    >>> logit.n_parameters, logit.equivalent
+    (25, True)
+    >>> bool(abs(logit.predict_proba(X) - tan.predict_proba(X)).max() < 1e-12)
+    True
+    >>> refitted = logit.refit(X, y)
+    >>> round(logit.log_likelihood(X, y)), round(refitted.log_likelihood(X, y))
+    (-222, -177)
+    """
+    if not isinstance(classifier, NetworkClassifier):
+        raise TypeError(f"to_logit takes a classifier of anbexact, not a {type(classifier).__name__}")
+    check_is_fitted(classifier)
+    structure = classifier.structure_
+    return LogitModel(classifier, structure, network_potentials(classifier.conditional_tables_, structure))
+
+
+@dataclass(frozen=True)
+class Closure:
+    """What was added to a network so that it can have every posterior of its logistic regression.
+
+    Attributes
+    ----------
+    arcs : tuple of (parent, child)
+        The arcs, none if there was nothing to add.
+    logit_parameters : int
+        Coefficients that the logistic regression has more.
+    network_parameters : int
+        Free probabilities that the network has more.
+    """
+
+    arcs: tuple[Arc, ...]
+    logit_parameters: int
+    network_parameters: int
+
+    def __str__(self) -> str:
+        if not self.arcs:
+            return "nothing to add: network and logistic regression are equivalent"
+        shown = ", ".join(f"{a} -> {b}" for a, b in self.arcs[:6]) + (", ..." if len(self.arcs) > 6 else "")
+        return (
+            f"{len(self.arcs)} arcs added ({shown}): {self.logit_parameters:,} coefficients more in the logistic "
+            f"regression, {self.network_parameters:,} probabilities more in the network"
+        )
+
+
+class LogitModel:
+    """A multinomial logistic regression on the states of the features and their interactions.
+
+    Made by :func:`to_logit`; not changed by any method.
+
+    Attributes
+    ----------
+    classes_ : (classes,) array
+        Columns of ``predict_proba``; the first is the reference of the coefficients.
+    structure : Structure
+        The network that the terms come from.
+    potentials : tuple of Potential
+        The logs of its tables, shifted if refitted: ``ln P(c | x)`` is their sum up to a function of x.
+    equivalent : bool
+        Whether network and logistic regression index the same conditional distributions of the class.
+    why : str
+        Which parents of which child are not adjacent, or that there are none such.
+    closure : Closure or None
+        What :meth:`close` added, if this is its result.
+    refitted : Refit or None
+        How the coefficients were fitted, if this is the result of :meth:`refit`: ``l2``, ``strength`` (what the
+        cross-validation saw), ``fit`` (``converged``, ``separated``, ``gradient``, ...), ``seconds``.
+    """
+
+    def __init__(
+        self,
+        classifier: NetworkClassifier,
+        structure: Structure,
+        potentials: Potentials,
+        refitted: Refit | None = None,
+        closure: Closure | None = None,
+    ) -> None:
+        self._classifier = classifier
+        self.potentials = potentials
+        self.structure = structure
+        self.refitted = refitted
+        self.closure = closure
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """Names and states of all variables."""
+        return self._classifier.vocabulary_
+
+    @property
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes, the reference first."""
+        return self._classifier.classes_
+
+    @cached_property
+    def _shape(self) -> dict[Hashable, int]:
+        return {name: self.vocabulary.arity(name) for name in self.vocabulary.names}
+
+    @cached_property
+    def _sets(self) -> tuple[IndexSet, ...]:
+        return index_sets(class_families(self.structure).values(), self.vocabulary.features)
+
+    # ---- terms and coefficients
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """Number of coefficients: terms times classes but the first."""
+        return count_terms(self._sets, self._shape) * (len(self.classes_) - 1)
+
+    @cached_property
+    def _positions(self) -> list[npt.NDArray[np.int64] | slice]:
+        """For every set, which of its terms are listed."""
+        if self.n_parameters <= MANY_COEFFICIENTS:
+            return [slice(None)] * len(self._sets)
+        counts = self._classifier.counts_
+        if counts is None:
+            raise ValueError(
+                f"the model has {self.n_parameters:,} coefficients, too many to list, and there are no rows to say "
+                "which of them matter. predict_proba and to_classifier do not need them."
+            )
+        families = class_families(self._classifier.structure_)
+        cells: dict[Hashable, npt.NDArray[np.int64]] = {}
+        for name, features in families.items():
+            family = counts[name]
+            codes = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
+            shape = [self._shape[v] for v in features]
+            flat = np.ravel_multi_index([codes[v] for v in features], shape) if features else np.zeros(1, np.int64)
+            cells[name] = np.unique(flat)
+        listed: list[npt.NDArray[np.int64] | slice] = []
+        for of_set in self._sets:
+            holders = [name for name, features in families.items() if set(features).issuperset(of_set)]
+            found = [seen_terms(of_set, cells[name], families[name], self._shape) for name in holders[:1]]
+            listed.append(found[0] if found else np.zeros(0, dtype=np.int64))
+        return listed
+
+    @cached_property
+    def terms(self) -> pd.DataFrame:
+        """One row for every coefficient: its features and their states, and as index its name.
+
+        Smaller sets of features come first, then those of earlier features. Models of more than 10 million
+        coefficients list only the terms that occur in the rows they were learned from.
+
+        Raises
+        ------
+        ValueError
+            If there are too many, and no rows to say which occur.
+        """
+        variables: list[IndexSet] = []
+        states: list[tuple[Any, ...]] = []
+        for of_set, positions in zip(self._sets, self._positions, strict=True):
+            if isinstance(positions, slice):
+                of_terms = list(assignments(of_set, self.vocabulary.states))
+            else:
+                shape = [self._shape[name] - 1 for name in of_set]
+                codes = np.unravel_index(positions, shape) if of_set else ()
+                columns = [
+                    [self.vocabulary.states[name][code + 1] for code in of_feature.tolist()]
+                    for name, of_feature in zip(of_set, codes, strict=True)
+                ]
+                of_terms = list(zip(*columns, strict=True)) if of_set else [()] * len(positions)
+            states += of_terms
+            variables += [of_set] * len(of_terms)
+        names = [
+            " & ".join(f"{name}={state}" for name, state in zip(of_set, of_term, strict=True)) or INTERCEPT
+            for of_set, of_term in zip(variables, states, strict=True)
+        ]
+        frame = pd.DataFrame(
+            {"variables": pd.Series(variables, dtype=object), "states": pd.Series(states, dtype=object)}
+        )
+        frame.index = pd.Index(names, name="term")
+        return frame
+
+    @cached_property
+    def coefficients(self) -> npt.NDArray[np.float64]:
+        """β, shape (terms, classes but the first), in nats: rows as in ``terms``, columns as in ``classes_[1:]``."""
+        blocks = coefficients(self.potentials, self._sets)
+        width = len(self.classes_) - 1
+        parts = [
+            block.reshape(prod(block.shape[:-1]), width)[positions]
+            for block, positions in zip(blocks, self._positions, strict=True)
+        ]
+        return np.concatenate(parts)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the coefficients with their names: terms by classes but the first."""
+        columns = pd.Index(self.classes_[1:], name=self.structure.class_name)
+        return pd.DataFrame(self.coefficients, index=self.terms.index, columns=columns)
+
+    # ---- equivalence
+
+    @cached_property
+    def _obstacles(self) -> tuple[tuple[Hashable, Hashable, Hashable], ...]:
+        return obstacles(self.structure)
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the network has a posterior for all values of the coefficients (it is subperfect)."""
+        return not self._obstacles
+
+    @property
+    def why(self) -> str:
+        """Why the network is, or is not, equivalent to the logistic regression."""
+        if self.equivalent:
+            return "variables with a common child are adjacent, or both parents of the class"
+        shown = "; ".join(f"{a!r} and {b!r}, parents of {child!r}" for child, a, b in self._obstacles[:6])
+        rest = len(self._obstacles) - 6
+        return f"not adjacent: {shown}" + (f"; and {rest} pairs more" if rest > 0 else "")
+
+    def close(self) -> LogitModel:
+        """Return the model with the arcs added that make network and logistic regression equivalent.
+
+        The posterior stays as it is; what a :meth:`refit` can reach grows. ``closure`` says which arcs were added
+        and what they cost in parameters. Arcs go from the earlier to the later in a topological order; they are few,
+        but there may be ways with fewer.
+
+        Raises
+        ------
+        MemoryError
+            If the tables of the closed network would not fit into memory.
+        """
+        arcs = closing_arcs(self.structure, self._shape)
+        if not arcs:
+            return LogitModel(self._classifier, self.structure, self.potentials, self.refitted, Closure((), 0, 0))
+        parents = with_arcs(self.structure, arcs)
+        structure = given_structure(self.structure.class_name, parents, float("nan"))
+        c = structure.class_name
+        n_classes = self._shape[c]
+        sizes = {
+            name: 8 * n_classes * prod(self._shape[v] for v in features)
+            for name, features in class_families(structure).items()
+        }
+        needed = 3 * sum(sizes.values())
+        if needed > available_memory():
+            largest = max(sizes, key=sizes.__getitem__)
+            raise MemoryError(
+                f"closing the network adds {len(arcs)} arcs, with which its tables would need {human_bytes(needed)}, "
+                f"most of it that of {largest!r} given {list(structure.parents[largest])}: learn with fewer "
+                "max_parents"
+            )
+        plain = network_potentials(self._classifier.conditional_tables_, structure)
+        old = {potential.child: potential for potential in self.potentials}
+        potentials = []
+        for potential in plain:
+            if potential.child in old:
+                variables = (*old[potential.child].features, c)
+                logs = over(old[potential.child].logs, variables, (*potential.features, c), self._shape)
+                potential = Potential(potential.child, potential.features, logs)
+            potentials.append(potential)
+        closed = LogitModel(self._classifier, structure, tuple(potentials), self.refitted)
+        closed.closure = Closure(
+            arcs,
+            closed.n_parameters - self.n_parameters,
+            _network_parameters(structure, self._shape) - _network_parameters(self.structure, self._shape),
+        )
+        return closed
+
+    # ---- prediction
+
+    @cached_property
+    def _posterior(self) -> Posterior:
+        logs = [(potential.child, potential.features, potential.logs) for potential in self.potentials]
+        return Posterior.from_logs(logs, {name: self._shape[name] for name in self.vocabulary.features})
+
+    def _log_posterior(self, X: Any) -> npt.NDArray[np.float64]:
+        codes: CodeArray = self._classifier._codes(X)
+        n_jobs = self._classifier.n_jobs
+        posterior = self._posterior
+        if codes.min(initial=0) < 0:
+            if self.refitted is None:
+                posterior = self._classifier._posterior
+            elif self.equivalent:
+                posterior = self._network._posterior
+            else:
+                feature, row = (int(i) for i in np.argwhere(codes < 0)[0])
+                raise ValueError(
+                    f"column {self.vocabulary.features[feature]!r} is missing or has an unknown value in row {row}: "
+                    "a logistic regression cannot sum it out, and this one has no network with its posterior "
+                    f"({self.why}). Call close() before refit()."
+                )
+        return posterior.log_posterior(codes, n_jobs)
+
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row), shape (rows, classes); see :meth:`predict_proba`."""
+        return self._log_posterior(X)
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
+
+        Missing cells and unknown states are summed out under the network with this posterior (:meth:`to_classifier`).
+
+        Raises
+        ------
+        ValueError
+            If there are such cells, and no such network, as after the refit of a model that is not ``equivalent``.
+        """
+        return np.exp(self._log_posterior(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
+        return np.asarray(self.classes_[self._log_posterior(X).argmax(axis=1)])
+
+    def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the conditional log likelihood ``Σ_t w_t ln P(c_t | x_t)``; total in nats.
+
+        Raises
+        ------
+        ValueError
+            For a class that was not there in ``fit``.
+        """
+        logs = self._log_posterior(X)
+        check_consistent_length(logs, y)
+        weights = check_weights(sample_weight, len(logs))
+        codes, labels = read_labels(y).coded
+        place = {label: k for k, label in enumerate(self.classes_.tolist())}
+        strangers = [labels[code] if code >= 0 else None for code in np.unique(codes[weights > 0])]
+        strangers = [label for label in strangers if label not in place]
+        if strangers:
+            raise ValueError(
+                f"y holds {strangers[0]!r}, which is no class of this model (classes: {self.classes_.tolist()}): "
+                "such rows have no likelihood under it, leave them out"
+            )
+        known = np.array([*(place.get(label, 0) for label in labels), 0])[codes]
+        return float(weights @ logs[np.arange(len(logs)), known])
+
+    # ---- refit
+
+    def refit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        l2: float | str = "auto",
+        solver: str = "trust-ncg",
+        max_iter: int = 500,
+        time_limit: float | None = None,
+        progress: Progress | None = None,
+    ) -> LogitModel:
+        """Return the model refitted to maximise the conditional log likelihood of rows.
+
+        Maximised is ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ (ln φ - ln θ)²``, where ``P(c | x) ∝ Π φ``, and φ runs over
+        the entries of the tables of the class and its children, θ being those of the network: a Gaussian prior around
+        the generative estimate. Unlike a prior of β it does not depend on which class and which states
+        come first. Entries that no row meets stay at θ, and so do combinations of entries that the rows do not
+        tell apart. The start is the network itself.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in the classifier's ``fit``; usually the same rows. Rows with a missing feature are left out, with a
+            warning.
+        l2 : float or "auto", default "auto"
+            Precision of the prior. ``"auto"``: the one under which left-out rows are predicted best in 5-fold
+            cross-validation (within which the network's tables are relearned, if they come from these rows). 0: the
+            pure maximum, which is infinite if the classes can be separated.
+        solver : {"trust-ncg", "trust-krylov", "newton-cg", "lbfgs"}, default "trust-ncg"
+            scipy's optimiser; the default was fastest (``benchmarks/refit.py``).
+        max_iter : int, default 500
+            Most iterations.
+        time_limit : float, optional
+            Seconds after which the best so far is returned, not converged.
+        progress : callable, optional
+            Called with a phase and the finished fraction of it. By default as the classifier's ``verbose`` says.
+
+        Returns
+        -------
+        LogitModel
+            Its ``refitted`` says how it went.
+
+        Warns
+        -----
+        UserWarning
+            If the fit did not converge, with the reason; under separation, with the terms that go to infinity.
+
+        Raises
+        ------
+        ValueError
+            For a value or class that is no state, or a senseless parameter.
+        """
+        check_limit("time_limit", time_limit)
+        check_limit("max_iter", max_iter)
+        table = self._classifier._table(X, y, sample_weight)
+        if not len(table.weights):
+            raise ValueError("there is no row without a missing feature to refit to")
+        found = refit(
+            table,
+            self.structure,
+            self._classifier.conditional_tables_,
+            relearn=self._relearn(table),
+            l2=l2,
+            solver=solver,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            threads=thread_count(self._classifier.n_jobs),
+            progress=progress or self._classifier._progress(),
+        )
+        model = LogitModel(self._classifier, self.structure, found.potentials, found, self.closure)
+        if not found.fit.converged:
+            warnings.warn(model.complaint(), UserWarning, stacklevel=2)
+        return model
+
+    def _relearn(self, table: DiscreteTable) -> Any:
+        """Return how the tables are learned from rows, if they were learned from those of this table by EAP."""
+        classifier = self._classifier
+        if classifier.counts_ is None or classifier.parameters_ != "eap":
+            return None
+        structure = classifier.structure_
+        if not same_counts(blanket_counts(table, structure), classifier.counts_):
+            return None
+
+        def relearn(rows: DiscreteTable) -> Tables:
+            return eap_tables(blanket_counts(rows, structure), classifier.smoothing_)
+
+        return relearn
+
+    @cached_property
+    def unidentified(self) -> pd.DataFrame:
+        """The terms whose coefficients the rows of the refit say nothing about, with the reason.
+
+        As ``terms``, with a column ``reason``: ``"never seen"``, the states do not occur together in any row, or
+        ``"redundant"``, in these rows the term is a linear combination of earlier ones. A term of either kind
+        is as the network has it, up to the shifts of its subsets' tables. Empty without a refit.
+
+        Raises
+        ------
+        MemoryError
+            If the design would take more than 1 GB.
+        """
+        if self.refitted is None:
+            return self.terms.assign(reason="")[:0]
+        from anbexact.adapters.mnlogit import design_matrix, identified
+
+        seen = design_matrix(self).any(axis=0)
+        frame = self.terms.assign(reason=np.where(seen, "redundant", "never seen"))
+        return frame[~identified(self)]
+
+    def diverging(self) -> list[str]:
+        """Return what goes to infinity if the classes are separated: joint states of a family, with the class.
+
+        "x=1 & y=0: class b -> 0" is to say that the probability of class b given these states tends to 0 (or to 1)
+        as the likelihood grows. The steepest come first; none if separation was not found.
+        """
+        direction = None if self.refitted is None else self.refitted.fit.direction
+        if self.refitted is None or direction is None:
+            return []
+        c = self.structure.class_name
+        found = []
+        order = np.argsort(-np.abs(direction), axis=None, kind="stable")
+        for place in order[: int((np.abs(direction) > 0.1).sum())]:
+            cell, of_class = divmod(int(place), direction.shape[1])
+            states = cell_states(self.refitted.design, cell, self.vocabulary.states)
+            name = " & ".join(f"{feature}={state}" for feature, state in states) or INTERCEPT
+            end = 1 if direction[cell, of_class] > 0 else 0
+            found.append(f"{name}: {c}={self.vocabulary.states[c][of_class]} -> {end}")
+        return found
+
+    def complaint(self) -> str:
+        """Return why the fit did not converge; nothing if it did, or there was none."""
+        if self.refitted is None or self.refitted.fit.converged:
+            return ""
+        found = self.refitted.fit
+        if not found.separated:
+            return (
+                f"the refit did not converge: {found.message or 'its gradient does not vanish'} (after "
+                f"{found.iterations} iterations the largest component is {found.gradient:.2g} per row)"
+            )
+        terms = self.diverging()
+        shown = "; ".join(terms[:5]) + (f"; and {len(terms) - 5} more" if len(terms) > 5 else "")
+        return (
+            f"the refit has no finite maximum: the classes are separated ({shown}). The coefficients returned are on "
+            "their way to infinity. Use l2='auto' or a number above 0."
+        )
+
+    # ---- what else a refitted model is good for
+
+    def result(self) -> Any:
+        """Return statsmodels' ``MNLogit`` results at this model's maximum; see :func:`mnlogit_result`."""
+        from anbexact.adapters.mnlogit import mnlogit_result
+
+        return mnlogit_result(self)
+
+    @cached_property
+    def _network(self) -> FixedStructureClassifier:
+        """The network with this posterior."""
+        if not self.equivalent:
+            raise ValueError(
+                f"there may be no network of this structure with the posterior ({self.why}). Call close(), which "
+                "adds the arcs that are missing, before refit()."
+            )
+        source = self._classifier
+        tables = {**source.conditional_tables_, **posterior_tables(self.potentials, self.structure)}
+        parents = {name: table.parents for name, table in tables.items()}
+        score = source.structure_.score if self.structure is source.structure_ else float("nan")
+        classifier = FixedStructureClassifier(
+            parents, handle_unknown=source.handle_unknown, handle_missing=source.handle_missing, n_jobs=source.n_jobs
+        )
+        structure = given_structure(self.structure.class_name, parents, score)
+        classifier._set_fitted(self.vocabulary, structure, tables, source.cut_points_)
+        classifier.n_features_in_ = source.n_features_in_
+        if hasattr(source, "feature_names_in_"):
+            classifier.feature_names_in_ = source.feature_names_in_.copy()
+        return classifier
+
+    def to_classifier(self) -> FixedStructureClassifier:
+        """Return a network classifier with this posterior.
+
+        Its tables of the class and of its children come from the coefficients (Algorithm 1 of Feelders and Ivanovs).
+        What these leave free stays as near to the network that the model was made of as can be, treating all classes
+        alike; other tables are that network's.
+
+        Returns
+        -------
+        FixedStructureClassifier
+            Fitted; there are no counts behind its tables, so that rows cannot be added to it.
+
+        Raises
+        ------
+        ValueError
+            If the model is not ``equivalent`` to its network: call :meth:`close` first.
+        """
+        return self._network
+
+    def to_pgmpy(self) -> DiscreteBayesianNetwork:
+        """Return a pgmpy network with this posterior; see :meth:`to_classifier`."""
+        return self.to_classifier().to_pgmpy()
+
+    def __repr__(self) -> str:
+        c = self.structure.class_name
+        lines = [
+            f"LogitModel of {c!r}: {self.n_parameters:,} coefficients for {len(self.classes_) - 1} of "
+            f"{len(self.classes_)} classes, "
+            + ("equivalent to its network" if self.equivalent else f"richer than its network ({self.why})")
+        ]
+        if self.closure is not None:
+            lines.append(str(self.closure))
+        if self.refitted is None:
+            lines.append("generative: the coefficients are those of the network")
+        else:
+            found = self.refitted.fit
+            state = "converged" if found.converged else "separated" if found.separated else "not converged"
+            lines.append(
+                f"refitted, l2 = {self.refitted.l2:.4g}: conditional log likelihood {found.log_likelihood:.6g} nats; "
+                f"{state} in {found.iterations} iterations, {self.refitted.seconds:.2g} s"
+            )
+        return "\n".join(lines)
+
+
+def _network_parameters(structure: Structure, shape: dict[Hashable, int]) -> int:
+    """Return the number of free probabilities of a network."""
+    return sum((shape[name] - 1) * prod(shape[v] for v in parents) for name, parents in structure.parents.items())

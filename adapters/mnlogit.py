@@ -1,0 +1,172 @@
+"""statsmodels' results at the maximum of a logistic regression that was fitted here."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from statsmodels.discrete.discrete_model import MNLogit
+from statsmodels.tools.sm_exceptions import ConvergenceWarning
+
+from anbexact.limits import available_memory, human_bytes
+
+if TYPE_CHECKING:
+    from anbexact.adapters.logit import LogitModel
+
+MOST_DESIGN = 1_000_000_000
+"""Bytes of a design matrix beyond which there are no results."""
+DEPENDENT = 1e-9
+"""A column whose part that the earlier ones do not explain is smaller than this, relative to it, is redundant."""
+SAME = 1e-8
+"""Relative difference between statsmodels' log likelihood and ours beyond which something is wrong."""
+
+
+def mnlogit_result(model: LogitModel) -> Any:
+    """Return the results of statsmodels' ``MNLogit`` at the maximum that a refit found.
+
+    The columns are the indicators of the model's terms, those aside that no row shows and those that others explain
+    (``LogitModel.unidentified``), so that statsmodels sees a full-rank design; its Newton method is given the maximum
+    and makes no step. Names of terms, classes and the class variable are kept.
+
+    Parameters
+    ----------
+    model : LogitModel
+        Refitted with ``l2=0``, and converged.
+
+    Returns
+    -------
+    statsmodels ``MultinomialResultsWrapper``
+        ``summary()``, ``bse``, ``pvalues``, ``conf_int()``, ``wald_test`` and so on.
+
+    Raises
+    ------
+    ValueError
+        If the results would not be valid: the model is not refitted, has a prior, did not converge or is
+        separated; some rows have weights that are not whole numbers, which statsmodels would ignore; a class has no
+        rows; or the Hessian is singular.
+    MemoryError
+        If the design, or the Hessian, would be too large: both are dense in statsmodels.
+    """
+    refitted = model.refitted
+    if refitted is None:
+        raise ValueError(
+            "the coefficients are those of the network, not a maximum of the likelihood, so that there are no "
+            "standard errors or tests: refit with l2=0 first"
+        )
+    if refitted.l2 > 0:
+        raise ValueError(
+            f"the coefficients were fitted with a prior (l2 = {refitted.l2:.4g}), so that standard errors and tests "
+            "of maximum likelihood are not valid: refit with l2=0"
+        )
+    if not refitted.fit.converged:
+        raise ValueError(f"there is no maximum of the likelihood to give results for: {model.complaint()}")
+    weights = refitted.design.weights
+    absent = [label for label, of_class in zip(model.classes_.tolist(), weights.T, strict=True) if not of_class.any()]
+    if absent:
+        raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients have no maximum")
+    if not np.array_equal(weights, np.rint(weights)):
+        raise ValueError(
+            "some weights are not whole numbers: statsmodels' MNLogit ignores weights, and rows can only be repeated "
+            "whole times"
+        )
+    n_rows, kept = int(weights.sum()), np.flatnonzero(identified(model))
+    free = (len(model.classes_) - 1) * len(kept)
+    needed = 8 * n_rows * len(kept)
+    if needed > MOST_DESIGN or 2 * needed + 4 * 8 * free**2 > available_memory():
+        raise MemoryError(
+            f"statsmodels needs dense arrays: the design of {n_rows:,} rows and {len(kept):,} terms would take "
+            f"{human_bytes(needed)}, the Hessian of {free:,} coefficients {human_bytes(8 * free**2)}"
+        )
+    row, of_class = np.nonzero(weights)
+    repeated = np.repeat(np.arange(len(row)), weights[row, of_class].astype(np.int64))
+    design = design_matrix(model)[:, kept]
+    start = _coefficients_on(model, design)
+    names = model.terms.index[kept]
+    exog = pd.DataFrame(design[row[repeated]], columns=names)
+    endog = pd.Series(of_class[repeated], name=str(model.structure.class_name))
+    return _results(MNLogit(endog, exog), start, model)
+
+
+def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) -> Any:
+    """Return the results of a model at given coefficients, (terms, classes but the first)."""
+    assert model.refitted is not None
+    logit._ynames_map = {k: str(label) for k, label in enumerate(model.classes_.tolist())}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it makes no step
+            result = logit.fit(start.ravel(order="F"), method="newton", maxiter=0, disp=False, warn_convergence=False)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(f"the Hessian at the maximum is singular ({error}): there are no standard errors") from None
+    expected = model.refitted.fit.log_likelihood
+    if not abs(result.llf - expected) <= SAME * max(1.0, abs(expected)):
+        raise ValueError(
+            f"statsmodels finds the log likelihood {result.llf:.9g} at these coefficients instead of {expected:.9g}: "
+            "its results cannot be relied on"
+        )
+    if not np.isfinite(np.asarray(result.bse)).all():
+        raise ValueError("the Hessian at the maximum is not positive definite: some standard errors do not exist")
+    result.mle_retvals["converged"] = True
+    return result
+
+
+def design_matrix(model: LogitModel) -> npt.NDArray[np.float64]:
+    """Return the indicators of the model's terms in the distinct rows of its refit, (rows, terms).
+
+    Raises
+    ------
+    MemoryError
+        If it would take more than 1 GB.
+    """
+    assert model.refitted is not None
+    design = model.refitted.design
+    needed = 8 * len(design.weights) * len(model.terms)
+    if needed > MOST_DESIGN:
+        raise MemoryError(
+            f"the dense design of {len(design.weights):,} distinct rows and {len(model.terms):,} terms would take "
+            f"{human_bytes(needed)}, more than the {human_bytes(MOST_DESIGN)} set aside for it"
+        )
+    present: dict[Any, npt.NDArray[np.bool_]] = {}
+    matrix = np.empty((len(design.weights), len(model.terms)), order="F")
+    for j, (variables, states) in enumerate(zip(model.terms["variables"], model.terms["states"], strict=True)):
+        column = np.ones(len(matrix), dtype=bool)
+        for name, state in zip(variables, states, strict=True):
+            if (name, state) not in present:
+                present[name, state] = design.states(name) == model.vocabulary.states[name].index(state)
+            column &= present[name, state]
+        matrix[:, j] = column
+    return matrix
+
+
+def identified(model: LogitModel) -> npt.NDArray[np.bool_]:
+    """Return which terms the rows of the refit tell apart from those listed before, shape (terms,).
+
+    A term that no row shows is not among them, nor is one whose indicator is a linear combination of earlier ones.
+    """
+    matrix = design_matrix(model)
+    n_terms = matrix.shape[1]
+    kept = np.zeros(n_terms, dtype=bool)
+    gram = matrix.T @ matrix
+    factor = np.zeros((n_terms, n_terms))  # of the kept columns' Gram matrix, by Cholesky, row by row
+    rank = 0
+    for j in range(n_terms):
+        own = gram[j, j]
+        rest = own - float(factor[:rank, j] @ factor[:rank, j])
+        if rest > DEPENDENT * max(own, 1.0):
+            factor[rank, j:] = (gram[j, j:] - factor[:rank, j] @ factor[:rank, j:]) / np.sqrt(rest)
+            kept[j] = True
+            rank += 1
+    return kept
+
+
+def _coefficients_on(model: LogitModel, design: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the coefficients of full-rank columns that give every row the log odds that the model does."""
+    assert model.refitted is not None
+    odds = model.refitted.design.sums(model.potentials)
+    odds = odds[:, 1:] - odds[:, :1]
+    gram = design.T @ design
+    found = np.linalg.solve(gram, design.T @ odds)
+    found += np.linalg.solve(gram, design.T @ (odds - design @ found))
+    return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,14 @@
+"""Networks as multinomial logistic regressions: potentials, terms, fits of conditional likelihood, and back.
+
+Everything here works on *potentials*: for the class and each of its children, a function of the child, its other
+parents and the class, whose sum is the log of the class posterior up to a function of the features. Those of a
+network are the logs of its conditional tables; a fit of conditional likelihood shifts them.
+
+- `potentials`: the potentials of a network;
+- `terms`: their coefficients in the reference coding of logistic regression;
+- `design`: rows as cells of the potentials;
+- `fit`: the maximum of the (penalised) conditional log likelihood, and whether there is one;
+- `strength`: how strong a prior, by cross-validation;
+- `network`: potentials as conditional tables;
+- `closure`: the arcs without which a network cannot have every posterior of its logistic regression.
+"""

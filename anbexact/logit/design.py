@@ -1,0 +1,126 @@
+"""Rows as cells of the families that the class is part of."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact.logit.potentials import Floats, Potentials
+from anbexact.table import DiscreteTable
+from anbexact.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The distinct rows of a table's features: their weight with every class, and their cells.
+
+    Attributes
+    ----------
+    weights : (rows, classes) float64
+        Weight of the rows with these features and this class.
+    cells : (rows, families) int32
+        The cell of every family, numbered over all families, observed ones only.
+    observed : tuple of int64 arrays
+        For every family its observed cells: positions in the flattened array over its features (last fastest).
+    families : mapping of variable to its features
+        The class and its children, with the features of each family.
+    shape : mapping of feature to its number of states
+    """
+
+    weights: Floats
+    cells: npt.NDArray[np.int32]
+    observed: tuple[npt.NDArray[np.int64], ...]
+    families: Mapping[Hashable, tuple[Hashable, ...]]
+    shape: Mapping[Hashable, int]
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.weights.shape[1])
+
+    @cached_property
+    def firsts(self) -> npt.NDArray[np.int64]:
+        """First cell of every family; last, the number of cells."""
+        return np.cumsum([0, *map(len, self.observed)])
+
+    @property
+    def n_cells(self) -> int:
+        """Number of observed cells of all families."""
+        return int(self.firsts[-1])
+
+    @cached_property
+    def totals(self) -> Floats:
+        """Weight of every row, whatever its class."""
+        return np.asarray(self.weights.sum(axis=1))
+
+    def sums(self, potentials: Potentials) -> Floats:
+        """Return the sum of the potentials for every row and class, shape (rows, classes)."""
+        total = np.zeros(self.weights.shape)
+        for j, potential in enumerate(potentials):
+            of_cells = potential.logs.reshape(-1, self.n_classes)[self.observed[j]]
+            total += of_cells[self.cells[:, j] - self.firsts[j]]
+        return total
+
+    def states(self, feature: Hashable) -> npt.NDArray[np.int64]:
+        """Return the state of a feature in every row; the feature must be part of a family."""
+        j, features = next((j, names) for j, names in enumerate(self.families.values()) if feature in names)
+        codes = np.unravel_index(self.observed[j], [self.shape[name] for name in features])[features.index(feature)]
+        return np.asarray(codes[self.cells[:, j] - self.firsts[j]])
+
+    def table(self, weights: Floats, vocabulary: Vocabulary) -> DiscreteTable:
+        """Return the rows, with these weights of every row and class, as a table of the families' variables."""
+        c = vocabulary.class_name
+        row, of_class = np.nonzero(weights)
+        names = dict.fromkeys(name for features in self.families.values() for name in features)
+        codes = [*(self.states(name)[row] for name in names), of_class]
+        states = {name: vocabulary.states[name] for name in (*names, c)}
+        totals = weights[row, of_class]
+        return DiscreteTable(Vocabulary(states, c), np.stack(codes, axis=1).astype(np.int16), totals, len(totals))
+
+    def shifted(self, potentials: Potentials, shift: Floats) -> Potentials:
+        """Return the potentials with the observed cells shifted, ``shift`` of shape (cells, classes)."""
+        moved = []
+        for potential, cells, first in zip(potentials, self.observed, self.firsts[:-1], strict=True):
+            logs = potential.logs.copy()
+            logs.reshape(-1, self.n_classes)[cells] += shift[first : first + len(cells)]
+            moved.append(type(potential)(potential.child, potential.features, logs))
+        return tuple(moved)
+
+
+def make_design(table: DiscreteTable, families: Mapping[Hashable, Sequence[Hashable]]) -> Design:
+    """Return the rows of a table as cells of families (see :func:`~anbexact.logit.potentials.class_families`)."""
+    c = table.vocabulary.class_name
+    assert c is not None
+    shape = {name: table.vocabulary.arity(name) for name in table.vocabulary.names}
+    features = list(dict.fromkeys(name for names in families.values() for name in names))
+    group = table.groups(features) if features else np.zeros(len(table.codes), dtype=np.int64)
+    _, first = np.unique(group, return_index=True)
+    weights = np.zeros((len(first), shape[c]))
+    np.add.at(weights, (group, table.column(c)), table.weights)
+    cells = np.empty((len(first), len(families)), dtype=np.int32)
+    observed = []
+    n_cells = 0
+    for j, names in enumerate(families.values()):
+        flat = np.zeros(len(first), dtype=np.int64)
+        for name in names:
+            flat = flat * shape[name] + table.column(name)[first]
+        of_family, position = np.unique(flat, return_inverse=True)
+        observed.append(of_family)
+        cells[:, j] = position + n_cells
+        n_cells += len(of_family)
+    return Design(weights, cells, tuple(observed), {name: tuple(names) for name, names in families.items()}, shape)
+
+
+def cell_states(
+    design: Design, cell: int, states: Mapping[Hashable, Sequence[object]]
+) -> list[tuple[Hashable, object]]:
+    """Return the (feature, state) pairs of an observed cell."""
+    j = int(np.searchsorted(design.firsts, cell, side="right")) - 1
+    names = list(design.families.values())[j]
+    flat = design.observed[j][cell - design.firsts[j]]
+    codes = np.unravel_index(flat, [design.shape[name] for name in names])
+    return [(name, states[name][int(code)]) for name, code in zip(names, codes, strict=True)]

@@ -1,0 +1,296 @@
+"""The maximum of the conditional log likelihood, with a Gaussian prior around given potentials or without."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import minimize
+from scipy.sparse.linalg import LinearOperator, cg
+
+from anbexact._kernels.softmax import (
+    CLASSES,
+    IMPOSSIBLE,
+    add_curvature,
+    add_diagonal,
+    value_and_gradient,
+)
+from anbexact.limits import Deadline, Progress
+from anbexact.logit.design import Design
+from anbexact.logit.potentials import Floats, Potentials
+
+SOLVERS = {"trust-ncg": "trust-ncg", "trust-krylov": "trust-krylov", "newton-cg": "Newton-CG", "lbfgs": "L-BFGS-B"}
+"""Names of scipy's optimisers; the first is the default, as measured in ``benchmarks/refit.py``."""
+PRECISION = 1e-7
+"""Norm of the gradient per unit of weight at the end, every component divided by the root of its curvature."""
+STATIONARY = 1e-6
+"""A maximum has a gradient below this per unit of weight in every component."""
+STEP = 0.1
+"""A Newton step that changes a row's predictor by more at the end of a fit is one towards infinity."""
+WRONG = 0.05
+"""Share of such a change that may go to a wrong class, as a step is only computed so precisely."""
+Vector = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Where a fit ended.
+
+    Attributes
+    ----------
+    shift : (cells, classes) float64
+        What the potentials of the observed cells were shifted by.
+    log_likelihood, penalised : float
+        Conditional log likelihood, without and with the log prior density (0 at its centre); totals in nats.
+    gradient : float
+        Largest component of the gradient of ``penalised`` by the shifts, per unit of weight.
+    converged : bool
+        Whether this is the maximum: the gradient vanishes, and the rows are not separated.
+    separated : bool
+        Whether the likelihood has no finite maximum: it grows for ever along ``direction``.
+    direction : (cells, classes) float64 or None
+        A direction in which no row's likelihood falls and some rows' rises, for ever; its largest entry is 1.
+    iterations : int
+    message : str
+        What the optimiser said, if it did not converge.
+    """
+
+    shift: Floats
+    log_likelihood: float
+    penalised: float
+    gradient: float
+    converged: bool
+    separated: bool
+    direction: Floats | None
+    iterations: int
+    message: str
+
+
+class _Objective:
+    """Minus the penalised conditional log likelihood per unit of weight, by the scaled shifts z = scale · shift.
+
+    The scale makes the curvature of every z 1 where :meth:`scaled_at` was called last, so that cells of a few rows
+    and of many are alike to the optimiser, and so are tables of any weight.
+    """
+
+    def __init__(self, design: Design, weights: Floats, centre: Potentials, l2: float) -> None:
+        self._cells = design.cells
+        self._weights = _padded(weights, 0.0)
+        self._totals = weights.sum(axis=1)
+        self._weight = float(weights.sum())
+        self._base = _padded(design.sums(centre), IMPOSSIBLE)
+        self._l2 = l2
+        self.shape = (design.n_cells, design.n_classes)
+        self._probability = np.zeros(self._base.shape)
+        self._known: Vector | None = None
+        self.scale = np.ones(self.shape)
+
+    def scaled_at(self, shift: Floats) -> Vector:
+        """Set the scale by the curvature at these shifts; return them as z."""
+        self.scale = np.ones(self.shape)
+        self.value(shift.ravel())
+        curvature = np.full(self._base.shape[1:], self._l2) + np.zeros((len(shift), 1))
+        add_diagonal(self._cells, self._totals, self._probability, curvature)
+        curvature = curvature[:, : self.shape[1]]
+        self.scale = np.sqrt(np.maximum(curvature, 1e-6 * float(curvature.max())) / self._weight)
+        self._known = None
+        return (shift * self.scale).ravel()
+
+    def shift(self, z: Vector) -> Floats:
+        """Return the shifts that z stands for, (cells, classes)."""
+        return z.reshape(self.shape) / self.scale
+
+    def log_likelihood(self, z: Vector) -> float:
+        """Return the conditional log likelihood; total in nats, without the prior."""
+        shift = self.shift(z)
+        return -self._weight * self.value(z)[0] + self._l2 / 2 * float(np.vdot(shift, shift))
+
+    def value(self, z: Vector) -> tuple[float, Vector]:
+        """Return the objective and its gradient."""
+        shift = _padded(self.shift(z), 0.0)
+        gradient = self._l2 * shift
+        arrays = (self._cells, self._totals, self._weights, self._base, shift)
+        value = value_and_gradient(*arrays, self._probability, gradient)
+        self._known = z.copy()
+        value -= self._l2 / 2 * float(np.vdot(shift, shift))
+        return -value / self._weight, self._by_z(gradient)
+
+    def curvature(self, z: Vector, direction: Vector) -> Vector:
+        """Return the product of the Hessian at z and a direction."""
+        if self._known is None or not np.array_equal(self._known, z):
+            self.value(z)
+        moved = _padded(self.shift(direction), 0.0)
+        product = self._l2 * moved
+        add_curvature(self._cells, self._totals, self._probability, moved, product)
+        return self._by_z(product)
+
+    def _by_z(self, by_shift: Floats) -> Vector:
+        """Return a derivative of the objective by z, given minus that of the likelihood by the shifts."""
+        return np.asarray((by_shift[:, : self.shape[1]] / (self._weight * self.scale)).ravel())
+
+
+def _padded(values: Floats, filler: float) -> Floats:
+    """Return values with as many columns as the kernels want."""
+    lacking = -values.shape[1] % CLASSES
+    return values if lacking == 0 else np.pad(values, ((0, 0), (0, lacking)), constant_values=filler)
+
+
+class _OutOfTimeError(Exception):
+    pass
+
+
+def fit(
+    design: Design,
+    centre: Potentials,
+    l2: float,
+    *,
+    weights: Floats | None = None,
+    start: Floats | None = None,
+    solver: str = "trust-ncg",
+    precision: float = PRECISION,
+    max_iter: int = 500,
+    deadline: Deadline | None = None,
+    progress: Progress | None = None,
+) -> Fit:
+    """Maximise ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ shift²`` over the shifts of the potentials' observed cells.
+
+    Cells that no row has are not shifted. Without prior, directions in which the likelihood does not change at all
+    (families overlap, so there always are some) are not gone along.
+
+    Parameters
+    ----------
+    design : Design
+        The rows.
+    centre : tuple of Potential
+        Where the shifts are 0, and the start.
+    l2 : float
+        Precision of the Gaussian prior of every shift; 0 for maximum likelihood.
+    weights : (rows, classes) array, optional
+        Instead of those of the design.
+    start : (cells, classes) array, optional
+        Other shifts to start from, if they are no worse than none.
+    solver : str, default "trust-ncg"
+        One of `SOLVERS`.
+    precision : float
+        Of the scaled gradient.
+    max_iter : int, default 500
+        Most iterations.
+    deadline, progress : optional
+        When to stop, and what to tell of the way: the phase, and how much of the gradient has vanished.
+
+    Returns
+    -------
+    Fit
+        Never worse than the centre.
+    """
+    weights = design.weights if weights is None else weights
+    objective = _Objective(design, weights, centre, l2)
+    z = objective.scaled_at(np.zeros(objective.shape))
+    if start is not None:
+        least = objective.value(z)[0]
+        moved = objective.scaled_at(start)
+        z = moved if objective.value(moved)[0] <= least else objective.scaled_at(np.zeros(objective.shape))
+    iterations, message = 0, ""
+    if design.n_classes > 1:
+        z, iterations, message = _maximise(objective, z, solver, precision, max_iter, deadline, progress)
+    shift = objective.shift(z)
+    _, gradient = objective.value(z)
+    log_likelihood = objective.log_likelihood(z)
+    steepest = float(np.abs(gradient.reshape(objective.shape) * objective.scale).max(initial=0.0))
+    direction, settled = None, True
+    if l2 == 0 and design.n_classes > 1:
+        direction, settled = _towards_infinity(objective, design, weights, z, gradient)
+    if not settled and direction is None:
+        message = "the likelihood still grows, perhaps for ever: the rows may be separated"
+    return Fit(
+        shift=shift,
+        log_likelihood=log_likelihood,
+        penalised=log_likelihood - l2 / 2 * float(np.vdot(shift, shift)),
+        gradient=steepest,
+        converged=steepest <= STATIONARY and settled,
+        separated=direction is not None,
+        direction=direction,
+        iterations=iterations,
+        message=message,
+    )
+
+
+def _maximise(
+    objective: _Objective,
+    z: Vector,
+    solver: str,
+    precision: float,
+    max_iter: int,
+    deadline: Deadline | None,
+    progress: Progress | None,
+) -> tuple[Vector, int, str]:
+    """Run scipy's optimiser; return where it ended, no worse than z, its iterations, and what stopped it early."""
+    value, gradient = objective.value(z)
+    decades = log(max(float(np.linalg.norm(gradient)) / precision, 2.0))
+    reached = z
+    iterations = 0
+
+    def watch(z: Vector) -> None:
+        nonlocal reached, iterations
+        reached = z.copy()
+        iterations += 1
+        if progress is not None:
+            left = max(float(np.linalg.norm(objective.value(z)[1])) / precision, 1.0)
+            progress("refit", max(0.0, 1 - log(left) / decades))
+        if deadline is not None and deadline.passed:
+            raise _OutOfTimeError
+
+    method = SOLVERS[solver]
+    arguments: dict[str, Any] = {"hessp": objective.curvature}
+    options: dict[str, Any] = {"maxiter": max_iter}
+    if method == "L-BFGS-B":
+        arguments = {}
+        options = {"maxiter": 20 * max_iter, "maxfun": 40 * max_iter, "maxcor": 20, "ftol": 0.0}
+        options["gtol"] = precision / sqrt(len(z))
+    elif method == "Newton-CG":
+        options["xtol"] = precision / len(z)
+    else:
+        options |= {"gtol": precision, "initial_trust_radius": 10.0, "max_trust_radius": 1e6}
+    try:
+        result = minimize(  # type: ignore[call-overload]  # the method is a variable
+            objective.value, z, jac=True, method=method, callback=watch, options=options, **arguments
+        )
+    except _OutOfTimeError:
+        return reached, iterations, "the time limit passed"
+    return (result.x if result.fun <= value else z), iterations, "" if result.success else str(result.message)
+
+
+def _towards_infinity(
+    objective: _Objective,
+    design: Design,
+    weights: Floats,
+    z: Vector,
+    gradient: Vector,
+) -> tuple[Floats | None, bool]:
+    """Return a direction along which the likelihood grows for ever, if one is found; and whether z is a maximum.
+
+    A cell that some class does not occur in gives a direction: less of that class there. Else the end of the fit
+    tells: at a finite maximum the Newton step is nought, while on the way to infinity every step adds about 1 to the
+    predictors of the separated rows, however flat the likelihood has become; such a step is checked to favour no
+    class over one that the row has.
+    """
+    occurs = np.zeros(objective.shape)
+    for j in range(design.cells.shape[1]):
+        np.add.at(occurs, design.cells[:, j], weights)
+    never = (occurs.sum(axis=1, keepdims=True) > 0) & (occurs == 0)
+    if never.any():
+        return -never.astype(np.float64), False
+    hessian = LinearOperator((len(z), len(z)), matvec=lambda v: objective.curvature(z, v), dtype=np.float64)
+    step, _ = cg(hessian, -gradient, rtol=1e-2, maxiter=300)
+    shift = objective.shift(step)
+    change = np.zeros(weights.shape)
+    for j in range(design.cells.shape[1]):
+        change += shift[design.cells[:, j]]
+    reach = float(np.ptp(change[weights.sum(axis=1) > 0], axis=1).max(initial=0.0))
+    wrong = float((change.max(axis=1, keepdims=True) - change)[weights > 0].max(initial=0.0))
+    if reach <= STEP:
+        return None, True
+    return (np.asarray(shift / np.abs(shift).max()) if wrong <= WRONG * reach else None), False

@@ -1,0 +1,62 @@
+"""Potentials as the conditional tables of a network with that class posterior."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+import numpy as np
+from scipy.special import logsumexp
+
+from anbexact.logit.potentials import Floats, Potentials, over
+from anbexact.parameters import ConditionalTable, Tables
+from anbexact.structure import Structure
+
+
+def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
+    """Return tables of the class and its children, for which ``ln P(c | x) = Σ potentials + a function of x``.
+
+    Children are worked off from the last: its table is its potential, normalised over its states. What the
+    normalisation divides by depends on the other parents and the class; as the parents are adjacent (the structure is
+    subperfect), there is a parent whose potential depends on all others, and takes it up, or the class does. Up to a
+    function of the parents the divisor is free; here it is the one whose logs average to 0 over the classes, so that
+    a network's own potentials give back its tables, and others tables near to them.
+
+    This is Algorithm 1 of Feelders and Ivanovs for all joint states at once, with the distributions that it
+    leaves free chosen alike for all classes, instead of fixed for the first.
+
+    Parameters
+    ----------
+    potentials : tuple of Potential
+        Those of the class and of all its children, each over its family in the structure.
+    structure : Structure
+        Subperfect, when restricted to the class and its Markov blanket.
+
+    Returns
+    -------
+    dict
+        A table for the class and for each of its children.
+    """
+    c = structure.class_name
+    order = [name for name in structure.topological_order() if c in structure.parents[name]]
+    of_class = set(structure.parents[c])
+    logs = {potential.child: potential.logs for potential in potentials}
+    features = {potential.child: potential.features for potential in potentials}
+    shape = {name: size for p in potentials for name, size in zip(p.features, p.logs.shape, strict=False)}
+    shape[c] = potentials[0].logs.shape[-1]
+    tables: Tables = {}
+
+    def table(name: Hashable, values: Floats) -> ConditionalTable:
+        parents = structure.parents[name]
+        wanted = (name, *parents)
+        own = (*features[name], c)
+        return ConditionalTable(name, parents, np.ascontiguousarray(values.transpose([own.index(v) for v in wanted])))
+
+    for child in reversed(order):
+        total = logsumexp(logs[child], axis=0)
+        tables[child] = table(child, np.exp(logs[child] - total))
+        total -= total.mean(axis=-1, keepdims=True)
+        others = features[child][1:]
+        heir = c if of_class.issuperset(others) else max(set(others) - of_class, key=order.index)
+        logs[heir] = logs[heir] + over(total, (*others, c), (*features[heir], c), shape)
+    tables[c] = table(c, np.exp(logs[c] - logsumexp(logs[c], axis=-1, keepdims=True)))
+    return tables

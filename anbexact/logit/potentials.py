@@ -1,0 +1,90 @@
+"""The part of a network that its class posterior depends on, as functions to be added."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact.parameters import Tables
+from anbexact.structure import Structure
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Potential:
+    """A function of some features and the class.
+
+    Attributes
+    ----------
+    child : Hashable
+        The class or a child of it: the variable whose conditional table the function comes from.
+    features : tuple
+        The axes of ``logs`` but the last: the child, unless it is the class, then its parents but the class.
+    logs : (*states of the features, classes) float64
+        Nats. For a network, ``ln P(child | parents)``.
+    """
+
+    child: Hashable
+    features: tuple[Hashable, ...]
+    logs: Floats
+
+    def shifted(self, shift: Floats) -> Potential:
+        """Return the sum of this function and another of the same variables."""
+        return Potential(self.child, self.features, self.logs + shift)
+
+
+Potentials = tuple[Potential, ...]
+"""Those of the class and of all its children: ``ln P(c | x) = Σ potentials + a function of x``."""
+
+
+def class_families(structure: Structure) -> dict[Hashable, tuple[Hashable, ...]]:
+    """Return, for the class and each of its children, the features of the family: the child, then its parents."""
+    c = structure.class_name
+    families = {c: structure.parents[c]}
+    for child in structure.children(c):
+        families[child] = (child, *(parent for parent in structure.parents[child] if parent != c))
+    return families
+
+
+def network_potentials(tables: Tables, structure: Structure) -> Potentials:
+    """Return the logs of the conditional tables of the class and its children.
+
+    The structure may have more arcs than the tables know: a table does not depend on such parents then.
+
+    Raises
+    ------
+    ValueError
+        If one of the tables holds a zero, which has no logarithm: the message says where.
+    """
+    shape = {name: table.values.shape[0] for name, table in tables.items()}
+    potentials = []
+    for name, features in class_families(structure).items():
+        table = tables[name]
+        if not (table.values > 0).all():
+            zeros = int((table.values <= 0).sum())
+            raise ValueError(
+                f"the conditional table of {name!r} holds {zeros} zeros out of {table.values.size} probabilities, "
+                "and no logistic regression gives a zero: estimate the tables with parameters='eap'"
+            )
+        variables = (*features, structure.class_name)
+        logs = over(np.log(table.values), table.variables, variables, shape)
+        potentials.append(Potential(name, features, logs))
+    return tuple(potentials)
+
+
+def over(
+    values: Floats, variables: Sequence[Hashable], wanted: Sequence[Hashable], shape: Mapping[Hashable, int]
+) -> Floats:
+    """Return a function of some variables as an array over these and more.
+
+    ``variables`` are the axes of ``values``, ``wanted`` those of the result, ``shape`` the numbers of states.
+    """
+    present = [name for name in wanted if name in variables]
+    ordered = values.transpose([variables.index(name) for name in present])
+    places = [shape[name] if name in variables else 1 for name in wanted]
+    full = np.broadcast_to(ordered.reshape(places), [shape[name] for name in wanted])
+    return np.ascontiguousarray(full)

@@ -1,0 +1,158 @@
+"""Refit a network's class posterior by conditional likelihood: design, strength of the prior, fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from anbexact.counts import Counts, count_families
+from anbexact.limits import Deadline, Progress
+from anbexact.logit.design import Design, make_design
+from anbexact.logit.fit import SOLVERS, Fit, fit
+from anbexact.logit.potentials import Floats, Potentials, class_families, network_potentials
+from anbexact.logit.strength import Strength, choose_strength
+from anbexact.parameters import Tables
+from anbexact.structure import Structure
+from anbexact.table import DiscreteTable
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """A network's potentials after a fit of conditional likelihood, and how they came about.
+
+    Attributes
+    ----------
+    potentials : tuple of Potential
+        The centre of the prior, with the observed cells shifted.
+    l2 : float
+        Precision of the prior of every shift.
+    strength : Strength or None
+        How the precision was chosen, if it was.
+    fit : Fit
+        Where the fit ended.
+    design : Design
+        The rows.
+    seconds : float
+        Wall-clock time.
+    """
+
+    potentials: Potentials
+    l2: float
+    strength: Strength | None
+    fit: Fit
+    design: Design
+    seconds: float
+
+
+def refit(
+    table: DiscreteTable,
+    structure: Structure,
+    tables: Tables,
+    *,
+    relearn: Callable[[DiscreteTable], Tables] | None = None,
+    l2: float | str = "auto",
+    solver: str = "trust-ncg",
+    max_iter: int = 500,
+    time_limit: float | None = None,
+    threads: int = 1,
+    progress: Progress | None = None,
+) -> Refit:
+    """Maximise the conditional log likelihood over the potentials of a network, from those that it has.
+
+    ``Σ_t w_t ln P(c_t | x_t) - l2/2 Σ (ln φ - ln θ)²`` with ``P(c | x) ∝ Π φ``: every entry φ of the class's and its
+    children's tables has a Gaussian prior of precision l2 around the log of the network's θ. Entries that no row
+    meets stay at θ.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The rows; its vocabulary must be that of the network.
+    structure, tables
+        The network.
+    relearn : callable, optional
+        Takes a table of some rows and returns the network's tables as learned from these; needed with ``l2="auto"``
+        if ``tables`` were learned from the rows of ``table``.
+    l2 : float or "auto", default "auto"
+        Precision of the prior; 0 for none; ``"auto"``: by cross-validation.
+    solver, max_iter
+        See :func:`~anbexact.logit.fit.fit`.
+    time_limit : float, optional
+        Seconds after which the best so far is returned, not converged.
+    threads : int, default 1
+        For the cross-validation.
+    progress : callable, optional
+        Called with a phase and the finished fraction of it.
+
+    Raises
+    ------
+    ValueError
+        For a senseless ``l2`` or solver, or a network with zeros.
+    """
+    l2 = check_l2(l2)
+    if solver not in SOLVERS:
+        raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, not {solver!r}")
+    deadline = Deadline(time_limit)
+    centre = network_potentials(tables, structure)
+    design = make_design(table, class_families(structure))
+
+    def learned(weights: Floats) -> Potentials:
+        if relearn is None:
+            return centre
+        return network_potentials({**tables, **relearn(design.table(weights, table.vocabulary))}, structure)
+
+    strength, start = None, None
+    if l2 == "auto":
+        strength, start = choose_strength(
+            design, learned, solver=solver, threads=threads, deadline=deadline, progress=progress
+        )
+        l2 = strength.l2
+    found = fit(
+        design,
+        centre,
+        float(l2),
+        start=start,
+        solver=solver,
+        max_iter=max_iter,
+        deadline=deadline,
+        progress=progress,
+    )
+    if progress is not None:
+        progress("refit", 1.0)
+    moved = design.shifted(centre, found.shift)
+    return Refit(moved, float(l2), strength, found, design, deadline.elapsed)
+
+
+def check_l2(l2: Any) -> float | str:
+    """Refuse what is no precision of a prior."""
+    if isinstance(l2, str) and l2 == "auto":
+        return l2
+    if isinstance(l2, bool | str) or not isinstance(l2, Real) or not 0 <= float(l2) < float("inf"):
+        raise ValueError(f"l2 must be 'auto' or a finite number, 0 or more, not {l2!r}")
+    return float(l2)
+
+
+def blanket_counts(table: DiscreteTable, structure: Structure) -> Counts:
+    """Return the counts of the families that the class is part of; the table may lack other variables."""
+    families = class_families(structure)
+    return {name: family for name, family in count_families(table, _blanket(structure)).items() if name in families}
+
+
+def same_counts(one: Counts, other: Counts) -> bool:
+    """Return whether counts of the same families are equal, up to rounding."""
+    return all(
+        np.array_equal(family.cells, other[name].cells)
+        and np.allclose(family.weights, other[name].weights, rtol=1e-9, atol=0)
+        for name, family in one.items()
+    )
+
+
+def _blanket(structure: Structure) -> Structure:
+    """Return the class and its Markov blanket, the variables without the class in their family as roots."""
+    families = class_families(structure)
+    names = dict.fromkeys(name for features in families.values() for name in features)
+    parents = {name: structure.parents[name] if name in families else () for name in (*names, structure.class_name)}
+    return Structure(structure.class_name, parents, structure.score, structure.certificate)

@@ -1,0 +1,158 @@
+"""How strong the prior of a refit is to be: chosen by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import logsumexp
+
+from anbexact.limits import Deadline, Progress
+from anbexact.logit.design import Design
+from anbexact.logit.fit import fit
+from anbexact.logit.potentials import Floats, Potentials
+
+FOLDS = 5
+STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
+"""What is tried, strongest first, until one is worse than the one before."""
+PRECISION = 1e-3
+"""Of the fits within the folds."""
+
+
+@dataclass(frozen=True)
+class Strength:
+    """The chosen precision of the prior, and what was tried.
+
+    Attributes
+    ----------
+    l2 : float
+        The precision under which the rows left out were predicted best.
+    tried : tuple of (float, float)
+        Precisions with the conditional log likelihood of all rows, each predicted by the others' fit; total in nats.
+    generative : float
+        The same for the network before the refit.
+    """
+
+    l2: float
+    tried: tuple[tuple[float, float], ...]
+    generative: float
+
+
+def choose_strength(
+    design: Design,
+    centre: Callable[[Floats], Potentials],
+    *,
+    solver: str = "trust-ncg",
+    threads: int = 1,
+    deadline: Deadline | None = None,
+    progress: Progress | None = None,
+) -> tuple[Strength, Floats]:
+    """Return the precision of the prior whose fits predict rows best that were left out, over 5 folds.
+
+    Precisions of 1000, 100, ..., 0.01 are tried, each fit starting from the last, until one is worse than the one
+    before. The choice is then the top of the parabola, in ln l2, through the best and its neighbours.
+
+    Parameters
+    ----------
+    design : Design
+        The rows.
+    centre : callable
+        Takes the weights of the rows that are left in, (rows, classes), and returns the centre of the prior: a
+        network learned from rows that it is to predict would make the prior look better than it is.
+    solver, deadline, progress
+        See :func:`~anbexact.logit.fit.fit`. After the deadline the best precision so far is returned.
+    threads : int
+        Folds that are fitted at the same time.
+
+    Returns
+    -------
+    Strength, (cells, classes) array
+        The choice, and shifts to start the fit of all rows from: the mean of those of the folds.
+    """
+    parts = [part for part in split_weights(design.weights, FOLDS) if part.any()]
+    folds = [_Fold(design, part, centre) for part in parts if (design.weights - part).any()]
+    generative = sum(fold.held_out() for fold in folds)
+    tried: list[tuple[float, float]] = []
+    with ThreadPoolExecutor(threads) as pool:
+        for place, l2 in enumerate(STRENGTHS):
+            if progress is not None:
+                progress("strength of the prior", place / len(STRENGTHS))
+            value = sum(pool.map(lambda fold, l2=l2: fold.refit(l2, solver, deadline), folds))
+            if deadline is not None and deadline.passed:
+                break
+            tried.append((l2, value))
+            if place > 0 and value < tried[-2][1]:
+                break
+    if progress is not None:
+        progress("strength of the prior", 1.0)
+    start = sum((fold.shift for fold in folds), np.zeros((design.n_cells, design.n_classes))) / max(len(folds), 1)
+    return Strength(_top(tried) if tried else STRENGTHS[0], tuple(tried), generative), start
+
+
+class _Fold:
+    """Rows to fit to and rows to predict."""
+
+    def __init__(self, design: Design, part: Floats, centre: Callable[[Floats], Potentials]) -> None:
+        self._design = design
+        self._left_in = design.weights - part
+        self._part = part
+        self._centre = centre(self._left_in)
+        self.shift = np.zeros((design.n_cells, design.n_classes))
+
+    def refit(self, l2: float, solver: str, deadline: Deadline | None) -> float:
+        """Fit with this prior, from where the last fit ended, and return the log likelihood of the other rows."""
+        found = fit(
+            self._design,
+            self._centre,
+            l2,
+            weights=self._left_in,
+            start=self.shift,
+            solver=solver,
+            precision=PRECISION,
+            deadline=deadline,
+        )
+        self.shift = found.shift
+        return self.held_out()
+
+    def held_out(self) -> float:
+        """Return the conditional log likelihood of the rows that were left out; total in nats."""
+        rows = np.flatnonzero(self._part.any(axis=1))
+        logs = self._design.sums(self._centre)[rows]
+        for j in range(self._design.cells.shape[1]):
+            logs += self.shift[self._design.cells[rows, j]]
+        logs -= logsumexp(logs, axis=1, keepdims=True)
+        return float(np.vdot(self._part[rows], logs))
+
+
+def _top(tried: Sequence[tuple[float, float]]) -> float:
+    """Return the top of the parabola through the best of the points and its neighbours; else the best point."""
+    best = max(range(len(tried)), key=lambda j: tried[j][1])
+    if not 0 < best < len(tried) - 1:
+        return tried[best][0]
+    (_, before), (l2, value), (_, after) = tried[best - 1 : best + 2]
+    bend = before - 2 * value + after
+    return l2 * 10 ** ((after - before) / (2 * bend)) if bend < 0 else l2
+
+
+def split_weights(weights: Floats, folds: int) -> Sequence[Floats]:
+    """Return a partition of the weights of distinct rows into folds, of much the same classes and features each.
+
+    Dealt out class by class, in the order of the rows. Whole weights are rows of weight 1, each dealt on its own, so
+    that collapsed and repeated rows are treated alike. Others stay together unless they outweigh a whole deal.
+    """
+    flat = weights.T.ravel()
+    parts = np.zeros((folds, len(flat)))
+    if np.array_equal(flat, np.rint(flat)):
+        ends = np.cumsum(flat)
+        for k in range(folds):
+            parts[k] = np.diff(np.floor((ends + folds - 1 - k) / folds), prepend=np.floor((folds - 1 - k) / folds))
+    else:
+        unit = flat[flat > 0].mean()
+        large = flat >= folds * unit
+        small = np.where(large, 0.0, flat)
+        fold = ((np.cumsum(small) - small / 2) / unit).astype(np.int64) % folds
+        for k in range(folds):
+            parts[k] = np.where(large, flat / folds, np.where(fold == k, small, 0.0))
+    return [part.reshape(weights.T.shape).T.copy() for part in parts]
