@@ -37,8 +37,10 @@ from anbexact.classifiers import (
     CkGClassifier,
     FANClassifier,
     FixedStructureClassifier,
+    LogitFANClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
+    PrunedNaiveBayesClassifier,
     TANClassifier,
 )
 from anbexact.counts import FamilyCounts
@@ -57,7 +59,9 @@ ESTIMATORS: dict[str, type[NetworkClassifier]] = {
         CkGClassifier,
         FANClassifier,
         FixedStructureClassifier,
+        LogitFANClassifier,
         NaiveBayesClassifier,
+        PrunedNaiveBayesClassifier,
         TANClassifier,
     )
 }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -17,13 +16,12 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
 from anbexact.classifiers.inputs import read_labels
-from anbexact.limits import Progress, available_memory, check_limit, human_bytes, thread_count
-from anbexact.logit.closure import Arc, closing_arcs, obstacles, with_arcs
-from anbexact.logit.design import cell_states
+from anbexact.limits import Progress, check_limit, thread_count
+from anbexact.logit.closure import Closure, close, obstacles
 from anbexact.logit.network import posterior_tables
-from anbexact.logit.potentials import Potential, Potentials, class_families, network_potentials, over
+from anbexact.logit.potentials import Potentials, class_families, network_potentials
 from anbexact.logit.refit import Refit, blanket_counts, refit, same_counts
-from anbexact.logit.terms import IndexSet, assignments, coefficients, count_terms, index_sets, seen_terms
+from anbexact.logit.terms import IndexSet, assignments, coefficients, count_terms, index_sets, seen_terms, term_name
 from anbexact.parameters import Tables, eap_tables
 from anbexact.posterior import Posterior
 from anbexact.structure import Structure
@@ -33,11 +31,11 @@ from anbexact.vocabulary import CodeArray, Vocabulary
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
-__all__ = ["Closure", "LogitModel", "to_logit"]
+__all__ = ["LogitModel", "to_logit"]
 
 MANY_COEFFICIENTS = 10_000_000
-"""Models with more coefficients list only those of terms that occur in the rows they were learned from."""
-INTERCEPT = "(intercept)"
+"""Models with more coefficients list only those of terms that occur in the rows they were learned from or
+refitted to."""
 
 
 def to_logit(classifier: NetworkClassifier) -> LogitModel:
@@ -76,51 +74,23 @@ def to_logit(classifier: NetworkClassifier) -> LogitModel:
     --------
     >>> from anbexact import TANClassifier
     >>> from anbexact.adapters import to_logit
-    >>> from anbexact.datasets import load_monks
-    >>> X, y = load_monks(1)
+    >>> from anbexact.datasets import load_tic_tac_toe
+    >>> X, y = load_tic_tac_toe()
     >>> tan = TANClassifier().fit(X, y)
     >>> logit = to_logit(tan)
     >>> logit.n_parameters, logit.equivalent
-    (25, True)
+    (51, True)
     >>> bool(abs(logit.predict_proba(X) - tan.predict_proba(X)).max() < 1e-12)
     True
     >>> refitted = logit.refit(X, y)
     >>> round(logit.log_likelihood(X, y)), round(refitted.log_likelihood(X, y))
-    (-222, -177)
+    (-423, -3)
     """
     if not isinstance(classifier, NetworkClassifier):
         raise TypeError(f"to_logit takes a classifier of anbexact, not a {type(classifier).__name__}")
     check_is_fitted(classifier)
     structure = classifier.structure_
     return LogitModel(classifier, structure, network_potentials(classifier.conditional_tables_, structure))
-
-
-@dataclass(frozen=True)
-class Closure:
-    """What was added to a network so that it can have every posterior of its logistic regression.
-
-    Attributes
-    ----------
-    arcs : tuple of (parent, child)
-        The arcs, none if there was nothing to add.
-    logit_parameters : int
-        Coefficients that the logistic regression has more.
-    network_parameters : int
-        Free probabilities that the network has more.
-    """
-
-    arcs: tuple[Arc, ...]
-    logit_parameters: int
-    network_parameters: int
-
-    def __str__(self) -> str:
-        if not self.arcs:
-            return "nothing to add: network and logistic regression are equivalent"
-        shown = ", ".join(f"{a} -> {b}" for a, b in self.arcs[:6]) + (", ..." if len(self.arcs) > 6 else "")
-        return (
-            f"{len(self.arcs)} arcs added ({shown}): {self.logit_parameters:,} coefficients more in the logistic "
-            f"regression, {self.network_parameters:,} probabilities more in the network"
-        )
 
 
 class LogitModel:
@@ -191,25 +161,34 @@ class LogitModel:
         """For every set, which of its terms are listed."""
         if self.n_parameters <= MANY_COEFFICIENTS:
             return [slice(None)] * len(self._sets)
+        sources: list[dict[tuple[Hashable, ...], npt.NDArray[np.int64]]] = []  # the cells of the families, for rows
         counts = self._classifier.counts_
-        if counts is None:
+        if counts is not None:
+            sources.append({})
+            for name, features in class_families(self._classifier.structure_).items():
+                family = counts[name]
+                codes = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
+                shape = [self._shape[v] for v in features]
+                flat = (
+                    np.ravel_multi_index([codes[v] for v in features], shape) if features else np.zeros(1, np.int64)
+                )
+                sources[0][features] = np.unique(flat)
+        if self.refitted is not None:
+            design = self.refitted.design
+            sources.append(dict(zip(design.families.values(), design.observed, strict=True)))
+        if not sources:
             raise ValueError(
                 f"the model has {self.n_parameters:,} coefficients, too many to list, and there are no rows to say "
                 "which of them matter. predict_proba and to_classifier do not need them."
             )
-        families = class_families(self._classifier.structure_)
-        cells: dict[Hashable, npt.NDArray[np.int64]] = {}
-        for name, features in families.items():
-            family = counts[name]
-            codes = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
-            shape = [self._shape[v] for v in features]
-            flat = np.ravel_multi_index([codes[v] for v in features], shape) if features else np.zeros(1, np.int64)
-            cells[name] = np.unique(flat)
         listed: list[npt.NDArray[np.int64] | slice] = []
         for of_set in self._sets:
-            holders = [name for name, features in families.items() if set(features).issuperset(of_set)]
-            found = [seen_terms(of_set, cells[name], families[name], self._shape) for name in holders[:1]]
-            listed.append(found[0] if found else np.zeros(0, dtype=np.int64))
+            found = [np.zeros(0, dtype=np.int64)]
+            for source in sources:
+                holder = next((features for features in source if set(features).issuperset(of_set)), None)
+                if holder is not None:
+                    found.append(seen_terms(of_set, source[holder], holder, self._shape))
+            listed.append(np.unique(np.concatenate(found)))
         return listed
 
     @cached_property
@@ -217,7 +196,7 @@ class LogitModel:
         """One row for every coefficient: its features and their states, and as index its name.
 
         Smaller sets of features come first, then those of earlier features. Models of more than 10 million
-        coefficients list only the terms that occur in the rows they were learned from.
+        coefficients list only the terms that occur in the rows they were learned from or refitted to.
 
         Raises
         ------
@@ -239,10 +218,7 @@ class LogitModel:
                 of_terms = list(zip(*columns, strict=True)) if of_set else [()] * len(positions)
             states += of_terms
             variables += [of_set] * len(of_terms)
-        names = [
-            " & ".join(f"{name}={state}" for name, state in zip(of_set, of_term, strict=True)) or INTERCEPT
-            for of_set, of_term in zip(variables, states, strict=True)
-        ]
+        names = [term_name(of_set, of_term) for of_set, of_term in zip(variables, states, strict=True)]
         frame = pd.DataFrame(
             {"variables": pd.Series(variables, dtype=object), "states": pd.Series(states, dtype=object)}
         )
@@ -297,41 +273,14 @@ class LogitModel:
         MemoryError
             If the tables of the closed network would not fit into memory.
         """
-        arcs = closing_arcs(self.structure, self._shape)
-        if not arcs:
-            return LogitModel(self._classifier, self.structure, self.potentials, self.refitted, Closure((), 0, 0))
-        parents = with_arcs(self.structure, arcs)
-        structure = given_structure(self.structure.class_name, parents, float("nan"))
-        c = structure.class_name
-        n_classes = self._shape[c]
-        sizes = {
-            name: 8 * n_classes * prod(self._shape[v] for v in features)
-            for name, features in class_families(structure).items()
-        }
-        needed = 3 * sum(sizes.values())
-        if needed > available_memory():
-            largest = max(sizes, key=sizes.__getitem__)
-            raise MemoryError(
-                f"closing the network adds {len(arcs)} arcs, with which its tables would need {human_bytes(needed)}, "
-                f"most of it that of {largest!r} given {list(structure.parents[largest])}: learn with fewer "
-                "max_parents"
-            )
-        plain = network_potentials(self._classifier.conditional_tables_, structure)
-        old = {potential.child: potential for potential in self.potentials}
-        potentials = []
-        for potential in plain:
-            if potential.child in old:
-                variables = (*old[potential.child].features, c)
-                logs = over(old[potential.child].logs, variables, (*potential.features, c), self._shape)
-                potential = Potential(potential.child, potential.features, logs)
-            potentials.append(potential)
-        closed = LogitModel(self._classifier, structure, tuple(potentials), self.refitted)
-        closed.closure = Closure(
-            arcs,
-            closed.n_parameters - self.n_parameters,
-            _network_parameters(structure, self._shape) - _network_parameters(self.structure, self._shape),
+        structure, potentials, closure = close(
+            self.structure, self.potentials, self._classifier.conditional_tables_, self._shape
         )
-        return closed
+        return LogitModel(self._classifier, structure, potentials, self.refitted, closure)
+
+    @cached_property
+    def _closed(self) -> LogitModel:
+        return self.close()
 
     # ---- prediction
 
@@ -347,15 +296,8 @@ class LogitModel:
         if codes.min(initial=0) < 0:
             if self.refitted is None:
                 posterior = self._classifier._posterior
-            elif self.equivalent:
-                posterior = self._network._posterior
             else:
-                feature, row = (int(i) for i in np.argwhere(codes < 0)[0])
-                raise ValueError(
-                    f"column {self.vocabulary.features[feature]!r} is missing or has an unknown value in row {row}: "
-                    "a logistic regression cannot sum it out, and this one has no network with its posterior "
-                    f"({self.why}). Call close() before refit()."
-                )
+                posterior = (self if self.equivalent else self._closed)._network._posterior
         return posterior.log_posterior(codes, n_jobs)
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
@@ -365,12 +307,8 @@ class LogitModel:
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
 
-        Missing cells and unknown states are summed out under the network with this posterior (:meth:`to_classifier`).
-
-        Raises
-        ------
-        ValueError
-            If there are such cells, and no such network, as after the refit of a model that is not ``equivalent``.
+        Missing cells and unknown states are summed out under a network with this posterior (:meth:`to_classifier`,
+        after :meth:`close` where it is needed).
         """
         return np.exp(self._log_posterior(X))
 
@@ -432,8 +370,8 @@ class LogitModel:
             Precision of the prior. ``"auto"``: the one under which left-out rows are predicted best in 5-fold
             cross-validation (within which the network's tables are relearned, if they come from these rows). 0: the
             pure maximum, which is infinite if the classes can be separated.
-        solver : {"trust-ncg", "trust-krylov", "newton-cg", "lbfgs"}, default "trust-ncg"
-            scipy's optimiser; the default was fastest (``benchmarks/refit.py``).
+        solver : {"trust-ncg", "newton-cg", "lbfgs"}, default "trust-ncg"
+            scipy's optimiser; ``benchmarks/refit.py`` compares them.
         max_iter : int, default 500
             Most iterations.
         time_limit : float, optional
@@ -457,7 +395,6 @@ class LogitModel:
             For a value or class that is no state, or a senseless parameter.
         """
         check_limit("time_limit", time_limit)
-        check_limit("max_iter", max_iter)
         table = self._classifier._table(X, y, sample_weight)
         if not len(table.weights):
             raise ValueError("there is no row without a missing feature to refit to")
@@ -474,8 +411,8 @@ class LogitModel:
             progress=progress or self._classifier._progress(),
         )
         model = LogitModel(self._classifier, self.structure, found.potentials, found, self.closure)
-        if not found.fit.converged:
-            warnings.warn(model.complaint(), UserWarning, stacklevel=2)
+        if complaint := model.complaint():
+            warnings.warn(complaint, UserWarning, stacklevel=2)
         return model
 
     def _relearn(self, table: DiscreteTable) -> Any:
@@ -514,41 +451,16 @@ class LogitModel:
         return frame[~identified(self)]
 
     def diverging(self) -> list[str]:
-        """Return what goes to infinity if the classes are separated: joint states of a family, with the class.
+        """Return what goes to infinity if the classes are separated, the steepest first.
 
-        "x=1 & y=0: class b -> 0" is to say that the probability of class b given these states tends to 0 (or to 1)
-        as the likelihood grows. The steepest come first; none if separation was not found.
+        ``"x=1 & y=0: class=b -> 0"`` says that the probability of class b given these states tends to 0 (or to 1) as
+        the likelihood grows. Empty if separation was not found.
         """
-        direction = None if self.refitted is None else self.refitted.fit.direction
-        if self.refitted is None or direction is None:
-            return []
-        c = self.structure.class_name
-        found = []
-        order = np.argsort(-np.abs(direction), axis=None, kind="stable")
-        for place in order[: int((np.abs(direction) > 0.1).sum())]:
-            cell, of_class = divmod(int(place), direction.shape[1])
-            states = cell_states(self.refitted.design, cell, self.vocabulary.states)
-            name = " & ".join(f"{feature}={state}" for feature, state in states) or INTERCEPT
-            end = 1 if direction[cell, of_class] > 0 else 0
-            found.append(f"{name}: {c}={self.vocabulary.states[c][of_class]} -> {end}")
-        return found
+        return [] if self.refitted is None else self.refitted.diverging(self.vocabulary)
 
     def complaint(self) -> str:
-        """Return why the fit did not converge; nothing if it did, or there was none."""
-        if self.refitted is None or self.refitted.fit.converged:
-            return ""
-        found = self.refitted.fit
-        if not found.separated:
-            return (
-                f"the refit did not converge: {found.message or 'its gradient does not vanish'} (after "
-                f"{found.iterations} iterations the largest component is {found.gradient:.2g} per row)"
-            )
-        terms = self.diverging()
-        shown = "; ".join(terms[:5]) + (f"; and {len(terms) - 5} more" if len(terms) > 5 else "")
-        return (
-            f"the refit has no finite maximum: the classes are separated ({shown}). The coefficients returned are on "
-            "their way to infinity. Use l2='auto' or a number above 0."
-        )
+        """Return why the fit is not what was asked for; nothing if it is, or if there was none."""
+        return "" if self.refitted is None else self.refitted.complaint(self.vocabulary)
 
     # ---- what else a refitted model is good for
 
@@ -563,8 +475,8 @@ class LogitModel:
         """The network with this posterior."""
         if not self.equivalent:
             raise ValueError(
-                f"there may be no network of this structure with the posterior ({self.why}). Call close(), which "
-                "adds the arcs that are missing, before refit()."
+                f"there may be no network of this structure with the posterior ({self.why}): call "
+                "close(), which adds the arcs that are missing"
             )
         source = self._classifier
         tables = {**source.conditional_tables_, **posterior_tables(self.potentials, self.structure)}
@@ -622,8 +534,3 @@ class LogitModel:
                 f"{state} in {found.iterations} iterations, {self.refitted.seconds:.2g} s"
             )
         return "\n".join(lines)
-
-
-def _network_parameters(structure: Structure, shape: dict[Hashable, int]) -> int:
-    """Return the number of free probabilities of a network."""
-    return sum((shape[name] - 1) * prod(shape[v] for v in parents) for name, parents in structure.parents.items())

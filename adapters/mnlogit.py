@@ -24,6 +24,16 @@ SAME = 1e-8
 """Relative difference between statsmodels' log likelihood and ours beyond which something is wrong."""
 
 
+class _Label(str):
+    """The name of a class, without ``%``: statsmodels takes ``label % 1``, which a string with a % cannot do."""
+
+    def __mod__(self, other: object) -> Any:
+        return NotImplemented
+
+    def __str__(self) -> str:
+        return self
+
+
 def mnlogit_result(model: LogitModel) -> Any:
     """Return the results of statsmodels' ``MNLogit`` at the maximum that a refit found.
 
@@ -46,7 +56,7 @@ def mnlogit_result(model: LogitModel) -> Any:
     ValueError
         If the results would not be valid: the model is not refitted, has a prior, did not converge or is
         separated; some rows have weights that are not whole numbers, which statsmodels would ignore; a class has no
-        rows; or the Hessian is singular.
+        rows, or there is only one; or the Hessian is singular.
     MemoryError
         If the design, or the Hessian, would be too large: both are dense in statsmodels.
     """
@@ -64,6 +74,8 @@ def mnlogit_result(model: LogitModel) -> Any:
     if not refitted.fit.converged:
         raise ValueError(f"there is no maximum of the likelihood to give results for: {model.complaint()}")
     weights = refitted.design.weights
+    if len(model.classes_) == 1:
+        raise ValueError(f"there is only one class, {model.classes_.tolist()[0]!r}, and so there are no coefficients")
     absent = [label for label, of_class in zip(model.classes_.tolist(), weights.T, strict=True) if not of_class.any()]
     if absent:
         raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients have no maximum")
@@ -86,14 +98,16 @@ def mnlogit_result(model: LogitModel) -> Any:
     start = _coefficients_on(model, design)
     names = model.terms.index[kept]
     exog = pd.DataFrame(design[row[repeated]], columns=names)
-    endog = pd.Series(of_class[repeated], name=str(model.structure.class_name))
+    labels = model.classes_.tolist()
+    shown = list(map(str, labels)) if len({*map(str, labels)}) == len(labels) else list(map(repr, labels))
+    categories = pd.Index(list(map(_Label, shown)), dtype=object)
+    endog = pd.Series(pd.Categorical.from_codes(of_class[repeated], categories), name=str(model.structure.class_name))
     return _results(MNLogit(endog, exog), start, model)
 
 
 def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) -> Any:
     """Return the results of a model at given coefficients, (terms, classes but the first)."""
     assert model.refitted is not None
-    logit._ynames_map = {k: str(label) for k, label in enumerate(model.classes_.tolist())}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # it makes no step

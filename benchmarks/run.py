@@ -11,8 +11,10 @@ import branchings
 import choices
 import files
 import fit
+import logit_fan
 import pandas as pd
 import predict
+import refit
 import start
 
 BENCHMARKS = {
@@ -22,6 +24,8 @@ BENCHMARKS = {
     "branchings": branchings.run,
     "choices": choices.run,
     "files": files.run,
+    "logit_fan": logit_fan.run,
+    "refit": refit.run,
 }
 
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import math
 import re
 import subprocess
 import sys
@@ -14,7 +15,9 @@ import pytest
 import anbexact
 from anbexact import ANBClassifier, NaiveBayesClassifier
 from anbexact.cli import main
+from anbexact.compare import COLUMNS
 from anbexact.datasets import load_anes96, load_dataset, load_monks
+from anbexact.report.text import read_comparison
 
 MONKS_ARCS = [["head_shape", "body_shape"], ["jacket_color", "body_shape"]]
 
@@ -205,8 +208,25 @@ def test_compare_on_the_embedded_table(capsys):
     assert "10-fold cross-validation, structure and cut points relearned in every fold" in out
     assert "alcohol = " in out
     assert "odds, so P(" in out
-    assert len(out.splitlines()) <= 50
-    assert max(map(len, out.splitlines())) <= 120
+    lines = out.splitlines()
+    assert len(lines) <= 65
+    assert max(map(len, lines)) <= 120
+    table = lines[lines.index("") + 1 : lines.index("", lines.index("") + 1)]
+    assert max(map(len, table)) <= 100
+    assert [line.split("  ")[0] for line in table[2:12:2]] == ["NB", "TAN", "FAN", "C2G", "ANB"]
+    assert [line.split("  ")[0] for line in table[3:12:2]] == [
+        f"{name} refitted" for name in ("NB", "TAN", "FAN", "C2G", "ANB")
+    ]
+    assert "parameters" in table[1]
+    assert "Lowest log loss: " in out
+    assert "The refit lowered the log loss of" in out
+
+
+def test_compare_without_refits(capsys):
+    code, out, _ = run(capsys, "compare", "--dataset", "lenses", "--folds", "2", "--no-refit")
+    assert code == 0
+    assert "refit" not in out
+    assert "Lowest log loss: " in out
 
 
 def test_compare_own_table(capsys):
@@ -214,9 +234,13 @@ def test_compare_own_table(capsys):
     document = json.loads(out)
     assert code == 0
     assert document["folds"] == 3
-    names = ["NB", "TAN", "FAN", "C2G", "ANB", "CategoricalNB", "logistic regression"]
-    assert [row["model"] for row in document["models"]] == names
-    assert document["models"][1]["accuracy"] == 1.0
+    networks = ["NB", "TAN", "FAN", "C2G", "ANB"]
+    names = [line for name in networks for line in (name, f"{name} refitted")]
+    assert [row["model"] for row in document["models"]] == [*names, "CategoricalNB", "logistic regression"]
+    assert [row["refit_of"] for row in document["models"][:4]] == [None, "NB", None, "TAN"]
+    assert set(document["models"][0]) == {"model", "refit_of", *COLUMNS}
+    assert document["models"][2]["accuracy"] == 1.0
+    assert document["models"][2]["cll"] == pytest.approx(-432 * document["models"][2]["log_loss"])
     assert document["learned"]["feature_edges"] == MONKS_ARCS
     query = document["query"]
     last = query["posteriors"][-1]["posterior"]
@@ -224,6 +248,24 @@ def test_compare_own_table(capsys):
     assert list(last.values()) == pytest.approx(classifier.predict_proba(load_monks(1)[0])[query["row"]], abs=1e-10)
     nats = [term["nats"] for term in query["explanation"]["terms"]]
     assert sum(nats) == pytest.approx(query["explanation"]["log_odds"])
+
+
+def test_reading_a_comparison():
+    """Only what the printed digits say; a line without numbers is none of the networks."""
+    frame = pd.DataFrame(
+        {"log_loss": [0.5, 0.4, 0.3, 0.30001, 0.2, 0.25, np.nan, np.nan, 0.2]},
+        index=["NB", "NB refitted", "TAN", "TAN refitted", "FAN", "FAN refitted", "ANB", "ANB refitted", "other"],
+    )
+    frame.attrs.update(rows=1000, refits={name: f"{name} refitted" for name in ("NB", "TAN", "FAN", "ANB")})
+    assert read_comparison(frame) == [
+        "Lowest log loss: FAN and other. All 1,000 rows have a conditional log likelihood (-1,000 x log loss) of "
+        "-200.0 nats, and their true classes a probability of 0.819 in the geometric mean.",
+        "The refit lowered the log loss of 1 of 3 networks (NB by 0.1000), and raised that of 1 (FAN by 0.0500).",
+    ]
+    frame["log_loss"] = math.inf
+    assert read_comparison(frame) == ["The refit lowered the log loss of 0 of 4 networks."]
+    frame["log_loss"] = math.nan
+    assert read_comparison(frame) == []
 
 
 def test_compare_beyond_memory_falls_back(capsys):

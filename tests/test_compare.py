@@ -1,6 +1,8 @@
 """The comparison: numbers as a slow computation by hand has them, folds, and tables that are hard to split."""
 
+import itertools
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -9,20 +11,63 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import StratifiedKFold
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, SearchTooLargeError
-from anbexact.compare import COLUMNS, MODELS, compare
+from anbexact.adapters import LogitModel, to_logit
+from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.compare import COLUMNS, MODELS, calibration_error, compare
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
 
+WEDGE = {
+    "is_monk": (),
+    **dict.fromkeys(("head_shape", "is_smiling", "holding", "jacket_color", "has_tie"), ("is_monk",)),
+    "body_shape": ("head_shape", "jacket_color", "is_monk"),
+}
+"""A network for the table of the first monk's problem; two parents of body_shape are not adjacent."""
+KEPT = ["accuracy", "accuracy_se", "log_loss", "cll", "brier", "calibration_error", "parameters"]
 
-def slow(X, y, classifier, folds, seed):
-    """Accuracy, its standard error, log loss and Brier score, row by row."""
+
+def slow_calibration(confidences, hits):
+    """Expected calibration error, bin by bin, row by row."""
+    error = 0.0
+    for b in range(1, 11):
+        inside = [k for k, p in enumerate(confidences) if (b - 1) / 10 < p <= b / 10]
+        if inside:
+            share = sum(hits[k] for k in inside) / len(inside)
+            mean = sum(confidences[k] for k in inside) / len(inside)
+            error += len(inside) / len(hits) * abs(share - mean)
+    return error
+
+
+def slow_probabilities(model):
+    """Free probabilities of a network: every column of every table, but for the last entry."""
+    tables = model.conditional_tables_.values()
+    return sum(len(column) - 1 for table in tables for column in table.values.reshape(len(table.values), -1).T)
+
+
+def slow_coefficients(logit):
+    """Coefficients of a regression: joint states of features, none of them its first, that share a family."""
+    c = logit.structure.class_name
+    terms = set()
+    for child, parents in logit.structure.parents.items():
+        family = [name for name in (child, *parents) if name != c]
+        if c in (child, *parents):
+            states = [range(logit.vocabulary.arity(name)) for name in family]
+            for cell in itertools.product(*states):
+                terms.add(frozenset((name, k) for name, k in zip(family, cell, strict=True) if k > 0))
+    return len(terms) * (len(logit.classes_) - 1)
+
+
+def slow(X, y, learn, count, folds, seed):
+    """The measures, row by row; ``learn`` takes rows to learn from, ``count`` counts the parameters of a model."""
     classes = sorted(set(y))
-    right, losses, briers, by_fold = [], [], [], []
+    confidences, right, losses, briers, by_fold, sizes = [], [], [], [], [], []
     for train, test in StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y):
-        model = classifier.fit(X.iloc[train], y.iloc[train])
+        model = learn(X.iloc[train], y.iloc[train])
+        sizes.append(count(model))
         in_fold = []
         for row in test:
             of_row = dict(zip(model.classes_, model.predict_proba(X.iloc[[row]])[0], strict=True))
             predicted = max(classes, key=lambda c: (of_row[c], -classes.index(c)))
+            confidences.append(of_row[predicted])
             in_fold.append(predicted == y.iloc[row])
             losses.append(-math.log(of_row[y.iloc[row]]))
             briers.append(sum((of_row[c] - (c == y.iloc[row])) ** 2 for c in classes))
@@ -30,39 +75,153 @@ def slow(X, y, classifier, folds, seed):
         by_fold.append(sum(in_fold) / len(in_fold))
     mean = sum(by_fold) / folds
     error = math.sqrt(sum((a - mean) ** 2 for a in by_fold) / (folds - 1) / folds)
-    return [sum(right) / len(right), error, sum(losses) / len(losses), sum(briers) / len(briers)]
+    n = len(right)
+    calibration = slow_calibration(confidences, right)
+    return [sum(right) / n, error, sum(losses) / n, -sum(losses), sum(briers) / n, calibration, sum(sizes) / folds]
 
 
 @pytest.mark.parametrize("load", [load_iris, load_lenses], ids=["iris", "lenses"])
 def test_numbers_by_hand(load):
     X, y = load()
     frame = compare(X, y, folds=4, seed=3, models=["NB", "ANB"])
+    assert list(frame.index) == ["NB", "NB refitted", "ANB", "ANB refitted"]
     for name, classifier in (("NB", NaiveBayesClassifier()), ("ANB", ANBClassifier())):
-        expected = slow(X, y, classifier, 4, 3)
-        got = frame.loc[name, ["accuracy", "accuracy_se", "log_loss", "brier"]]
-        np.testing.assert_allclose(got.to_numpy(dtype=float), expected, rtol=1e-12)
+        expected = slow(X, y, classifier.fit, slow_probabilities, 4, 3)
+        np.testing.assert_allclose(frame.loc[name, KEPT].to_numpy(dtype=float), expected, rtol=1e-12)
+
+        def refitted(X, y, classifier=classifier):
+            return to_logit(classifier.fit(X, y)).refit(X, y)
+
+        expected = slow(X, y, refitted, slow_coefficients, 4, 3)
+        got = frame.loc[f"{name} refitted", KEPT].to_numpy(dtype=float)
+        np.testing.assert_allclose(got, expected, rtol=1e-9)
+
+
+def test_parameters_of_scikit_learn():
+    """Naive Bayes: one table per class and feature; logistic regression: the rank of its design, for each but one."""
+    X, y = load_anes96()
+    X = X[["selfLR", "TVnews", "PID", "educ"]].astype({"PID": str, "TVnews": str, "educ": str})
+    y = y.where(np.arange(len(y)) % 5 > 0, "neither")
+    frame = compare(X, y, folds=3, models=["NB", "CategoricalNB", "logistic regression"], refit=False)
+    arities, ranks = [], []
+    for train, _ in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        of_nb = NaiveBayesClassifier().fit(X.iloc[train], y.iloc[train])
+        arities.append(2 + sum(3 * (of_nb.vocabulary_.arity(name) - 1) for name in X))
+        design = np.column_stack([np.ones(len(train)), pd.get_dummies(X.iloc[train]).to_numpy(dtype=float)])
+        ranks.append(2 * np.linalg.matrix_rank(design))
+    assert frame.loc["CategoricalNB", "parameters"] == np.mean(arities) == frame.loc["NB", "parameters"]
+    assert frame.loc["logistic regression", "parameters"] == np.mean(ranks)
+
+
+@pytest.mark.parametrize("digits", [1, 2, 15])
+def test_calibration_error(digits):
+    rng = np.random.default_rng(digits)
+    confidence = np.round(rng.uniform(0.05, 1.0, 300), digits)
+    right = rng.random(300) < confidence**2
+    assert calibration_error(confidence, right) == pytest.approx(slow_calibration(confidence, right), rel=1e-12)
+
+
+def test_calibration_error_at_its_ends():
+    assert calibration_error([1.0, 1.0], [True, True]) == 0.0
+    assert calibration_error([1.0, 1.0], [False, False]) == 1.0
+    assert calibration_error([0.5], [True]) == 0.5
+    # 0.7 ends a bin, so that these three are in two bins, whose gaps do not cancel
+    assert calibration_error([0.7, 0.71, 0.71], [True, False, False]) == pytest.approx((0.3 + 2 * 0.71) / 3)
 
 
 def test_one_row_per_model_and_plain_columns():
     X, y = load_monks(1)
     seen = []
     frame = compare(X, y, folds=3, progress=lambda phase, fraction: seen.append((phase, fraction)))
-    assert tuple(frame.index) == MODELS
+    refits = {name: f"{name} refitted" for name in MODELS[:5]}
+    lines = [line for name in MODELS for line in (name, refits.get(name)) if line]
+    assert list(frame.index) == lines
     assert tuple(frame.columns) == COLUMNS
     assert frame.index.name == "model"
-    assert frame.attrs == {"folds": 3, "rows": 432, "notes": []}
+    assert frame.attrs == {"folds": 3, "rows": 432, "notes": [], "refits": refits}
     assert frame.loc["ANB", "accuracy"] == 1.0
+    np.testing.assert_allclose(frame["cll"], -432 * frame["log_loss"], rtol=1e-15)
     assert (frame[["fit_seconds", "predict_seconds"]] > 0).all(axis=None)
+    for name, refitted in refits.items():
+        assert frame.loc[refitted, "fit_seconds"] > frame.loc[name, "fit_seconds"]
     assert [fraction for _, fraction in seen] == sorted(fraction for _, fraction in seen)
     assert seen[0] == ("NB, fold 1 of 3", 0.0)
+    assert seen[1][0] == "NB refitted, fold 1 of 3"
     assert seen[-1][1] == 1.0
-    again = compare(X, y, folds=3)
-    pd.testing.assert_frame_equal(frame.iloc[:, :4], again.iloc[:, :4])
+    again = compare(X, y, folds=3, n_jobs=1)
+    pd.testing.assert_frame_equal(frame[KEPT], again[KEPT], check_exact=True)
+    plain = compare(X, y, folds=3, models=["NB", "ANB"], refit=False)
+    assert list(plain.index) == ["NB", "ANB"]
+    assert plain.attrs["refits"] == {}
+    pd.testing.assert_frame_equal(frame.loc[["NB", "ANB"], KEPT], plain[KEPT], check_exact=True)
+
+
+def test_refit_sums_missing_cells_out_whether_or_not_it_is_a_network():
+    X, y = load_monks(1)
+    X = X.mask(np.random.default_rng(0).random(X.shape) < 0.02)
+    frame = compare(X, y, folds=3, models={"wedge": FixedStructureClassifier(WEDGE)})
+
+    def refitted(X, y):
+        logit = to_logit(FixedStructureClassifier(WEDGE).fit(X, y))
+        assert not logit.equivalent
+        return logit.refit(X, y).close()
+
+    with pytest.warns(UserWarning, match="are left out of training"):
+        expected = slow(X, y, refitted, slow_coefficients, 3, 0)
+    np.testing.assert_allclose(frame.loc["wedge refitted", KEPT].to_numpy(dtype=float), expected, rtol=1e-9)
+    (missing,) = frame.attrs["notes"]
+    assert "rows have a missing feature" in missing
+    assert frame.loc["wedge refitted", "accuracy"] > 0.9
+
+
+def test_states_unknown_in_training_are_summed_out():
+    """A state that only one row has is unknown to the fold that predicts that row, and to no other."""
+    X, y = load_monks(1)
+    X = X.astype(object)
+    X.loc[0, "jacket_color"] = "pink"
+    frame = compare(X, y, folds=3, models={"NB": NaiveBayesClassifier(), "wedge": FixedStructureClassifier(WEDGE)})
+    assert not frame.attrs["notes"]
+    assert np.isfinite(frame["log_loss"]).all()
+
+
+def test_refit_of_zeros_cannot_be_had():
+    X, y = load_lenses()
+    frame = compare(X, y, folds=2, models={"ml": NaiveBayesClassifier(parameters="ml"), "NB": NaiveBayesClassifier()})
+    assert frame.loc["ml refitted"].isna().all()
+    assert frame.drop(index="ml refitted")["accuracy"].notna().all()
+    assert frame.loc["NB refitted"].notna().all()
+    (note,) = frame.attrs["notes"]
+    assert note.startswith("ml refitted is left out: ")
+
+
+def test_closure_beyond_memory_leaves_the_model_as_it_is(monkeypatch):
+    def too_large(_):
+        raise MemoryError("the tables would need 16 TB")
+
+    X, y = load_monks(1)
+    monkeypatch.setattr(LogitModel, "close", too_large)
+    X.loc[5, "is_smiling"] = None
+    frame = compare(X, y, folds=3, models={"wedge": FixedStructureClassifier(WEDGE), "NB": NaiveBayesClassifier()})
+    assert frame.drop(index="wedge refitted").notna().all(axis=None)
+    assert frame.loc["wedge refitted"].isna().all()
+    assert frame.attrs["notes"][1:] == ["wedge refitted is left out: the tables would need 16 TB"]
+
+
+def test_refits_that_do_not_converge_are_counted_once(monkeypatch):
+    X, y = load_monks(1)
+    real = LogitModel.refit
+    monkeypatch.setattr(LogitModel, "refit", lambda self, X, y, **_: real(self, X, y, l2=1.0, max_iter=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame = compare(X, y, folds=3, models=["NB"])
+    assert frame.loc["NB refitted"].notna().all()
+    (note,) = frame.attrs["notes"]
+    assert note.startswith("NB refitted: in 3 of 3 folds the refit did not converge: ")
 
 
 def test_everyone_sees_the_same_states():
     """Median-cut iris: two naive Bayes that differ only in their smoothing predict nearly the same."""
-    frame = compare(*load_wine(), folds=5, models=["NB", "CategoricalNB"])
+    frame = compare(*load_wine(), folds=5, models=["NB", "CategoricalNB"], refit=False)
     assert abs(frame["accuracy"].diff().iloc[1]) < 0.02
     assert abs(frame["log_loss"].diff().iloc[1]) < 0.05
 
@@ -83,7 +242,9 @@ def test_compilation_is_not_charged():
 def test_own_models():
     X, y = load_iris()
     frame = compare(X, y, folds=5, models={"prior": DummyClassifier(), "K": NaiveBayesClassifier(ess=10)})
-    assert list(frame.index) == ["prior", "K"]
+    assert list(frame.index) == ["prior", "K", "K refitted"]
+    assert math.isnan(frame.loc["prior", "parameters"])
+    assert frame.loc["prior", "calibration_error"] == pytest.approx(0.0)
     assert frame.loc["prior", "accuracy"] == pytest.approx(1 / 3)
     assert frame.loc["prior", "log_loss"] == pytest.approx(math.log(3))
     assert frame.loc["prior", "brier"] == pytest.approx(2 / 3)
@@ -97,7 +258,7 @@ def test_certain_and_wrong_is_infinitely_wrong():
 
 def test_any_container():
     X, y = load_iris()
-    expected = compare(X, y, folds=3)["log_loss"]
+    expected = compare(X, y, folds=3, refit=False)["log_loss"]
     polars = pytest.importorskip("polars")
     inputs = [
         (X.to_numpy(), y.to_numpy()),
@@ -107,7 +268,9 @@ def test_any_container():
         (X.set_axis([0, ("a", 1), "b", 2.5], axis=1), y.astype("category").cat.add_categories("unused")),
     ]
     for features, classes in inputs:
-        assert compare(features, classes, folds=3)["log_loss"].tolist() == pytest.approx(expected.tolist())
+        assert compare(features, classes, folds=3, refit=False)["log_loss"].tolist() == pytest.approx(
+            expected.tolist()
+        )
 
 
 def test_mixed_table_with_missing_and_rare_cells():
@@ -152,7 +315,18 @@ def test_class_that_vanishes_from_a_training_fold():
     X.loc[16:, "b"] = None
     frame = compare(X, y, folds=2, models=["NB"])
     assert frame.loc["NB", "accuracy"] == 0.8
-    assert frame.loc["NB", "log_loss"] == math.inf
+    assert frame.loc["NB", "log_loss"] == frame.loc["NB refitted", "log_loss"] == math.inf
+
+
+def test_one_class_left_in_training():
+    """All complete rows may be of one class: its probability is then 1, with no parameter of its own."""
+    X = pd.DataFrame({"a": ["x", "y"] * 8, "b": ["u", "u", "v", "v"] * 4})
+    y = pd.Series(["p"] * 10 + ["q"] * 6)
+    X.loc[10:, "b"] = None
+    frame = compare(X, y, folds=2, models=["NB"])
+    assert frame["accuracy"].tolist() == [10 / 16, 10 / 16]
+    assert frame.loc["NB refitted", "parameters"] == 0
+    assert frame.loc["NB refitted", "calibration_error"] == pytest.approx(6 / 16)
 
 
 def test_too_large_search_is_a_line_of_its_own(monkeypatch):
@@ -163,16 +337,16 @@ def test_too_large_search_is_a_line_of_its_own(monkeypatch):
 
     monkeypatch.setattr(ANBClassifier, "fit", refuse)
     frame = compare(X, y, folds=3, models=["ANB", "NB"])
-    assert frame.loc["ANB"].isna().all()
-    assert frame.loc["NB"].notna().all()
+    assert frame.loc[["ANB", "ANB refitted"]].isna().all(axis=None)
+    assert frame.loc[["NB", "NB refitted"]].notna().all(axis=None)
     assert frame.attrs["notes"] == ["ANB was refused: the exact search over 40 features needs 16 TB"]
 
 
 def test_really_too_large():
     rng = np.random.default_rng(0)
     frame = compare(rng.integers(0, 2, (40, 60)), rng.integers(0, 2, 40), folds=2)
-    assert frame.loc["ANB"].isna().all()
-    assert frame.drop(index="ANB").notna().all(axis=None)
+    assert frame.loc[["ANB", "ANB refitted"]].isna().all(axis=None)
+    assert frame.drop(index=["ANB", "ANB refitted"]).notna().all(axis=None)
     assert "ANB was refused: the exact search over 60 features" in frame.attrs["notes"][0]
 
 
@@ -183,6 +357,10 @@ def test_really_too_large():
         ({"folds": 2.5}, "folds must be a whole number"),
         ({"models": ["NB", "SVM"]}, r"models must be among 'NB', 'TAN', .* not \['SVM'\]"),
         ({"models": []}, "models must be among"),
+        (
+            {"models": {"a": NaiveBayesClassifier(), "a refitted": DummyClassifier()}},
+            "two lines would be called 'a refitted'",
+        ),
         ({"y": ["a"] * 150}, r"two classes or more, but y holds \['a'\]"),
         ({"y": ["a"] * 149 + ["b"]}, "the class 'b' has a single row"),
         ({"y": ["a"] * 75 + ["b"] * 74}, "X has 150 rows, but y has 149"),

@@ -14,6 +14,7 @@ from anbexact import (
     NaiveBayesClassifier,
     TANClassifier,
 )
+from anbexact.classifiers import LogitFANClassifier, PrunedNaiveBayesClassifier
 from anbexact.discretize import CutPointDiscretizer
 from anbexact.limits import available_memory
 
@@ -24,6 +25,8 @@ N_CHECKS = {
     TANClassifier(): 61,
     FANClassifier(): 61,
     CkGClassifier(): 61,
+    LogitFANClassifier(): 61,
+    PrunedNaiveBayesClassifier(): 61,
     MedianDiscretizer(): 53,
     MDLPDiscretizer(): 54,
 }

@@ -18,6 +18,8 @@ from anbexact._kernels.posterior import exponentials
 
 CLASSES = 4
 IMPOSSIBLE = -1e30
+NEGLIGIBLE = 1e-60
+"""Probabilities below this count as 0 in derivatives: their products would be subnormal numbers, which are slow."""
 
 
 @njit(cache=True, nogil=True, inline="always")
@@ -79,7 +81,7 @@ def value_and_gradient(cells, totals, weights, base, shift, probability, gradien
         for c in range(s):
             if weights[t, c] > 0.0:
                 value += weights[t, c] * (predictor[c] - logarithm)
-            p[c] *= share
+            p[c] = p[c] * share if p[c] > NEGLIGIBLE else 0.0
             predictor[c] = totals[t] * p[c] - weights[t, c]
         _scatter(cells, t, predictor, gradient)
     return value

@@ -278,7 +278,18 @@ class NetworkClassifier(
         automatic &= self.parameters == "eap"
         smoothing = best_smoothing(table, structure) if automatic else float(self.smoothing or ess)
         counts = count_families(table, structure)
-        return self._set_counted(table.vocabulary, structure, counts, cut_points, (ess, smoothing, self.parameters))
+        return self._set_learned(table, structure, counts, cut_points, (ess, smoothing, self.parameters))
+
+    def _set_learned(
+        self,
+        table: DiscreteTable,
+        structure: Structure,
+        counts: Counts,
+        cut_points: dict[Hashable, Cuts],
+        settings: tuple[float, float, str],
+    ) -> Self:
+        """Estimate the tables, and store the network; `table` has the rows behind the counts."""
+        return self._set_counted(table.vocabulary, structure, counts, cut_points, settings)
 
     def _choose_structure(self, table: DiscreteTable) -> tuple[Structure, float]:
         """Return the structure and the equivalent sample size under which it was learned."""

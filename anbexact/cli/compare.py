@@ -13,6 +13,7 @@ from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.options import DATA_HELP, Commands, add_common
 from anbexact.cli.tables import embedded_table, features_and_class, read_table
 from anbexact.report.text import (
+    TABLE_WIDTH,
     about,
     class_sizes,
     describe,
@@ -20,6 +21,7 @@ from anbexact.report.text import (
     print_json,
     print_structure,
     print_wrapped,
+    read_comparison,
     sample_sizes,
 )
 
@@ -44,6 +46,11 @@ def add(commands: Commands) -> None:
     parser.add_argument("--class", dest="class_name", metavar="NAME", help="the column to be predicted")
     parser.add_argument("--dataset", metavar="NAME", help="an embedded table, such as wine, iris or tic_tac_toe")
     parser.add_argument("--folds", type=int, default=10, metavar="K", help="of the cross-validation (default 10)")
+    parser.add_argument(
+        "--no-refit",
+        action="store_true",
+        help="leave out the refitted lines, which on large tables take longest",
+    )
     add_common(parser)
     parser.set_defaults(run=run)
 
@@ -58,7 +65,7 @@ def run(args: argparse.Namespace) -> None:
         print_wrapped(title)
         print_wrapped(f"{len(X):,} rows, {X.shape[1]} features; {class_sizes(y)}")
         sys.stdout.flush()
-    frame = _cross_validate(X, y, args.folds, args.threads)
+    frame = _cross_validate(X, y, args)
     if not args.json:
         _print_measured(frame, X)
     kept = y.notna()
@@ -87,13 +94,13 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
     return X, y, f"{name}, an embedded table. {about(name)}"
 
 
-def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], folds: int, threads: int | None) -> pd.DataFrame:
+def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], args: argparse.Namespace) -> pd.DataFrame:
     """Return the measurements; what the classifiers warn of is noted once, unless these say it themselves."""
     from anbexact.compare import compare
 
     with ProgressLine() as line, warnings.catch_warnings(record=True) as caught:
         try:
-            frame = compare(X, y, folds=folds, n_jobs=threads, progress=line.show)
+            frame = compare(X, y, folds=args.folds, refit=not args.no_refit, n_jobs=args.threads, progress=line.show)
         except (TypeError, ValueError) as error:
             raise InputError(str(error)) from None
     for text in dict.fromkeys(str(warning.message) for warning in caught):
@@ -103,7 +110,7 @@ def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], folds: int, threads: int
 
 
 def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
-    """Print the measurements, and what must be known to read them."""
+    """Print the measurements, what must be known to read them, and what they say."""
     from anbexact.classifiers.inputs import MANY_VALUES
 
     print(f"\n{frame.attrs['folds']}-fold cross-validation, structure and cut points relearned in every fold")
@@ -112,6 +119,8 @@ def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
         print("logistic regression sees the measurements as they are, the others cut into intervals")
     for text in frame.attrs["notes"]:
         print_wrapped(f"note: {text}")
+    for sentence in read_comparison(frame):
+        print_wrapped(sentence, width=TABLE_WIDTH)
 
 
 def _learn(X: pd.DataFrame, y: pd.Series[Any], threads: int | None) -> tuple[str, NetworkClassifier]:
@@ -140,10 +149,14 @@ def _document(
     args: argparse.Namespace, frame: pd.DataFrame, name: str, classifier: NetworkClassifier, query: Query | None
 ) -> dict[str, Any]:
     """Return all of it for JSON."""
+    refit_of = {new: old for old, new in frame.attrs["refits"].items()}
     return {
         "data": args.data or args.dataset or DEMO_TABLE,
         **{key: frame.attrs[key] for key in ("rows", "folds", "notes")},
-        "models": [{"model": model, **row} for model, row in frame.to_dict(orient="index").items()],
+        "models": [
+            {"model": model, "refit_of": refit_of.get(model), **row}
+            for model, row in frame.to_dict(orient="index").items()
+        ],
         "learned": {"model": name, **describe(classifier)},
         "query": query and query.to_dict(),
     }

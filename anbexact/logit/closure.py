@@ -2,11 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import prod
 
-from anbexact.structure import Structure, parents_first
+from anbexact.limits import available_memory, human_bytes
+from anbexact.logit.potentials import Potential, Potentials, Shape, class_families, network_potentials, over
+from anbexact.logit.terms import count_terms, index_sets
+from anbexact.parameters import Tables
+from anbexact.structure import Certificate, Structure
 
 Arc = tuple[Hashable, Hashable]
+
+
+@dataclass(frozen=True)
+class Closure:
+    """What was added to a network so that it can have every posterior of its logistic regression.
+
+    Attributes
+    ----------
+    arcs : tuple of (parent, child)
+        The arcs, none if there was nothing to add.
+    logit_parameters : int
+        Coefficients that the logistic regression has more.
+    network_parameters : int
+        Free probabilities that the network has more.
+    """
+
+    arcs: tuple[Arc, ...]
+    logit_parameters: int
+    network_parameters: int
+
+    def __str__(self) -> str:
+        if not self.arcs:
+            return "nothing to add: network and logistic regression are equivalent"
+        shown = ", ".join(f"{a} -> {b}" for a, b in self.arcs[:6]) + (", ..." if len(self.arcs) > 6 else "")
+        return (
+            f"{len(self.arcs)} arcs added ({shown}): {self.logit_parameters:,} coefficients more in the logistic "
+            f"regression, {self.network_parameters:,} probabilities more in the network"
+        )
 
 
 def obstacles(structure: Structure) -> tuple[tuple[Hashable, Hashable, Hashable], ...]:
@@ -25,7 +59,7 @@ def obstacles(structure: Structure) -> tuple[tuple[Hashable, Hashable, Hashable]
     )
 
 
-def closing_arcs(structure: Structure, shape: Mapping[Hashable, int]) -> tuple[Arc, ...]:
+def closing_arcs(structure: Structure, shape: Shape) -> tuple[Arc, ...]:
     """Return arcs after whose addition there are no `obstacles`.
 
     Children of the class are worked off from the last, and the missing arcs between their parents added, from
@@ -73,15 +107,77 @@ def closing_arcs(structure: Structure, shape: Mapping[Hashable, int]) -> tuple[A
     return tuple(added)
 
 
-def with_arcs(structure: Structure, arcs: tuple[Arc, ...]) -> dict[Hashable, tuple[Hashable, ...]]:
-    """Return the parents of all variables with some arcs more; the class first, then in the structure's order."""
+def with_arcs(structure: Structure, arcs: tuple[Arc, ...]) -> Structure:
+    """Return the structure with some arcs more; among parents the class first, then features in table order."""
     place = {name: j for j, name in enumerate((structure.class_name, *structure.features))}
     parents = {name: set(of_name) for name, of_name in structure.parents.items()}
     for parent, child in arcs:
         parents[child].add(parent)
-    sorted_parents = {name: tuple(sorted(of_name, key=place.__getitem__)) for name, of_name in parents.items()}
-    parents_first(sorted_parents)
-    return sorted_parents
+    ordered = {name: tuple(sorted(of_name, key=place.__getitem__)) for name, of_name in parents.items()}
+    certificate = Certificate.unknown("arcs added to another structure")
+    return Structure(structure.class_name, ordered, float("nan"), certificate)
+
+
+def close(
+    structure: Structure, potentials: Potentials, tables: Tables, shape: Shape
+) -> tuple[Structure, Potentials, Closure]:
+    """Add the `closing_arcs` to a network; its posterior stays as it is.
+
+    Parameters
+    ----------
+    structure, tables
+        The network.
+    potentials : tuple of Potential
+        Those of its tables, or of a refit.
+    shape : mapping of variable to its number of states
+
+    Returns
+    -------
+    Structure, tuple of Potential, Closure
+        Of the same sum; the potential of a new child of the class is that of its table.
+
+    Raises
+    ------
+    MemoryError
+        If the tables of the closed network would not fit into memory.
+    """
+    arcs = closing_arcs(structure, shape)
+    c = structure.class_name
+    closed = with_arcs(structure, arcs) if arcs else structure
+    families = class_families(closed)
+    sizes = {name: 8 * shape[c] * prod(shape[v] for v in features) for name, features in families.items()}
+    needed = 3 * sum(sizes.values())
+    if needed > available_memory():
+        largest = max(sizes, key=sizes.__getitem__)
+        raise MemoryError(
+            f"closing the network adds {len(arcs)} arcs, with which its tables would need {human_bytes(needed)}, "
+            f"most of it that of {largest!r} given {list(closed.parents[largest])}: learn with fewer max_parents"
+        )
+    old = {potential.child: potential for potential in potentials}
+    spread = []
+    for potential in network_potentials(tables, closed):
+        if potential.child in old:
+            variables, wanted = (*old[potential.child].features, c), (*potential.features, c)
+            logs = over(old[potential.child].logs, variables, wanted, shape)
+            potential = Potential(potential.child, potential.features, logs)
+        spread.append(potential)
+    closure = Closure(
+        arcs,
+        _logit_parameters(closed, shape) - _logit_parameters(structure, shape),
+        _network_parameters(closed, shape) - _network_parameters(structure, shape),
+    )
+    return closed, tuple(spread), closure
+
+
+def _logit_parameters(structure: Structure, shape: Shape) -> int:
+    """Return the number of coefficients of a network's logistic regression."""
+    sets = index_sets(class_families(structure).values(), structure.features)
+    return (shape[structure.class_name] - 1) * count_terms(sets, shape)
+
+
+def _network_parameters(structure: Structure, shape: Shape) -> int:
+    """Return the number of free probabilities of a network."""
+    return sum((shape[name] - 1) * prod(shape[v] for v in parents) for name, parents in structure.parents.items())
 
 
 def _ancestors(structure: Structure, name: Hashable) -> set[Hashable]:

@@ -117,10 +117,12 @@ def make_design(table: DiscreteTable, families: Mapping[Hashable, Sequence[Hasha
 
 def cell_states(
     design: Design, cell: int, states: Mapping[Hashable, Sequence[object]]
-) -> list[tuple[Hashable, object]]:
-    """Return the (feature, state) pairs of an observed cell."""
+) -> tuple[tuple[Hashable, ...], list[object]]:
+    """Return the features and their states in an observed cell."""
     j = int(np.searchsorted(design.firsts, cell, side="right")) - 1
     names = list(design.families.values())[j]
+    if not names:
+        return (), []
     flat = design.observed[j][cell - design.firsts[j]]
     codes = np.unravel_index(flat, [design.shape[name] for name in names])
-    return [(name, states[name][int(code)]) for name, code in zip(names, codes, strict=True)]
+    return names, [states[name][int(code)] for name, code in zip(names, codes, strict=True)]

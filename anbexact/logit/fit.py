@@ -22,7 +22,7 @@ from anbexact.limits import Deadline, Progress
 from anbexact.logit.design import Design
 from anbexact.logit.potentials import Floats, Potentials
 
-SOLVERS = {"trust-ncg": "trust-ncg", "trust-krylov": "trust-krylov", "newton-cg": "Newton-CG", "lbfgs": "L-BFGS-B"}
+SOLVERS = {"trust-ncg": "trust-ncg", "newton-cg": "Newton-CG", "lbfgs": "L-BFGS-B"}
 """Names of scipy's optimisers; the first is the default, as measured in ``benchmarks/refit.py``."""
 PRECISION = 1e-7
 """Norm of the gradient per unit of weight at the end, every component divided by the root of its curvature."""
@@ -32,6 +32,8 @@ STEP = 0.1
 """A Newton step that changes a row's predictor by more at the end of a fit is one towards infinity."""
 WRONG = 0.05
 """Share of such a change that may go to a wrong class, as a step is only computed so precisely."""
+POLISH = 1e-4
+"""Share of `PRECISION` to which Newton steps bring the gradient after L-BFGS, before separation is judged."""
 Vector = npt.NDArray[np.float64]
 
 
@@ -76,13 +78,16 @@ class _Objective:
     and of many are alike to the optimiser, and so are tables of any weight.
     """
 
-    def __init__(self, design: Design, weights: Floats, centre: Potentials, l2: float) -> None:
+    def __init__(
+        self, design: Design, weights: Floats, centre: Potentials, l2: float, deadline: Deadline | None = None
+    ) -> None:
         self._cells = design.cells
         self._weights = _padded(weights, 0.0)
         self._totals = weights.sum(axis=1)
         self._weight = float(weights.sum())
         self._base = _padded(design.sums(centre), IMPOSSIBLE)
         self._l2 = l2
+        self._deadline = deadline
         self.shape = (design.n_cells, design.n_classes)
         self._probability = np.zeros(self._base.shape)
         self._known: Vector | None = None
@@ -95,7 +100,9 @@ class _Objective:
         curvature = np.full(self._base.shape[1:], self._l2) + np.zeros((len(shift), 1))
         add_diagonal(self._cells, self._totals, self._probability, curvature)
         curvature = curvature[:, : self.shape[1]]
-        self.scale = np.sqrt(np.maximum(curvature, 1e-6 * float(curvature.max())) / self._weight)
+        steepest = float(curvature.max())
+        if steepest > 0:
+            self.scale = np.sqrt(np.maximum(curvature, 1e-6 * steepest) / self._weight)
         self._known = None
         return (shift * self.scale).ravel()
 
@@ -119,7 +126,15 @@ class _Objective:
         return -value / self._weight, self._by_z(gradient)
 
     def curvature(self, z: Vector, direction: Vector) -> Vector:
-        """Return the product of the Hessian at z and a direction."""
+        """Return the product of the Hessian at z and a direction.
+
+        Raises
+        ------
+        _OutOfTimeError
+            After the deadline: a single step can take hundreds of products.
+        """
+        if self._deadline is not None and self._deadline.passed:
+            raise _OutOfTimeError
         if self._known is None or not np.array_equal(self._known, z):
             self.value(z)
         moved = _padded(self.shift(direction), 0.0)
@@ -187,7 +202,7 @@ def fit(
         Never worse than the centre.
     """
     weights = design.weights if weights is None else weights
-    objective = _Objective(design, weights, centre, l2)
+    objective = _Objective(design, weights, centre, l2, deadline)
     z = objective.scaled_at(np.zeros(objective.shape))
     if start is not None:
         least = objective.value(z)[0]
@@ -196,15 +211,23 @@ def fit(
     iterations, message = 0, ""
     if design.n_classes > 1:
         z, iterations, message = _maximise(objective, z, solver, precision, max_iter, deadline, progress)
+        if solver == "lbfgs" and l2 == 0 and not message:  # what is left of the gradient must be of separated rows
+            z = objective.scaled_at(objective.shift(z))
+            z, more, _ = _maximise(objective, z, "trust-ncg", PRECISION * POLISH, max_iter, deadline, None)
+            iterations += more
     shift = objective.shift(z)
     _, gradient = objective.value(z)
     log_likelihood = objective.log_likelihood(z)
     steepest = float(np.abs(gradient.reshape(objective.shape) * objective.scale).max(initial=0.0))
     direction, settled = None, True
     if l2 == 0 and design.n_classes > 1:
-        direction, settled = _towards_infinity(objective, design, weights, z, gradient)
+        try:
+            direction, settled = _towards_infinity(objective, design, weights, z, gradient)
+        except _OutOfTimeError:
+            settled, message = False, "the time limit passed"
     if not settled and direction is None:
-        message = "the likelihood still grows, perhaps for ever: the rows may be separated"
+        growing = "the likelihood still grows, perhaps for ever: the rows may be separated"
+        message = f"{message.rstrip('.')}; {growing}" if message else growing
     return Fit(
         shift=shift,
         log_likelihood=log_likelihood,

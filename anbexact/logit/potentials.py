@@ -12,6 +12,8 @@ from anbexact.parameters import Tables
 from anbexact.structure import Structure
 
 Floats = npt.NDArray[np.float64]
+Shape = Mapping[Hashable, int]
+"""The number of states of every variable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +78,7 @@ def network_potentials(tables: Tables, structure: Structure) -> Potentials:
     return tuple(potentials)
 
 
-def over(
-    values: Floats, variables: Sequence[Hashable], wanted: Sequence[Hashable], shape: Mapping[Hashable, int]
-) -> Floats:
+def over(values: Floats, variables: Sequence[Hashable], wanted: Sequence[Hashable], shape: Shape) -> Floats:
     """Return a function of some variables as an array over these and more.
 
     ``variables`` are the axes of ``values``, ``wanted`` those of the result, ``shape`` the numbers of states.

@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 
 from anbexact.counts import Counts, count_families
 from anbexact.limits import Deadline, Progress
-from anbexact.logit.design import Design, make_design
+from anbexact.logit.design import Design, cell_states, make_design
 from anbexact.logit.fit import SOLVERS, Fit, fit
 from anbexact.logit.potentials import Floats, Potentials, class_families, network_potentials
 from anbexact.logit.strength import Strength, choose_strength
+from anbexact.logit.terms import term_name
 from anbexact.parameters import Tables
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
+from anbexact.vocabulary import Vocabulary
+
+NOTABLE = 0.1
+"""Entries of a direction to infinity below this, the largest being 1, are not named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +51,41 @@ class Refit:
     fit: Fit
     design: Design
     seconds: float
+
+    def diverging(self, vocabulary: Vocabulary) -> list[str]:
+        """Return what goes to infinity if the classes are separated, the steepest first."""
+        direction, c = self.fit.direction, vocabulary.class_name
+        if direction is None or c is None:
+            return []
+        found = []
+        order = np.argsort(-np.abs(direction), axis=None, kind="stable")
+        for place in order[: int((np.abs(direction) > NOTABLE).sum())]:
+            cell, of_class = divmod(int(place), direction.shape[1])
+            name = term_name(*cell_states(self.design, cell, vocabulary.states))
+            end = 1 if direction[cell, of_class] > 0 else 0
+            found.append(f"{name}: {c}={vocabulary.states[c][of_class]} -> {end}")
+        return found
+
+    def complaint(self, vocabulary: Vocabulary) -> str:
+        """Return why the fit is not what was asked for; nothing if it is."""
+        if self.fit.separated:
+            terms = self.diverging(vocabulary)
+            shown = "; ".join(terms[:5]) + (f"; and {len(terms) - 5} more" if len(terms) > 5 else "")
+            return (
+                f"the refit has no finite maximum: the classes are separated ({shown}). The coefficients returned "
+                "are on their way to infinity: use l2='auto' or a number above 0"
+            )
+        if not self.fit.converged:
+            return (
+                f"the refit did not converge: {self.fit.message or 'its gradient does not vanish'} (after "
+                f"{self.fit.iterations} iterations the largest component is {self.fit.gradient:.2g} per row)"
+            )
+        if self.strength is not None and not self.strength.complete:
+            return (
+                f"the refit has a prior that may be too strong: time_limit ended the search for its strength after "
+                f"{len(self.strength.tried)} values, and l2 is {self.l2:.4g}"
+            )
+        return ""
 
 
 def refit(
@@ -81,7 +121,7 @@ def refit(
     solver, max_iter
         See :func:`~anbexact.logit.fit.fit`.
     time_limit : float, optional
-        Seconds after which the best so far is returned, not converged.
+        Seconds after which the best so far is returned, not converged; half of it at most for choosing ``l2``.
     threads : int, default 1
         For the cross-validation.
     progress : callable, optional
@@ -90,11 +130,12 @@ def refit(
     Raises
     ------
     ValueError
-        For a senseless ``l2`` or solver, or a network with zeros.
+        For a senseless ``l2``, solver or ``max_iter``, or a network with zeros.
     """
     l2 = check_l2(l2)
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, not {solver!r}")
+    check_max_iter(max_iter)
     deadline = Deadline(time_limit)
     centre = network_potentials(tables, structure)
     design = make_design(table, class_families(structure))
@@ -107,7 +148,12 @@ def refit(
     strength, start = None, None
     if l2 == "auto":
         strength, start = choose_strength(
-            design, learned, solver=solver, threads=threads, deadline=deadline, progress=progress
+            design,
+            learned,
+            solver=solver,
+            threads=threads,
+            deadline=Deadline(time_limit and time_limit / 2),
+            progress=progress,
         )
         l2 = strength.l2
     found = fit(
@@ -133,6 +179,12 @@ def check_l2(l2: Any) -> float | str:
     if isinstance(l2, bool | str) or not isinstance(l2, Real) or not 0 <= float(l2) < float("inf"):
         raise ValueError(f"l2 must be 'auto' or a finite number, 0 or more, not {l2!r}")
     return float(l2)
+
+
+def check_max_iter(max_iter: Any) -> None:
+    """Refuse what is no number of iterations."""
+    if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or int(max_iter) < 1:
+        raise ValueError(f"max_iter must be a whole number above 0, not {max_iter!r}")
 
 
 def blanket_counts(table: DiscreteTable, structure: Structure) -> Counts:

@@ -15,8 +15,11 @@ from anbexact.logit.fit import fit
 from anbexact.logit.potentials import Floats, Potentials
 
 FOLDS = 5
-STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01)
-"""What is tried, strongest first, until one is worse than the one before."""
+MANY_ROWS = 10_000
+"""From this total weight on, 3 folds are enough."""
+STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
+"""What is tried, strongest first: the first four, then on until one is worse than the one before."""
+ALWAYS = 4
 PRECISION = 1e-3
 """Of the fits within the folds."""
 
@@ -33,11 +36,14 @@ class Strength:
         Precisions with the conditional log likelihood of all rows, each predicted by the others' fit; total in nats.
     generative : float
         The same for the network before the refit.
+    complete : bool
+        Whether all was tried that should be; not if the time ran out.
     """
 
     l2: float
     tried: tuple[tuple[float, float], ...]
     generative: float
+    complete: bool
 
 
 def choose_strength(
@@ -49,10 +55,11 @@ def choose_strength(
     deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> tuple[Strength, Floats]:
-    """Return the precision of the prior whose fits predict rows best that were left out, over 5 folds.
+    """Return the precision of the prior whose fits predict rows best that were left out.
 
-    Precisions of 1000, 100, ..., 0.01 are tried, each fit starting from the last, until one is worse than the one
-    before. The choice is then the top of the parabola, in ln l2, through the best and its neighbours.
+    Over 5 folds, or 3 from a total weight of 10,000 on. Precisions of 1000, 100, 10 and 1 are tried, each fit
+    starting from the last, then 0.1, 0.01 and 0.001, until one is worse than the one before. The choice is then the
+    top of the parabola, in ln l2, through the best and its neighbours.
 
     Parameters
     ----------
@@ -62,33 +69,40 @@ def choose_strength(
         Takes the weights of the rows that are left in, (rows, classes), and returns the centre of the prior: a
         network learned from rows that it is to predict would make the prior look better than it is.
     solver, deadline, progress
-        See :func:`~anbexact.logit.fit.fit`. After the deadline the best precision so far is returned.
+        See :func:`~anbexact.logit.fit.fit`. After the deadline the best precision so far is returned, 1000 if there
+        is none.
     threads : int
         Folds that are fitted at the same time.
 
     Returns
     -------
     Strength, (cells, classes) array
-        The choice, and shifts to start the fit of all rows from: the mean of those of the folds.
+        The choice, and shifts to start the fit of all rows from: the mean of those of the folds under the best
+        precision tried.
     """
-    parts = [part for part in split_weights(design.weights, FOLDS) if part.any()]
+    n_folds = FOLDS if design.weights.sum() < MANY_ROWS else 3
+    parts = [part for part in split_weights(design.weights, n_folds) if part.any()]
     folds = [_Fold(design, part, centre) for part in parts if (design.weights - part).any()]
     generative = sum(fold.held_out() for fold in folds)
     tried: list[tuple[float, float]] = []
+    start = np.zeros((design.n_cells, design.n_classes))
+    complete = True
     with ThreadPoolExecutor(threads) as pool:
         for place, l2 in enumerate(STRENGTHS):
             if progress is not None:
                 progress("strength of the prior", place / len(STRENGTHS))
             value = sum(pool.map(lambda fold, l2=l2: fold.refit(l2, solver, deadline), folds))
             if deadline is not None and deadline.passed:
+                complete = False
                 break
             tried.append((l2, value))
-            if place > 0 and value < tried[-2][1]:
+            if value >= max(best for _, best in tried):
+                start = sum((fold.shift for fold in folds), np.zeros_like(start)) / max(len(folds), 1)
+            elif place >= ALWAYS and value < tried[-2][1]:
                 break
     if progress is not None:
         progress("strength of the prior", 1.0)
-    start = sum((fold.shift for fold in folds), np.zeros((design.n_cells, design.n_classes))) / max(len(folds), 1)
-    return Strength(_top(tried) if tried else STRENGTHS[0], tuple(tried), generative), start
+    return Strength(_top(tried) if tried else STRENGTHS[0], tuple(tried), generative, complete), start
 
 
 class _Fold:

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.logit.potentials import Floats, Potential, Potentials
+from anbexact.logit.potentials import Floats, Potential, Potentials, Shape
 
 IndexSet = tuple[Hashable, ...]
+INTERCEPT = "(intercept)"
 
 
 def index_sets(families: Collection[Sequence[Hashable]], features: Sequence[Hashable]) -> tuple[IndexSet, ...]:
@@ -32,9 +33,14 @@ def index_sets(families: Collection[Sequence[Hashable]], features: Sequence[Hash
     return tuple(tuple(features[j] for j in subset) for subset in sorted(found, key=lambda s: (len(s), s)))
 
 
-def count_terms(sets: Collection[IndexSet], shape: Mapping[Hashable, int]) -> int:
+def count_terms(sets: Collection[IndexSet], shape: Shape) -> int:
     """Return the number of coefficients for each class but the first."""
     return sum(prod(shape[name] - 1 for name in of_set) for of_set in sets)
+
+
+def term_name(variables: Sequence[Hashable], states: Sequence[Any]) -> str:
+    """Return ``x=1 & y=0`` for joint states, ``(intercept)`` for those of no variable."""
+    return " & ".join(f"{name}={state}" for name, state in zip(variables, states, strict=True)) or INTERCEPT
 
 
 def assignments(of_set: IndexSet, states: Mapping[Hashable, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
@@ -73,9 +79,11 @@ def _interactions(potential: Potential) -> Floats:
 
 
 def seen_terms(
-    of_set: IndexSet, cells: npt.NDArray[np.int64], family: Sequence[Hashable], shape: Mapping[Hashable, int]
+    of_set: IndexSet, cells: npt.NDArray[np.int64], family: Sequence[Hashable], shape: Shape
 ) -> npt.NDArray[np.int64]:
     """Return which terms of a set occur in the observed cells of a family that contains it: ascending positions."""
+    if not of_set:
+        return np.zeros(min(len(cells), 1), dtype=np.int64)
     codes = dict(zip(family, np.unravel_index(cells, [shape[name] for name in family]), strict=True))
     flat = np.zeros(len(cells), dtype=np.int64)
     occurs = np.ones(len(cells), dtype=bool)

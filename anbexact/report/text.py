@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 WIDTH = 118
 """Characters in a line."""
+TABLE_WIDTH = 100
+"""Characters in a line of the comparison."""
 MOST_LINES = 10
 """Lines that are printed of a structure or an explanation, and cells of a row."""
 
 
-def print_wrapped(text: str, indent: str = "") -> None:
-    print(textwrap.fill(text, WIDTH, initial_indent=indent, subsequent_indent=indent + "  "))
+def print_wrapped(text: str, indent: str = "", width: int = WIDTH) -> None:
+    print(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent + "  "))
 
 
 def print_json(document: object) -> None:
@@ -88,13 +90,14 @@ def print_structure(classifier: NetworkClassifier) -> None:
 
 
 def print_comparison(frame: pd.DataFrame) -> None:
-    """Print the comparison, the best of every column starred."""
-    columns = {
+    """Print the comparison, the best of every measure starred, and how to read it."""
+    columns: dict[str, tuple[str, str, Callable[[list[float]], float] | None]] = {
         "accuracy": ("accuracy", "{:.4f}", max),
         "log_loss": ("log loss", "{:.4f}", min),
         "brier": ("Brier", "{:.4f}", min),
-        "fit_seconds": ("fit s", "{:.4f}", min),
-        "predict_seconds": ("predict s", "{:.4f}", min),
+        "calibration_error": ("calibration", "{:.4f}", min),
+        "parameters": ("parameters", "{:,.0f}", None),
+        "fit_seconds": ("fit s", "{:.3f}", None),
     }
     cells = [["", *(heading for heading, _, _ in columns.values())]]
     shown = {
@@ -102,7 +105,7 @@ def print_comparison(frame: pd.DataFrame) -> None:
         for key, (_, form, _) in columns.items()
     }
     best = {
-        key: form.format(choose(finite)) if (finite := frame[key].dropna().tolist()) else ""
+        key: form.format(choose(finite)) if choose and (finite := frame[key].dropna().tolist()) else ""
         for key, (_, form, choose) in columns.items()
     }
     for row, model in enumerate(frame.index):
@@ -115,9 +118,44 @@ def print_comparison(frame: pd.DataFrame) -> None:
     for line in cells:
         end = " " if line is cells[0] else ""
         print_cells(line[0], [text + end for text in line[1:]], widths)
-    print(
-        "* best; log loss in nats per row; Brier summed over classes; ± standard error over folds; seconds per fold"
-    )
+    print("* best; ± standard error over folds; log loss: nats per row; Brier: summed over classes, 0 to 2")
+    print("calibration: mean gap between the predicted class's probability and its share of hits, in 10 bins")
+    print("parameters: free probabilities, or coefficients; fit s: seconds to learn; both means over folds")
+    if frame.attrs["refits"]:
+        print("refitted: the network as a logistic regression, its coefficients fitted to the class given the")
+        print("  features; how far they move is chosen by cross-validation in training; fit s is of both fits")
+
+
+def read_comparison(frame: pd.DataFrame) -> list[str]:
+    """Return, in sentences, which line has the lowest log loss, and what the refits did to it.
+
+    Log losses are compared as they are printed, to four decimals.
+    """
+    losses = frame["log_loss"].round(4).dropna().to_dict()
+    sentences = []
+    least = min(losses.values(), default=math.inf)
+    if math.isfinite(least):
+        names = [str(name) for name, loss in losses.items() if loss == least]
+        n_rows, log_loss = frame.attrs["rows"], frame["log_loss"].min()
+        sentences.append(
+            f"Lowest log loss: {_enumerated(names)}. All {n_rows:,} rows have a conditional log likelihood "
+            f"(-{n_rows:,} x log loss) of {-n_rows * log_loss:,.1f} nats, and their true classes a probability of "
+            f"{math.exp(-log_loss):.3f} in the geometric mean."
+        )
+    refits = {str(old): losses[new] - losses[old] for old, new in frame.attrs["refits"].items() if new in losses}
+    lowered = [f"{name} by {-change:.4f}" for name, change in refits.items() if change < 0]
+    raised = [f"{name} by {change:.4f}" for name, change in refits.items() if change > 0]
+    if refits:
+        which = f" ({_enumerated(lowered)})" if lowered else ""
+        others = f", and raised that of {len(raised)} ({_enumerated(raised)})" if raised else ""
+        sentences.append(
+            f"The refit lowered the log loss of {len(lowered)} of {len(refits)} networks{which}{others}."
+        )
+    return sentences
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    return ", ".join(names[:-1]) + (" and " if len(names) > 1 else "") + names[-1]
 
 
 def print_cells(first: str, others: Sequence[str], widths: Sequence[int]) -> None:

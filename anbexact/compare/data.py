@@ -1,0 +1,90 @@
+"""The table of a comparison, its classes and its folds."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact.columns import is_frame, is_series, read_columns
+
+Rows = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The table, its classes as codes, and the folds."""
+
+    frame: pd.DataFrame
+    target: pd.Series[Any]
+    classes: list[Any]
+    codes: Rows
+    splits: list[tuple[Rows, Rows]]
+    notes: list[str]
+
+
+def prepare(X: Any, y: Any, folds: int, seed: int) -> Data:
+    """Drop the rows without a class and make the folds."""
+    from sklearn.model_selection import StratifiedKFold
+
+    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
+        raise ValueError(f"folds must be a whole number, 2 or more, not {folds!r}")
+    frame, target = _as_pandas(X, y)
+    notes: list[str] = []
+    if isinstance(target.dtype, pd.CategoricalDtype):
+        target = target.cat.remove_unused_categories()
+    codes, classes = pd.factorize(target, use_na_sentinel=True)
+    if (codes < 0).any():
+        _note(notes, f"{int((codes < 0).sum())} of {len(codes)} rows have no class and are left out")
+        kept = codes >= 0
+        frame, target, codes = frame[kept], target[kept], codes[kept]
+    if len(classes) < 2:
+        raise ValueError(f"a comparison needs two classes or more, but y holds {list(classes)}")
+    sizes = Counter(codes.tolist())
+    rarest = min(sizes, key=sizes.__getitem__)
+    if sizes[rarest] < 2:
+        raise ValueError(
+            f"the class {classes[rarest]!r} has a single row, which cannot be both learned from and tested on: "
+            "drop it, or merge it with another class"
+        )
+    if sizes[rarest] < folds:
+        _note(notes, f"{sizes[rarest]} folds instead of {folds}: the class {classes[rarest]!r} has no more rows")
+        folds = sizes[rarest]
+    with_missing = int(frame.isna().any(axis=1).sum())
+    if with_missing:
+        notes.append(
+            f"{with_missing} rows have a missing feature: NB to ANB learn without these rows, and sum the missing "
+            "cells out to predict; scikit-learn's two have them filled in"
+        )
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    return Data(frame, target, list(classes), codes, list(splitter.split(codes, codes)), notes)
+
+
+def _as_pandas(X: Any, y: Any) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Return features and classes as pandas objects with a plain index."""
+    if isinstance(X, pd.DataFrame):
+        frame = X.reset_index(drop=True)
+    elif is_frame(X):
+        frame = nw.from_native(X, eager_only=True).to_pandas().reset_index(drop=True)
+    else:
+        frame = pd.DataFrame(X if isinstance(X, np.ndarray) else list(X)).infer_objects()
+        frame.columns = pd.Index([f"x{j}" for j in range(frame.shape[1])])
+    if is_series(y) and not isinstance(y, pd.Series | pd.Index):
+        y = nw.from_native(y, series_only=True).to_pandas()
+    name = getattr(y, "name", None)
+    target = pd.Series(y.array if isinstance(y, pd.Series) else y, name=name)
+    if len(target) != len(frame):
+        raise ValueError(f"X has {len(frame)} rows, but y has {len(target)}")
+    read_columns(frame)
+    return frame, target
+
+
+def _note(notes: list[str], text: str) -> None:
+    notes.append(text)
+    warnings.warn(text, UserWarning, stacklevel=4)

@@ -1,0 +1,114 @@
+"""What is measured: predictions of rows that were left out, against their classes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+COLUMNS = (
+    "accuracy",
+    "accuracy_se",
+    "log_loss",
+    "cll",
+    "brier",
+    "calibration_error",
+    "parameters",
+    "fit_seconds",
+    "predict_seconds",
+)
+BINS = 10
+"""Of the predicted class's probability, all of the same width."""
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a model, learned from the other rows, says of the rows of a fold.
+
+    Attributes
+    ----------
+    truth, predicted : (rows,) int
+        Codes of the true and the most probable class.
+    proba : (rows, classes) float64
+        P(class | row), columns by code.
+    parameters : float
+        Free parameters of the model.
+    fit_seconds, predict_seconds : float
+        Wall clock.
+    """
+
+    truth: npt.NDArray[np.intp]
+    predicted: npt.NDArray[np.intp]
+    proba: Floats
+    parameters: float
+    fit_seconds: float
+    predict_seconds: float
+
+
+def summary(outcomes: Sequence[Outcome]) -> list[float]:
+    """Return the values of `COLUMNS`: measures over the rows of all folds, parameters and times averaged over folds.
+
+    See :func:`anbexact.compare.compare` for what each of them is.
+    """
+    truth = np.concatenate([outcome.truth for outcome in outcomes])
+    predicted = np.concatenate([outcome.predicted for outcome in outcomes])
+    proba = np.concatenate([outcome.proba for outcome in outcomes])
+    rows = np.arange(len(truth))
+    right = predicted == truth
+    by_fold = [float(np.mean(outcome.predicted == outcome.truth)) for outcome in outcomes]
+    with np.errstate(divide="ignore"):
+        cll = float(np.log(proba[rows, truth]).sum())
+    return [
+        float(right.mean()),
+        float(np.std(by_fold, ddof=1) / np.sqrt(len(by_fold))),
+        0.0 - cll / len(truth),  # not -0.0
+        cll,
+        float(((proba - np.eye(proba.shape[1])[truth]) ** 2).sum(axis=1).mean()),
+        calibration_error(proba[rows, predicted], right),
+        float(np.mean([outcome.parameters for outcome in outcomes])),
+        float(np.mean([outcome.fit_seconds for outcome in outcomes])),
+        float(np.mean([outcome.predict_seconds for outcome in outcomes])),
+    ]
+
+
+def calibration_error(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS) -> float:
+    """Return the expected calibration error of predicted classes.
+
+    ``Σ_b (n_b / n) · |share right in b - mean confidence in b|``: bin b = 1, ..., B holds the n_b of the n rows whose
+    confidence, the probability of the class that was predicted, lies in ((b - 1) / B, b / B]. An empty bin adds
+    nothing.
+
+    Parameters
+    ----------
+    confidence : (rows,) array
+        Probabilities of the predicted classes.
+    right : (rows,) array of bool
+        Whether these are the true classes.
+    bins : int, default 10
+        B.
+
+    Returns
+    -------
+    float
+        From 0 to 1. In small samples it is above 0 even if the probabilities are those of the world, since shares
+        scatter.
+
+    References
+    ----------
+    Naeini, Cooper and Hauskrecht, *Obtaining Well Calibrated Probabilities Using Bayesian Binning*, AAAI 2015; of the
+    predicted class among several: Guo, Pleiss, Sun and Weinberger, *On Calibration of Modern Neural Networks*,
+    ICML 2017, section 2.
+
+    Examples
+    --------
+    >>> from anbexact.compare import calibration_error
+    >>> round(calibration_error([0.9, 0.9, 0.6, 0.6], [True, True, True, False]), 3)
+    0.1
+    """
+    confidence = np.asarray(confidence, dtype=np.float64)
+    surplus = np.asarray(right, dtype=np.float64) - confidence
+    place = np.searchsorted(np.arange(1, bins) / bins, confidence, side="left")
+    return float(np.abs(np.bincount(place, surplus, minlength=bins)).sum() / len(confidence))

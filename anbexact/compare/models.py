@@ -1,0 +1,156 @@
+"""The classifiers of a comparison, the tables that they take, and their free parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anbexact.classifiers import (
+    ANBClassifier,
+    CkGClassifier,
+    FANClassifier,
+    NaiveBayesClassifier,
+    NetworkClassifier,
+    TANClassifier,
+)
+from anbexact.classifiers.inputs import MANY_VALUES
+from anbexact.columns import Column, read_columns
+from anbexact.compare.data import Data
+from anbexact.compare.measures import Floats
+from anbexact.discretize import AUTO, RULES
+
+MODELS = ("NB", "TAN", "FAN", "C2G", "ANB", "CategoricalNB", "logistic regression")
+
+
+@dataclass(frozen=True)
+class Contender:
+    """A classifier that is not fitted, the table that it takes, and how its free parameters are counted."""
+
+    estimator: Any
+    table: pd.DataFrame | Floats
+    parameters: Callable[[Any], float]
+
+
+def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs: int | None) -> dict[str, Contender]:
+    """Return the classifiers by their names."""
+    if isinstance(models, Mapping):
+        return {
+            name: Contender(
+                estimator, data.frame, network_parameters if isinstance(estimator, NetworkClassifier) else _unknown
+            )
+            for name, estimator in models.items()
+        }
+    names = MODELS if models is None else (models,) if isinstance(models, str) else tuple(models)
+    strangers = [name for name in names if name not in MODELS]
+    if strangers or not names:
+        raise ValueError(f"models must be among {', '.join(map(repr, MODELS))}, not {strangers or names!r}")
+    columns = read_columns(data.frame)
+    numbers = np.column_stack([_as_numbers(column) for column in columns])
+    networks = {
+        "NB": NaiveBayesClassifier(n_jobs=n_jobs),
+        "TAN": TANClassifier(n_jobs=n_jobs),
+        "FAN": FANClassifier(n_jobs=n_jobs),
+        "C2G": CkGClassifier(k=2, n_jobs=n_jobs),
+        "ANB": ANBClassifier(n_jobs=n_jobs),
+    }
+    ready = {name: Contender(network, data.frame, network_parameters) for name, network in networks.items()}
+    ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)
+    ready["logistic regression"] = Contender(_logistic_regression(columns), numbers, logistic_regression_parameters)
+    return {name: ready[name] for name in names}
+
+
+# ---- free parameters of fitted models
+
+
+def network_parameters(model: NetworkClassifier) -> float:
+    """Return the number of free probabilities: Σ_v (r_v - 1) q_v over the class and the features."""
+    return float(
+        sum((table.values.shape[0] - 1) * table.values[0].size for table in model.conditional_tables_.values())
+    )
+
+
+def categorical_nb_parameters(model: Any) -> float:
+    """Return the free probabilities of a pipeline that ends in CategoricalNB: (s - 1) + s Σ_i (r_i - 1)."""
+    tables = model[-1].feature_log_prob_
+    n_classes = len(model.classes_)
+    return float(n_classes - 1 + n_classes * sum(table.shape[1] - 1 for table in tables))
+
+
+def logistic_regression_parameters(model: Any) -> float:
+    """Return the number of free coefficients of the pipeline of :func:`_logistic_regression`.
+
+    ``(s - 1) (1 + numeric columns + Σ_i (r_i - 1))``: one class, and one state of every one-hot encoded column, could
+    be the reference without a change of what can be predicted.
+    """
+    encoder = model[0].named_transformers_.get("one-hot")
+    redundant = 0 if encoder is None else len(encoder.categories_)
+    return float((len(model.classes_) - 1) * (1 + model[-1].coef_.shape[1] - redundant))
+
+
+def _unknown(_: Any) -> float:
+    return float("nan")
+
+
+# ---- scikit-learn's two
+
+
+def _as_numbers(column: Column) -> Floats:
+    """Return the cells as floats: numbers as they are, other states as codes; NaN where missing."""
+    if column.numbers is not None:
+        return np.asarray(column.numbers, dtype=np.float64)
+    codes = np.asarray(column.coded[0], dtype=np.float64)
+    return np.where(codes < 0, np.nan, codes)
+
+
+def _categorical_nb(columns: Sequence[Column]) -> Any:
+    """Return scikit-learn's CategoricalNB for the columns of :func:`_as_numbers`."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.naive_bayes import CategoricalNB
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OrdinalEncoder
+
+    continuous = [j for j, column in enumerate(columns) if _is_continuous(column)]
+    declared = [j for j, column in enumerate(columns) if column.declared]
+    observed = sorted(set(range(len(columns))) - {*continuous, *declared})
+    arities = [len(columns[j].coded[1]) for j in declared]
+
+    def codes(categories: Any) -> Any:
+        encoder = OrdinalEncoder(
+            categories=categories, handle_unknown="use_encoded_value", unknown_value=-1, encoded_missing_value=-1
+        )
+        mode = SimpleImputer(missing_values=-1, strategy="most_frequent", keep_empty_features=True)
+        return make_pipeline(encoder, mode)
+
+    cut = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), RULES[AUTO]())
+    parts = [
+        ("cut", cut, continuous),
+        ("declared", codes([np.arange(float(arity)) for arity in arities]), declared),
+        ("observed", codes("auto"), observed),
+    ]
+    transformer = ColumnTransformer([part for part in parts if part[2]])
+    least = [1] * len(continuous) + arities + [1] * len(observed)
+    return make_pipeline(transformer, CategoricalNB(min_categories=np.array(least)))
+
+
+def _logistic_regression(columns: Sequence[Column]) -> Any:
+    """Return scikit-learn's logistic regression for the columns of :func:`_as_numbers`."""
+    from sklearn.compose import ColumnTransformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+    numeric = [j for j, column in enumerate(columns) if column.numbers is not None]
+    others = [j for j, column in enumerate(columns) if column.numbers is None]
+    scale = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
+    parts = [("scale", scale, numeric), ("one-hot", OneHotEncoder(handle_unknown="ignore"), others)]
+    return make_pipeline(ColumnTransformer([part for part in parts if part[2]]), LogisticRegression(max_iter=1000))
+
+
+def _is_continuous(column: Column) -> bool:
+    return column.numbers is not None and len(pd.unique(column.numbers[~column.missing])) > MANY_VALUES

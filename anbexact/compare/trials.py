@@ -1,0 +1,136 @@
+"""One model on all folds: learned, refitted, asked about the rows that were left out."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from anbexact.adapters.logit import to_logit
+from anbexact.classifiers import NetworkClassifier
+from anbexact.compare.data import Data, Rows
+from anbexact.compare.measures import Outcome
+from anbexact.compare.models import Contender
+from anbexact.limits import SearchTooLargeError
+
+Tell = Callable[[str, int, float], None]
+"""Called with the name of a line, the number of a fold and the finished fraction of that fold."""
+
+
+def warm_up(contender: Contender, data: Data, refit: bool) -> None:
+    """Fit, refit and predict once on few rows (and columns), so that compilation is not timed."""
+    few = data.splits[0][1]
+    small = _rows(contender.table, few)
+    if isinstance(contender.estimator, NetworkClassifier):
+        small = small.iloc[:, :4]
+    with contextlib.suppress(ValueError, MemoryError), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = clone(contender.estimator).fit(small, data.target.iloc[few])
+        model.predict_proba(small)
+        if refit:
+            to_logit(model).refit(small, data.target.iloc[few], l2=1.0).predict_proba(small)
+
+
+class Trials:
+    """One model, and its refit if ``refit_name`` says what that is to be called, on all folds."""
+
+    def __init__(self, name: str, contender: Contender, data: Data, refit_name: str | None) -> None:
+        self._name = name
+        self._contender = contender
+        self._data = data
+        self._refits = None if refit_name is None else _Refits(refit_name, data)
+
+    def run(self, tell: Tell) -> dict[str, list[Outcome] | None]:
+        """Return for every line what it says of the folds; None if it cannot be had, which is noted."""
+        refits, data = self._refits, self._data
+        lines: dict[str, list[Outcome] | None] = {self._name: None}
+        if refits is not None:
+            lines[refits.name] = None
+        outcomes = []
+        try:
+            for fold, (train, test) in enumerate(data.splits):
+                tell(self._name, fold, 0.0)
+                model, outcome = self._learn(train, test)
+                outcomes.append(outcome)
+                if refits is not None and refits.failure is None:
+                    tell(refits.name, fold, 0.5)
+                    refits.run(model, outcome.fit_seconds, train, test)
+        except SearchTooLargeError as error:
+            data.notes.append(f"{self._name} was refused: {error}")
+            return lines
+        lines[self._name] = outcomes
+        if refits is not None:
+            data.notes.extend(refits.notes())
+            lines[refits.name] = refits.outcomes if refits.failure is None else None
+        return lines
+
+    def _learn(self, train: Rows, test: Rows) -> tuple[Any, Outcome]:
+        """Learn from one part of the rows and predict the other."""
+        model = clone(self._contender.estimator)
+        X_train, y_train = _rows(self._contender.table, train), self._data.target.iloc[train]
+        began = time.perf_counter()
+        model.fit(X_train, y_train)
+        seconds = time.perf_counter() - began
+        X_test = _rows(self._contender.table, test)
+        return model, _ask(model, X_test, test, self._data, self._contender.parameters(model), seconds)
+
+
+class _Refits:
+    """The refits of one model: what they say of the folds, and what is to be said of them."""
+
+    def __init__(self, name: str, data: Data) -> None:
+        self.name = name
+        self.outcomes: list[Outcome] = []
+        self.failure: str | None = None
+        self._data = data
+        self._complaints: list[str] = []
+
+    def run(self, model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows) -> None:
+        """Refit a model that was learned from one part of the rows and predict the other, or note the failure."""
+        data = self._data
+        X_train, y_train, X_test = data.frame.iloc[train], data.target.iloc[train], data.frame.iloc[test]
+        began = time.perf_counter()
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", message="the refit ")
+                refitted = to_logit(model).refit(X_train, y_train)
+            if complaint := refitted.complaint():
+                self._complaints.append(complaint)
+            seconds = fit_seconds + time.perf_counter() - began
+            self.outcomes.append(_ask(refitted, X_test, test, data, float(refitted.n_parameters), seconds))
+        except (MemoryError, ValueError) as error:  # a table holds a zero, or a closed network is too large
+            self.failure = str(error) or "out of memory"
+
+    def notes(self) -> list[str]:
+        """Return what is to be known of all refits together."""
+        if self.failure is not None:
+            return [f"{self.name} is left out: {self.failure}"]
+        notes = []
+        if self._complaints:
+            notes.append(f"{self.name}: {self._folds(len(self._complaints))} {self._complaints[0]}")
+        return notes
+
+    def _folds(self, count: int) -> str:
+        return f"in {count} of {len(self._data.splits)} folds"
+
+
+def _ask(model: Any, X: Any, test: Rows, data: Data, parameters: float, fit_seconds: float) -> Outcome:
+    """Return what a fitted model says of the rows of a fold."""
+    began = time.perf_counter()
+    of_model = model.predict_proba(X)
+    seconds = time.perf_counter() - began
+    place = {label: k for k, label in enumerate(data.classes)}
+    columns = np.array([place[label] for label in model.classes_.tolist()])
+    proba = np.zeros((len(test), len(data.classes)))
+    proba[:, columns] = of_model
+    return Outcome(data.codes[test], columns[of_model.argmax(axis=1)], proba, parameters, fit_seconds, seconds)
+
+
+def _rows(table: Any, rows: Rows) -> Any:
+    return table.iloc[rows] if isinstance(table, pd.DataFrame) else table[rows]

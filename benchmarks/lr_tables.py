@@ -1,0 +1,164 @@
+"""Feelders and Ivanovs, section 6, drawn again: ``python benchmarks/lr_tables.py [--replications 20]``.
+
+The paper says how the class depends on the features, not how strongly, nor how the features are distributed. Here
+features are independent and uniform. The log odds of the class are sums of main effects and centred interactions:
+an interaction multiplies ±1 by ±1, and by the strength.
+
+Table 1: five binary features, binary class, equation (21): pairs (1,2), (1,3), (3,4) interact. Table 2: fifteen
+features of 2, 3 or 4 states, ternary class, seven features in its Markov blanket, six mild interactions between them.
+All models are fitted by pure conditional likelihood, as in the paper (naive Bayes is its logistic regression); the
+generative naive Bayes and the forest with ``l2="auto"`` stand beside them. Prints the published figures where
+``../shared/reference`` is there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed
+
+from anbexact import NaiveBayesClassifier
+from anbexact.classifiers import LogitFANClassifier, PrunedNaiveBayesClassifier
+
+ROOT = Path(__file__).resolve().parents[1]
+RESULTS = ROOT / "docs" / "results"
+PUBLISHED = ROOT.parent / "shared" / "reference"
+SIZES = (50, 100, 500, 1000)
+N_TEST = 10_000
+STRENGTHS = {"none": 0.0, "weak": 0.18, "mild": 0.42, "strong": 1.45}
+"""Coefficient of the product of two features coded as ±1; e^(4 · strength) is the ratio of odds ratios."""
+MAIN = (0.6, -0.5, 0.4, -0.4, 0.5)
+"""Coefficients of the five features coded as ±1."""
+PAIRS = ((0, 1), (0, 2), (2, 3))
+STATES = (2, 3, 2, 4, 2, 3, 2, 3, 2, 4, 2, 3, 2, 3, 2)
+BLANKET_PAIRS = ((0, 1), (1, 2), (2, 3), (3, 4), (4, 5), (5, 6))
+Sample = tuple[pd.DataFrame, pd.Series]
+
+
+def binary_sample(strength: float, n_rows: int, rng: np.random.Generator) -> Sample:
+    """Return rows of table 1."""
+    codes = rng.integers(0, 2, (n_rows, len(MAIN)))
+    signs = 2.0 * codes - 1
+    odds = signs @ np.array(MAIN) + strength * sum(signs[:, i] * signs[:, j] for i, j in PAIRS)
+    return frame(codes), pd.Series((rng.random(n_rows) < 1 / (1 + np.exp(-odds))).astype(int), name="c")
+
+
+def ternary_sample(n_rows: int, rng: np.random.Generator) -> Sample:
+    """Return rows of table 2; the effects are the same in every replication."""
+    effects = np.random.default_rng(2011)
+    codes = np.stack([rng.integers(0, states, n_rows) for states in STATES], axis=1)
+    odds = np.zeros((n_rows, 3))
+    for i in range(7):
+        odds += effects.normal(0, 0.6, (STATES[i], 3))[codes[:, i]]
+    for i, j in BLANKET_PAIRS:
+        table = effects.normal(0, 0.7, (STATES[i], STATES[j], 3))
+        table -= table.mean(axis=0, keepdims=True)
+        table -= table.mean(axis=1, keepdims=True)
+        odds += table[codes[:, i], codes[:, j]]
+    return frame(codes), pd.Series((odds + rng.gumbel(size=odds.shape)).argmax(axis=1), name="c")
+
+
+def frame(codes: np.ndarray) -> pd.DataFrame:
+    """Return the features as columns."""
+    return pd.DataFrame(codes, columns=[f"x{i + 1}" for i in range(codes.shape[1])])
+
+
+def accuracies(train: Sample, test: Sample) -> dict[str, float]:
+    """Return the accuracy of every model on the test rows, in per cent, and seconds."""
+    found: dict[str, float] = {}
+
+    def judge(name: str, model: object, began: float) -> None:
+        found[name], found[f"{name} s"] = 100 * float((model.predict(test[0]) == test[1]).mean()), began
+
+    began = time.perf_counter()
+    naive = NaiveBayesClassifier().fit(*train)
+    judge("generative NB", naive, time.perf_counter() - began)
+    began = time.perf_counter()
+    logistic = naive.to_logit().refit(*train, l2=0)
+    judge("NB", logistic, time.perf_counter() - began)
+    for name, model in {
+        "pruned NB": PrunedNaiveBayesClassifier(l2=0, n_jobs=1),
+        "FAN": LogitFANClassifier(l2=0, n_jobs=1),
+        "FAN l2=auto": LogitFANClassifier(n_jobs=1),
+    }.items():
+        model.fit(*train)
+        judge(name, model, model.structure_.certificate.seconds)
+    return found
+
+
+def replicate(table: int, strength: str, n_rows: int, replication: int) -> dict[str, float | int | str]:
+    """Return one measurement."""
+    warnings.simplefilter("ignore", UserWarning)  # separated classes
+    rng = np.random.default_rng([table, list(STRENGTHS).index(strength), n_rows, replication])
+    samples = [
+        binary_sample(STRENGTHS[strength], n, rng) if table == 1 else ternary_sample(n, rng) for n in (n_rows, N_TEST)
+    ]
+    return {"table": table, "interaction": strength, "N": n_rows, **accuracies(*samples)}
+
+
+def tasks(replications: int) -> Iterator[tuple[int, str, int, int]]:
+    """Yield all measurements."""
+    for n_rows in SIZES:
+        for k in range(replications):
+            yield from ((1, strength, n_rows, k) for strength in STRENGTHS)
+            yield 2, "mild", n_rows, k
+
+
+def published(name: str) -> None:
+    """Print the paper's table, if it is there."""
+    path = PUBLISHED / name
+    print("\npublished:" if path.exists() else f"\nno published figures to compare with: {path} is absent")
+    if path.exists():
+        print(pd.read_csv(path, comment="#").to_string(index=False))
+
+
+def main() -> None:
+    """Measure, print and write both tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--replications", type=int, default=20)
+    options = parser.parse_args()
+    rows = pd.DataFrame(Parallel(2)(delayed(replicate)(*task) for task in tasks(options.replications)))
+    RESULTS.mkdir(exist_ok=True)
+
+    first = rows[rows["table"] == 1].groupby(["interaction", "N"], sort=False).mean(numeric_only=True)
+    columns = {
+        "FAN - NB": first["FAN"] - first["NB"],
+        "FAN - generative NB": first["FAN"] - first["generative NB"],
+        "FAN l2=auto - NB": first["FAN l2=auto"] - first["NB"],
+        "NB": first["NB"],
+    }
+    one = pd.concat(columns, axis=1).round(2).reset_index().sort_values(["interaction", "N"], kind="stable")
+    one = one.set_index("interaction").loc[list(STRENGTHS)].reset_index()
+    one.to_csv(RESULTS / "lr_table1.csv", index=False, lineterminator="\n")
+    print("Table 1: accuracy on 10,000 test rows, percentage points")
+    print(one.to_string(index=False))
+    published("lr_table1.csv")
+
+    second = rows[rows["table"] == 2].groupby("N")
+    models = ("NB", "pruned NB", "FAN", "generative NB", "FAN l2=auto")
+    two = pd.DataFrame(
+        {
+            column: value
+            for model in models
+            for column, value in {
+                model: second[model].mean().round(2),
+                f"{model} se": second[model].std(ddof=1).round(2),
+                f"{model} s": second[f"{model} s"].mean().round(3),
+            }.items()
+        }
+    ).reset_index()
+    two.to_csv(RESULTS / "lr_table2.csv", index=False, lineterminator="\n")
+    print("\nTable 2: accuracy in per cent, its standard deviation over the replications, seconds of the search")
+    print(two.to_string(index=False))
+    published("lr_table2.csv")
+
+
+if __name__ == "__main__":
+    pd.set_option("display.width", 200)
+    main()
