@@ -402,7 +402,7 @@ class LogitModel:
             table,
             self.structure,
             self._classifier.conditional_tables_,
-            relearn=self._relearn(table),
+            relearn=self._relearn(table) if l2 == "auto" else None,
             l2=l2,
             solver=solver,
             max_iter=max_iter,

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from itertools import product
 
 import numpy as np
 import oracles
@@ -433,20 +434,28 @@ class TestSplit:
     def test_of_whole_weights_deals_row_by_row(self, weights):
         weights = np.array(weights, dtype=float)
         parts = strengths.split_weights(weights, 5)
-        np.testing.assert_array_equal(parts, oracles.dealt(weights, 5))
+        order = np.random.default_rng(strengths.SEED).permutation(len(weights))
+        np.testing.assert_array_equal([part[order] for part in parts], oracles.dealt(weights[order], 5))
         np.testing.assert_array_equal(sum(parts), weights)
         for of_class in range(3):
             totals = [part[:, of_class].sum() for part in parts]
             assert max(totals) - min(totals) <= 1
 
     def test_of_whole_weights_is_that_of_repeated_rows(self):
-        weights = np.random.default_rng(0).integers(0, 6, (20, 3)).astype(float)
-        times = weights.sum(axis=1).astype(int)
-        single = np.concatenate([np.eye(3)[np.repeat([0, 1, 2], row.astype(int))] for row in weights])
-        parts = strengths.split_weights(single, 5)
-        of_row = np.repeat(np.arange(20), times)
-        for whole, part in zip(strengths.split_weights(weights, 5), parts, strict=True):
-            np.testing.assert_array_equal(whole, [part[of_row == t].sum(axis=0) for t in range(20)])
+        problem = random_problem(3, 3, n_rows=40, weights="whole", max_arity=2)
+        problem.weights = [min(weight, 6.0) for weight in problem.weights]
+        copies = repeated(problem)
+        once = fit(problem, TANClassifier()).to_logit().refit(*problem.frame(), problem.weights)
+        again = fit(copies, TANClassifier()).to_logit().refit(*copies.frame())
+        assert once.refitted.strength == again.refitted.strength
+
+    @pytest.mark.parametrize("folds", [3, 5])
+    def test_of_all_combinations_leaves_no_state_to_one_fold(self, folds):
+        rows = np.array(list(product(range(folds), repeat=4)))
+        weights = np.eye(2)[(rows.sum(axis=1) > 2 * folds).astype(int)]
+        for part in strengths.split_weights(weights, folds):
+            shares = [part[rows[:, j] == state].sum() / part.sum() for j in range(4) for state in range(folds)]
+            assert 0.2 / folds < min(shares) <= max(shares) < 2 / folds
 
     @given(seed=st.integers(0, 999), spread=st.sampled_from([0.01, 1, 3]))
     def test_of_real_weights_is_a_partition(self, seed, spread):

@@ -116,3 +116,23 @@ def add_diagonal(cells, totals, probability, diagonal):
         for c in range(s):
             curvature[c] = totals[t] * probability[t, c] * (1.0 - probability[t, c])
         _scatter(cells, t, curvature, diagonal)
+
+
+@njit(cache=True, nogil=True)
+def add_cells(cells, table, sums):
+    """Add to every row of ``sums`` (M, s) the rows of ``table`` (K, s) for its cells; any s."""
+    for t in range(cells.shape[0]):
+        for f in range(cells.shape[1]):
+            k = cells[t, f]
+            for c in range(sums.shape[1]):
+                sums[t, c] += table[k, c]
+
+
+@njit(cache=True, nogil=True)
+def add_rows(cells, values, table):
+    """Add every row of ``values`` (M, s) to the rows of ``table`` (K, s) for its cells; any s."""
+    for t in range(cells.shape[0]):
+        for f in range(cells.shape[1]):
+            k = cells[t, f]
+            for c in range(values.shape[1]):
+                table[k, c] += values[t, c]

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._kernels.softmax import add_cells, add_rows
 from anbexact.logit.potentials import Floats, Potentials
 from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
@@ -59,10 +60,22 @@ class Design:
 
     def sums(self, potentials: Potentials) -> Floats:
         """Return the sum of the potentials for every row and class, shape (rows, classes)."""
-        total = np.zeros(self.weights.shape)
-        for j, potential in enumerate(potentials):
-            of_cells = potential.logs.reshape(-1, self.n_classes)[self.observed[j]]
-            total += of_cells[self.cells[:, j] - self.firsts[j]]
+        of_cells = [
+            potential.logs.reshape(-1, self.n_classes)[cells]
+            for potential, cells in zip(potentials, self.observed, strict=True)
+        ]
+        return self.by_row(np.concatenate(of_cells))
+
+    def by_row(self, of_cells: Floats) -> Floats:
+        """Return the sum of the values of every row's cells, shape (rows, columns) for (cells, columns)."""
+        total = np.zeros((len(self.cells), of_cells.shape[1]))
+        add_cells(self.cells, of_cells, total)
+        return total
+
+    def by_cell(self, of_rows: Floats) -> Floats:
+        """Return the sum of the values of every cell's rows, shape (cells, columns) for (rows, columns)."""
+        total = np.zeros((self.n_cells, of_rows.shape[1]))
+        add_rows(self.cells, of_rows, total)
         return total
 
     def states(self, feature: Hashable) -> npt.NDArray[np.int64]:

@@ -150,7 +150,11 @@ class _Objective:
 def _padded(values: Floats, filler: float) -> Floats:
     """Return values with as many columns as the kernels want."""
     lacking = -values.shape[1] % CLASSES
-    return values if lacking == 0 else np.pad(values, ((0, 0), (0, lacking)), constant_values=filler)
+    if lacking == 0:
+        return values
+    padded = np.full((len(values), values.shape[1] + lacking), filler)
+    padded[:, : values.shape[1]] = values
+    return padded
 
 
 class _OutOfTimeError(Exception):
@@ -300,18 +304,14 @@ def _towards_infinity(
     predictors of the separated rows, however flat the likelihood has become; such a step is checked to favour no
     class over one that the row has.
     """
-    occurs = np.zeros(objective.shape)
-    for j in range(design.cells.shape[1]):
-        np.add.at(occurs, design.cells[:, j], weights)
+    occurs = design.by_cell(weights)
     never = (occurs.sum(axis=1, keepdims=True) > 0) & (occurs == 0)
     if never.any():
         return -never.astype(np.float64), False
     hessian = LinearOperator((len(z), len(z)), matvec=lambda v: objective.curvature(z, v), dtype=np.float64)
     step, _ = cg(hessian, -gradient, rtol=1e-2, maxiter=300)
     shift = objective.shift(step)
-    change = np.zeros(weights.shape)
-    for j in range(design.cells.shape[1]):
-        change += shift[design.cells[:, j]]
+    change = design.by_row(shift)
     reach = float(np.ptp(change[weights.sum(axis=1) > 0], axis=1).max(initial=0.0))
     wrong = float((change.max(axis=1, keepdims=True) - change)[weights > 0].max(initial=0.0))
     if reach <= STEP:
