@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable
+from copy import copy
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -87,10 +88,10 @@ def to_logit(classifier: NetworkClassifier) -> LogitModel:
     (-423, -3)
     """
     if not isinstance(classifier, NetworkClassifier):
-        raise TypeError(f"to_logit takes a classifier of anbexact, not a {type(classifier).__name__}")
+        raise TypeError(f"to_logit takes a fitted classifier of anbexact, not {classifier!r}")
     check_is_fitted(classifier)
-    structure = classifier.structure_
-    return LogitModel(classifier, structure, network_potentials(classifier.conditional_tables_, structure))
+    fitted = copy(classifier)  # which a later fit of the classifier does not change
+    return LogitModel(fitted, fitted.structure_, network_potentials(fitted.conditional_tables_, fitted.structure_))
 
 
 class LogitModel:
@@ -368,9 +369,9 @@ class LogitModel:
             warning.
         l2 : float or "auto", default "auto"
             Precision of the prior. ``"auto"``: the one under which left-out rows are predicted best in 5-fold
-            cross-validation (within which the network's tables are relearned, if they come from these rows). 0: the
-            pure maximum, which is infinite if the classes can be separated.
-        solver : {"trust-ncg", "newton-cg", "lbfgs"}, default "trust-ncg"
+            cross-validation (within which the tables of a network that was fitted to these rows are relearned). 0:
+            the pure maximum, which is infinite if the classes can be separated.
+        solver : {"trust-ncg", "newton-cg"}, default "trust-ncg"
             scipy's optimiser; ``benchmarks/refit.py`` compares them.
         max_iter : int, default 500
             Most iterations.
@@ -416,16 +417,20 @@ class LogitModel:
         return model
 
     def _relearn(self, table: DiscreteTable) -> Any:
-        """Return how the tables are learned from rows, if they were learned from those of this table by EAP."""
+        """Return how the tables are learned from rows, if they were learned from those of this table."""
         classifier = self._classifier
-        if classifier.counts_ is None or classifier.parameters_ != "eap":
-            return None
         structure = classifier.structure_
-        if not same_counts(blanket_counts(table, structure), classifier.counts_):
+        if classifier.counts_ is None or not same_counts(blanket_counts(table, structure), classifier.counts_):
             return None
+        rule, smoothing = classifier.parameters_, classifier.smoothing_
 
         def relearn(rows: DiscreteTable) -> Tables:
-            return eap_tables(blanket_counts(rows, structure), classifier.smoothing_)
+            counts = blanket_counts(rows, structure)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", UserWarning)
+                tables = classifier._estimate(counts, structure.class_name, rule, smoothing)
+            positive = all((of_name.values > 0).all() for of_name in tables.values())
+            return tables if positive else eap_tables(counts, smoothing)
 
         return relearn
 
@@ -509,7 +514,7 @@ class LogitModel:
         ValueError
             If the model is not ``equivalent`` to its network: call :meth:`close` first.
         """
-        return self._network
+        return copy(self._network)
 
     def to_pgmpy(self) -> DiscreteBayesianNetwork:
         """Return a pgmpy network with this posterior; see :meth:`to_classifier`."""

@@ -258,8 +258,8 @@ def test_reading_a_comparison():
     )
     frame.attrs.update(rows=1000, refits={name: f"{name} refitted" for name in ("NB", "TAN", "FAN", "ANB")})
     assert read_comparison(frame) == [
-        "Lowest log loss: FAN and other. All 1,000 rows have a conditional log likelihood (-1,000 x log loss) of "
-        "-200.0 nats, and their true classes a probability of 0.819 in the geometric mean.",
+        "Lowest log loss: FAN and other. The true classes have a probability of 0.819 there, in the geometric mean "
+        "over the rows.",
         "The refit lowered the log loss of 1 of 3 networks (NB by 0.1000), and raised that of 1 (FAN by 0.0500).",
     ]
     frame["log_loss"] = math.inf

@@ -12,7 +12,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, SearchTooLargeError
 from anbexact.adapters import LogitModel, to_logit
-from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.classifiers import FixedStructureClassifier, LogitFANClassifier
 from anbexact.compare import COLUMNS, MODELS, calibration_error, compare
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
 
@@ -205,6 +205,15 @@ def test_closure_beyond_memory_leaves_the_model_as_it_is(monkeypatch):
     assert frame.drop(index="wedge refitted").notna().all(axis=None)
     assert frame.loc["wedge refitted"].isna().all()
     assert frame.attrs["notes"][1:] == ["wedge refitted is left out: the tables would need 16 TB"]
+
+
+def test_tables_without_counts_are_not_refitted():
+    X, y = load_monks(1)
+    frame = compare(X, y, folds=2, models={"forest": LogitFANClassifier()})
+    assert frame.loc["forest"].notna().all()
+    assert frame.loc["forest refitted"].isna().all()
+    (note,) = frame.attrs["notes"]
+    assert note.startswith("forest refitted is left out: its tables do not come from counts")
 
 
 def test_refits_that_do_not_converge_are_counted_once(monkeypatch):

@@ -1,5 +1,6 @@
 """Networks as logistic regressions and back: coefficients, equivalence, closure, tables."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -15,7 +16,7 @@ import anbexact.adapters.logit as adapter
 from anbexact import ANBClassifier, CkGClassifier, FANClassifier, NaiveBayesClassifier, Structure, TANClassifier
 from anbexact.adapters import from_pgmpy, to_logit
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.datasets import load_iris, load_monks
+from anbexact.datasets import load_balance_scale, load_iris, load_monks
 from anbexact.logit import closure
 from anbexact.logit.closure import closing_arcs, obstacles, with_arcs
 from anbexact.structure import Certificate
@@ -49,7 +50,7 @@ def general(seed, n=4, **arguments):
 def moved(model, seed, size=1.0):
     """Return a model with random potentials: what a refit could end at."""
     rng = np.random.default_rng(seed)
-    potentials = tuple(p.shifted(rng.normal(0, size, p.logs.shape)) for p in model.potentials)
+    potentials = tuple(replace(p, logs=p.logs + rng.normal(0, size, p.logs.shape)) for p in model.potentials)
     return adapter.LogitModel(model._classifier, model.structure, potentials, None, model.closure)
 
 
@@ -171,7 +172,7 @@ class TestCoefficients:
             classifier.to_logit()
 
     def test_of_nothing_else(self):
-        with pytest.raises(TypeError, match="not a str"):
+        with pytest.raises(TypeError, match="not 'network'"):
             to_logit("network")
         with pytest.raises(ValueError, match="not fitted"):
             to_logit(NaiveBayesClassifier())
@@ -491,7 +492,8 @@ class TestBack:
         model = to_logit(classifier)
         rng = np.random.default_rng(0)
         potentials = [
-            p if p.child == "c" else p.shifted(rng.normal(size=(1, *p.logs.shape[1:-1], 1))) for p in model.potentials
+            p if p.child == "c" else replace(p, logs=p.logs + rng.normal(size=(1, *p.logs.shape[1:-1], 1)))
+            for p in model.potentials
         ]
         network = adapter.LogitModel(classifier, model.structure, tuple(potentials)).to_classifier()
         for name, table in classifier.conditional_tables_.items():
@@ -610,3 +612,39 @@ class TestPrediction:
         weights = np.ones(len(y))
         weights[2] = 0
         assert model.log_likelihood(X, strange, weights) == pytest.approx(model.log_likelihood(X, y, weights))
+
+
+class TestOwnState:
+    def test_is_kept_when_the_classifier_learns_anew(self):
+        X, y = load_monks(1)
+        classifier = TANClassifier().fit(X, y)
+        holes = X.astype(object)
+        holes.iloc[0, 0] = None
+        model = to_logit(classifier).refit(X, y, l2=1)
+        generative = to_logit(classifier)
+        before = model.predict_proba(holes), generative.predict_proba(holes), len(model.terms)
+        classifier.partial_fit(X[:50], y[:50])
+        classifier.fit(X.iloc[:9, ::-1], y[:9])
+        np.testing.assert_array_equal(model.predict_proba(holes), before[0])
+        np.testing.assert_array_equal(generative.predict_proba(holes), before[1])
+        assert len(model.terms) == before[2]
+
+    def test_is_kept_when_the_network_learns_anew(self):
+        X, y = load_monks(1)
+        holes = X.astype(object)
+        holes.iloc[0, 0] = None
+        model = to_logit(TANClassifier().fit(X, y)).refit(X, y, l2=1)
+        before = model.predict_proba(holes)
+        model.to_classifier().fit(X[::7], y[::7])
+        np.testing.assert_array_equal(model.predict_proba(holes), before)
+
+
+def test_network_of_probabilities_too_small_for_numbers_is_refused():
+    X, y = load_balance_scale()
+    with pytest.warns(UserWarning, match="no finite maximum"):
+        model = to_logit(NaiveBayesClassifier().fit(X, y)).refit(X, y, l2=0)
+    assert (model.predict(X) == y).all()
+    with pytest.raises(ValueError, match=r"table of 'tips_to' would hold probabilities below 1e-290.*l2='auto'"):
+        model.to_classifier()
+    with pytest.raises(TypeError, match="to_logit takes a fitted classifier of anbexact, not <class"):
+        to_logit(TANClassifier)

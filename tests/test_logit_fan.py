@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from math import prod
 
@@ -12,14 +13,16 @@ from hypothesis import given, settings
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from strategies import problems, random_problem, table_of
+from threadpoolctl import threadpool_info
 
 import anbexact
 import anbexact.search.logit_fan as logit_fan
 from anbexact import FANClassifier, SearchTooLargeError
 from anbexact.classifiers import LogitFANClassifier, PrunedNaiveBayesClassifier
+from anbexact.datasets import load_balance_scale, load_monks
 from anbexact.limits import Deadline
 from anbexact.logit.conditional import Point, maximise, with_term, without_term
-from anbexact.logit.indicators import Rows, make_design
+from anbexact.logit.indicators import Rows, make_columns
 from anbexact.search.logit_fan import learn_logit_fan
 
 BOTH = [LogitFANClassifier, PrunedNaiveBayesClassifier]
@@ -101,7 +104,7 @@ def terms_of(structure):
 
 def fitted(rows, terms, *, start=None):
     """The maximum for some terms."""
-    design = make_design(rows, terms)
+    design = make_columns(rows, terms)
     start = np.zeros((design.n_columns, rows.n_contrasts)) if start is None else start
     return maximise(rows, design, start, wanted=lambda: -np.inf, deadline=Deadline())
 
@@ -144,7 +147,7 @@ def test_bounds_of_one_step(seed):
         start, lower, upper = with_term(point, term)
         value = fitted(rows, [*terms, term]).value
         assert lower - slack <= value <= upper + slack
-        assert Point(rows, make_design(rows, [*terms, term]), start).value == pytest.approx(lower, rel=1e-9)
+        assert Point(rows, make_columns(rows, [*terms, term]), start).value == pytest.approx(lower, rel=1e-9)
         assert fitted(rows, [*terms, term], start=start).value == pytest.approx(value, abs=3 * slack)
     for place in (2, 4, 5):
         design, start, lower = without_term(point, place)
@@ -331,3 +334,23 @@ def test_progress_and_pgmpy(capsys):
     assert FANClassifier().fit(*problem.frame()).classes_.tolist() == model.classes_.tolist()
     assert set(model.network_.edges()) == set(model.structure_.edges)
     assert len(model.explain(problem.frame()[0])) == 100
+
+
+@pytest.mark.parametrize("estimator", [LogitFANClassifier, PrunedNaiveBayesClassifier])
+def test_separated_too_far_for_a_network_is_fitted_with_a_weak_prior(estimator):
+    X, y = load_balance_scale()
+    with pytest.warns(UserWarning, match=r"no finite maximum: .* fitted with l2=0.001 instead"):
+        classifier = estimator(l2=0).fit(X, y)
+    assert classifier.l2_ == 0.001
+    assert classifier.score(X, y) > 0.97
+
+
+def test_linear_algebra_has_its_threads_back():
+    def threads():
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    X, y = load_monks(1)
+    before = threads()
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda _: PrunedNaiveBayesClassifier(n_jobs=1, l2=1.0).fit(X, y), range(12)))
+    assert threads() == before

@@ -20,6 +20,9 @@ from anbexact.search.logit_fan import learn_logit_fan
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
+LEAST_L2 = 1e-3
+"""Stands in for ``l2=0`` where the classes are separated so far that no network has the posterior."""
+
 
 class LogitFANClassifier(NetworkClassifier):
     """A forest-augmented naive Bayes chosen and fitted by conditional likelihood.
@@ -38,7 +41,8 @@ class LogitFANClassifier(NetworkClassifier):
     l2 : float or "auto", default "auto"
         Precision of the Gaussian prior, around the generative tables, of the log of every table entry. ``"auto"``:
         the one that predicts left-out rows best in 5-fold cross-validation of the chosen structure. 0: the
-        pure maximum, as in the paper; it is infinite if the classes can be separated, which brings a warning.
+        pure maximum, as in the paper; it is infinite if the classes can be separated, which brings a warning, and
+        0.001 in its place where no network's tables can hold such probabilities.
     time_limit : float, optional
         Seconds of search after which the best structure so far is taken; its final fit is not limited.
 
@@ -52,8 +56,8 @@ class LogitFANClassifier(NetworkClassifier):
     l2_ : float
         What ``l2`` came to; not there after :func:`anbexact.load`.
 
-    The others are those of :class:`~anbexact.NetworkClassifier`. There are no counts behind the tables, to which rows
-    could be added, and so no ``partial_fit``.
+    The others are those of :class:`~anbexact.NetworkClassifier` for tables that are given: there are no counts behind
+    them to which rows could be added, and so no ``partial_fit``, and no ``ess_``, ``smoothing_`` and ``parameters_``.
 
     Warns
     -----
@@ -156,10 +160,16 @@ class LogitFANClassifier(NetworkClassifier):
             threads=thread_count(self.n_jobs),
             progress=self._progress(),
         )
-        fitted = {**tables, **posterior_tables(found.potentials, structure)}
+        complaint = found.complaint(table.vocabulary)
+        try:
+            fitted = {**tables, **posterior_tables(found.potentials, structure)}
+        except ValueError:  # on the way to infinity: no network holds such numbers
+            found = refit(table, structure, tables, l2=LEAST_L2)
+            complaint += f". The classifier is fitted with l2={LEAST_L2:g} instead."
+            fitted = {**tables, **posterior_tables(found.potentials, structure)}
         self._set_fitted(table.vocabulary, structure, fitted, cut_points)
         self.l2_ = found.l2
-        if complaint := found.complaint(table.vocabulary):
+        if complaint:
             warnings.warn(complaint, UserWarning, stacklevel=4)
         return self
 

@@ -94,6 +94,9 @@ class _Refits:
     def run(self, model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows) -> None:
         """Refit a model that was learned from one part of the rows and predict the other, or note the failure."""
         data = self._data
+        if model.counts_ is None:
+            self.failure = "its tables do not come from counts, so that no prior around them can be cross-validated"
+            return
         X_train, y_train, X_test = data.frame.iloc[train], data.target.iloc[train], data.frame.iloc[test]
         began = time.perf_counter()
         try:

@@ -8,7 +8,10 @@ network are the logs of its conditional tables; a fit of conditional likelihood 
 - `terms`: their coefficients in the reference coding of logistic regression;
 - `design`: rows as cells of the potentials;
 - `fit`: the maximum of the (penalised) conditional log likelihood, and whether there is one;
-- `strength`: how strong a prior, by cross-validation;
+- `strength`: how strong a prior, by cross-validation; `refit`: all of it together;
 - `network`: potentials as conditional tables;
 - `closure`: the arcs without which a network cannot have every posterior of its logistic regression.
+
+Searches that fit many small regressions have `indicators`, the rows in the reference coding, and `conditional`,
+Newton's method on them with a bound on what is still to be gained.
 """

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from anbexact._kernels.multinomial import add_border, add_derivatives, add_predictors, bound, likelihood
 from anbexact.limits import Deadline
-from anbexact.logit.indicators import Design, Floats, Labels, Rows, Term
+from anbexact.logit.indicators import Columns, Floats, Labels, Rows, Term
 
 RIDGE = 1e-10
 """Added to the scaled curvature, whose diagonal is 1: columns may be linear combinations of others."""
@@ -42,7 +42,7 @@ class Point:
         Class probabilities.
     """
 
-    def __init__(self, rows: Rows, design: Design, coefficients: Floats) -> None:
+    def __init__(self, rows: Rows, design: Columns, coefficients: Floats) -> None:
         self.rows, self.design, self.coefficients = rows, design, coefficients
         self.predictor = changes(design.cells, coefficients)
         self.p = np.empty(rows.weights.shape)
@@ -113,7 +113,7 @@ def upper_bound(rows: Rows, p: Floats, change: Floats) -> float:
 
 
 def maximise(
-    rows: Rows, design: Design, start: Floats, *, wanted: Callable[[], float], deadline: Deadline
+    rows: Rows, design: Columns, start: Floats, *, wanted: Callable[[], float], deadline: Deadline
 ) -> Point | None:
     """Return the maximum of the conditional likelihood, from coefficients to start from; or None.
 
@@ -205,12 +205,12 @@ def with_term(point: Point, term: Term) -> tuple[Floats, float, float]:
     return start, point.value, point.value + to_gain
 
 
-def without_term(point: Point, place: int) -> tuple[Design, Floats, float]:
+def without_term(point: Point, place: int) -> tuple[Columns, Floats, float]:
     """Look at a design without a term, from the maximum with it.
 
     Returns
     -------
-    design : Design
+    design : Columns
     start : (columns, classes but the first) array
         Coefficients to start from.
     lower : float

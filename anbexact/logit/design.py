@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.softmax import add_cells, add_rows
-from anbexact.logit.potentials import Floats, Potentials
+from anbexact.logit.potentials import Floats, Potential, Potentials
 from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
 
@@ -100,7 +100,7 @@ class Design:
         for potential, cells, first in zip(potentials, self.observed, self.firsts[:-1], strict=True):
             logs = potential.logs.copy()
             logs.reshape(-1, self.n_classes)[cells] += shift[first : first + len(cells)]
-            moved.append(type(potential)(potential.child, potential.features, logs))
+            moved.append(Potential(potential.child, potential.features, logs))
         return tuple(moved)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import log, sqrt
+from math import log
 from typing import Any
 
 import numpy as np
@@ -22,18 +22,17 @@ from anbexact.limits import Deadline, Progress
 from anbexact.logit.design import Design
 from anbexact.logit.potentials import Floats, Potentials
 
-SOLVERS = {"trust-ncg": "trust-ncg", "newton-cg": "Newton-CG", "lbfgs": "L-BFGS-B"}
+SOLVERS = {"trust-ncg": "trust-ncg", "newton-cg": "Newton-CG"}
 """Names of scipy's optimisers; the first is the default, as measured in ``benchmarks/refit.py``."""
 PRECISION = 1e-7
 """Norm of the gradient per unit of weight at the end, every component divided by the root of its curvature."""
 STATIONARY = 1e-6
-"""A maximum has a gradient below this per unit of weight in every component."""
+"""A maximum has a gradient below this per unit of weight in every component, or one below this times the root of its
+curvature: a strong prior turns the last digit of a shift into more."""
 STEP = 0.1
 """A Newton step that changes a row's predictor by more at the end of a fit is one towards infinity."""
 WRONG = 0.05
 """Share of such a change that may go to a wrong class, as a step is only computed so precisely."""
-POLISH = 1e-4
-"""Share of `PRECISION` to which Newton steps bring the gradient after L-BFGS, before separation is judged."""
 Vector = npt.NDArray[np.float64]
 
 
@@ -116,7 +115,15 @@ class _Objective:
         return -self._weight * self.value(z)[0] + self._l2 / 2 * float(np.vdot(shift, shift))
 
     def value(self, z: Vector) -> tuple[float, Vector]:
-        """Return the objective and its gradient."""
+        """Return the objective and its gradient.
+
+        Raises
+        ------
+        _StoppedError
+            If z is no number: steps are not, where the curvature has all but vanished.
+        """
+        if not np.isfinite(z).all():
+            raise _StoppedError("the optimiser broke down")
         shift = _padded(self.shift(z), 0.0)
         gradient = self._l2 * shift
         arrays = (self._cells, self._totals, self._weights, self._base, shift)
@@ -130,11 +137,11 @@ class _Objective:
 
         Raises
         ------
-        _OutOfTimeError
+        _StoppedError
             After the deadline: a single step can take hundreds of products.
         """
         if self._deadline is not None and self._deadline.passed:
-            raise _OutOfTimeError
+            raise _StoppedError("the time limit passed")
         if self._known is None or not np.array_equal(self._known, z):
             self.value(z)
         moved = _padded(self.shift(direction), 0.0)
@@ -157,8 +164,8 @@ def _padded(values: Floats, filler: float) -> Floats:
     return padded
 
 
-class _OutOfTimeError(Exception):
-    pass
+class _StoppedError(Exception):
+    """Raised within the optimiser, with the reason."""
 
 
 def fit(
@@ -215,20 +222,17 @@ def fit(
     iterations, message = 0, ""
     if design.n_classes > 1:
         z, iterations, message = _maximise(objective, z, solver, precision, max_iter, deadline, progress)
-        if solver == "lbfgs" and l2 == 0 and not message:  # what is left of the gradient must be of separated rows
-            z = objective.scaled_at(objective.shift(z))
-            z, more, _ = _maximise(objective, z, "trust-ncg", PRECISION * POLISH, max_iter, deadline, None)
-            iterations += more
     shift = objective.shift(z)
     _, gradient = objective.value(z)
     log_likelihood = objective.log_likelihood(z)
     steepest = float(np.abs(gradient.reshape(objective.shape) * objective.scale).max(initial=0.0))
+    stationary = min(steepest, float(np.abs(gradient).max(initial=0.0))) <= STATIONARY
     direction, settled = None, True
     if l2 == 0 and design.n_classes > 1:
         try:
             direction, settled = _towards_infinity(objective, design, weights, z, gradient)
-        except _OutOfTimeError:
-            settled, message = False, "the time limit passed"
+        except _StoppedError as stopped:
+            settled, message = False, str(stopped)
     if not settled and direction is None:
         growing = "the likelihood still grows, perhaps for ever: the rows may be separated"
         message = f"{message.rstrip('.')}; {growing}" if message else growing
@@ -237,7 +241,7 @@ def fit(
         log_likelihood=log_likelihood,
         penalised=log_likelihood - l2 / 2 * float(np.vdot(shift, shift)),
         gradient=steepest,
-        converged=steepest <= STATIONARY and settled,
+        converged=stationary and settled,
         separated=direction is not None,
         direction=direction,
         iterations=iterations,
@@ -268,25 +272,20 @@ def _maximise(
             left = max(float(np.linalg.norm(objective.value(z)[1])) / precision, 1.0)
             progress("refit", max(0.0, 1 - log(left) / decades))
         if deadline is not None and deadline.passed:
-            raise _OutOfTimeError
+            raise _StoppedError("the time limit passed")
 
     method = SOLVERS[solver]
-    arguments: dict[str, Any] = {"hessp": objective.curvature}
     options: dict[str, Any] = {"maxiter": max_iter}
-    if method == "L-BFGS-B":
-        arguments = {}
-        options = {"maxiter": 20 * max_iter, "maxfun": 40 * max_iter, "maxcor": 20, "ftol": 0.0}
-        options["gtol"] = precision / sqrt(len(z))
-    elif method == "Newton-CG":
+    if method == "Newton-CG":
         options["xtol"] = precision / len(z)
     else:
         options |= {"gtol": precision, "initial_trust_radius": 10.0, "max_trust_radius": 1e6}
     try:
         result = minimize(  # type: ignore[call-overload]  # the method is a variable
-            objective.value, z, jac=True, method=method, callback=watch, options=options, **arguments
+            objective.value, z, jac=True, method=method, callback=watch, options=options, hessp=objective.curvature
         )
-    except _OutOfTimeError:
-        return reached, iterations, "the time limit passed"
+    except _StoppedError as stopped:
+        return reached, iterations, str(stopped)
     return (result.x if result.fun <= value else z), iterations, "" if result.success else str(result.message)
 
 

@@ -80,7 +80,7 @@ class Rows:
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class Columns:
     """The columns of some terms, numbered term by term.
 
     Attributes
@@ -101,14 +101,14 @@ class Design:
         """Number of columns."""
         return int(self.firsts[-1])
 
-    def plus(self, rows: Rows, term: Term) -> Design:
+    def plus(self, rows: Rows, term: Term) -> Columns:
         """Return the design with one term more, which comes last."""
         labels, size = rows.labels(term)
         labels = np.where(labels >= 0, labels + np.int32(self.n_columns), np.int32(-1))
         cells = np.concatenate([self.cells, labels[:, None]], axis=1)
-        return Design((*self.terms, term), cells, np.append(self.firsts, self.n_columns + size))
+        return Columns((*self.terms, term), cells, np.append(self.firsts, self.n_columns + size))
 
-    def minus(self, place: int) -> tuple[Design, npt.NDArray[np.bool_]]:
+    def minus(self, place: int) -> tuple[Columns, npt.NDArray[np.bool_]]:
         """Return the design without a term, and which columns stay."""
         first, end = self.firsts[place : place + 2]
         kept = np.ones(self.n_columns, dtype=bool)
@@ -116,12 +116,12 @@ class Design:
         cells = np.delete(self.cells, place, axis=1)
         cells = np.where(cells >= end, cells - np.int32(end - first), cells)
         sizes = np.delete(np.diff(self.firsts), place)
-        return Design((*self.terms[:place], *self.terms[place + 1 :]), cells, np.cumsum([0, *sizes])), kept
+        return Columns((*self.terms[:place], *self.terms[place + 1 :]), cells, np.cumsum([0, *sizes])), kept
 
 
-def make_design(rows: Rows, terms: Sequence[Term]) -> Design:
+def make_columns(rows: Rows, terms: Sequence[Term]) -> Columns:
     """Return the design of some terms."""
-    design = Design((), np.empty((len(rows.totals), 0), dtype=np.int32), np.zeros(1, dtype=np.int64))
+    design = Columns((), np.empty((len(rows.totals), 0), dtype=np.int32), np.zeros(1, dtype=np.int64))
     for term in terms:
         design = design.plus(rows, term)
     return design

@@ -11,6 +11,9 @@ from anbexact.logit.potentials import Floats, Potentials, over
 from anbexact.parameters import ConditionalTable, Tables
 from anbexact.structure import Structure
 
+SMALLEST = 1e-290
+"""Least probability that a table may hold: smaller numbers lose digits, and then are 0."""
+
 
 def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
     """Return tables of the class and its children, for which ``ln P(c | x) = Σ potentials + a function of x``.
@@ -35,6 +38,11 @@ def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
     -------
     dict
         A table for the class and for each of its children.
+
+    Raises
+    ------
+    ValueError
+        If a probability is too small for a number: such potentials come from separated classes.
     """
     c = structure.class_name
     order = [name for name in structure.topological_order() if c in structure.parents[name]]
@@ -59,4 +67,11 @@ def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
         heir = c if of_class.issuperset(others) else max(set(others) - of_class, key=order.index)
         logs[heir] = logs[heir] + over(total, (*others, c), (*features[heir], c), shape)
     tables[c] = table(c, np.exp(logs[c] - logsumexp(logs[c], axis=-1, keepdims=True)))
+    for name, of_name in tables.items():
+        if not (of_name.values >= SMALLEST).all():
+            raise ValueError(
+                f"no network has this posterior in numbers: the table of {name!r} would hold probabilities below "
+                f"{SMALLEST:g}, as the coefficients are on their way to infinity. Refit with l2='auto' or a number "
+                "above 0."
+            )
     return tables

@@ -34,10 +34,6 @@ class Potential:
     features: tuple[Hashable, ...]
     logs: Floats
 
-    def shifted(self, shift: Floats) -> Potential:
-        """Return the sum of this function and another of the same variables."""
-        return Potential(self.child, self.features, self.logs + shift)
-
 
 Potentials = tuple[Potential, ...]
 """Those of the class and of all its children: ``ln P(c | x) = Σ potentials + a function of x``."""

@@ -93,9 +93,10 @@ def print_comparison(frame: pd.DataFrame) -> None:
     """Print the comparison, the best of every measure starred, and how to read it."""
     columns: dict[str, tuple[str, str, Callable[[list[float]], float] | None]] = {
         "accuracy": ("accuracy", "{:.4f}", max),
+        "cll": ("CLL", "{:,.1f}", max),
         "log_loss": ("log loss", "{:.4f}", min),
         "brier": ("Brier", "{:.4f}", min),
-        "calibration_error": ("calibration", "{:.4f}", min),
+        "calibration_error": ("ECE", "{:.4f}", min),
         "parameters": ("parameters", "{:,.0f}", None),
         "fit_seconds": ("fit s", "{:.3f}", None),
     }
@@ -118,8 +119,9 @@ def print_comparison(frame: pd.DataFrame) -> None:
     for line in cells:
         end = " " if line is cells[0] else ""
         print_cells(line[0], [text + end for text in line[1:]], widths)
-    print("* best; ± standard error over folds; log loss: nats per row; Brier: summed over classes, 0 to 2")
-    print("calibration: mean gap between the predicted class's probability and its share of hits, in 10 bins")
+    print("* best; ± standard error over folds; CLL: conditional log likelihood of all rows, in nats; log loss:")
+    print("  the same per row, with a minus sign; Brier: summed over classes, 0 to 2; ECE: expected calibration")
+    print("  error, the mean gap between the predicted class's probability and its share of hits, in 10 bins")
     print("parameters: free probabilities, or coefficients; fit s: seconds to learn; both means over folds")
     if frame.attrs["refits"]:
         print("refitted: the network as a logistic regression, its coefficients fitted to the class given the")
@@ -136,11 +138,10 @@ def read_comparison(frame: pd.DataFrame) -> list[str]:
     least = min(losses.values(), default=math.inf)
     if math.isfinite(least):
         names = [str(name) for name, loss in losses.items() if loss == least]
-        n_rows, log_loss = frame.attrs["rows"], frame["log_loss"].min()
+        log_loss = frame["log_loss"].min()
         sentences.append(
-            f"Lowest log loss: {_enumerated(names)}. All {n_rows:,} rows have a conditional log likelihood "
-            f"(-{n_rows:,} x log loss) of {-n_rows * log_loss:,.1f} nats, and their true classes a probability of "
-            f"{math.exp(-log_loss):.3f} in the geometric mean."
+            f"Lowest log loss: {_enumerated(names)}. The true classes have a probability of "
+            f"{math.exp(-log_loss):.3f} there, in the geometric mean over the rows."
         )
     refits = {str(old): losses[new] - losses[old] for old, new in frame.attrs["refits"].items() if new in losses}
     lowered = [f"{name} by {-change:.4f}" for name, change in refits.items() if change < 0]

@@ -8,7 +8,6 @@ from functools import partial
 
 import networkx as nx
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from anbexact.limits import (
     Deadline,
@@ -17,11 +16,12 @@ from anbexact.limits import (
     available_memory,
     check_limit,
     human_bytes,
+    one_blas_thread,
     run_tasks,
     thread_count,
 )
 from anbexact.logit.conditional import Point, maximise, with_term, without_term
-from anbexact.logit.indicators import Design, Floats, Rows, Term, make_design
+from anbexact.logit.indicators import Columns, Floats, Rows, Term, make_columns
 from anbexact.search.naive_bayes import class_of
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
@@ -64,7 +64,8 @@ def learn_logit_fan(
     edges : bool, default True
         Whether edges are added; without, features are only removed (pruned naive Bayes).
     time_limit : float, optional
-        Seconds after which the best structure so far is returned; naive Bayes is fitted in any case.
+        Seconds after which the best structure so far is returned; naive Bayes with coefficients of 0 for its score,
+        if there was no time to fit it.
     n_jobs : int, optional
         Threads; None and -1 stand for all processors. The result does not depend on it.
     progress : callable, optional
@@ -100,7 +101,7 @@ def learn_logit_fan(
     check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
     threads = thread_count(n_jobs)
-    with threadpool_limits(1, user_api="blas"):  # matrices are small: more threads slow them down up to tenfold
+    with one_blas_thread():
         climb = _Climb(table, threads, deadline, progress)
         complete = climb.run(edges=edges)
     method = "hill climbing by conditional AIC from naive Bayes, " + ("forests" if edges else "features removed only")
@@ -120,7 +121,7 @@ class _Move:
     term : Term
     parameters : int
         Of the model after the move.
-    design : Design or None
+    design : Columns or None
         After the move; None for a term that is added, and comes last.
     start : array
         Coefficients to start from.
@@ -130,7 +131,7 @@ class _Move:
 
     term: Term
     parameters: int
-    design: Design | None
+    design: Columns | None
     start: Floats
     lower: float
     upper: float
@@ -146,19 +147,18 @@ class _Climb:
         self._tie = TIE * self._rows.precision
         self.scored = 1
         n = len(self._rows.arities)
-        design = make_design(self._rows, [(), *((i,) for i in range(n))])
+        design = make_columns(self._rows, [(), *((i,) for i in range(n))])
         start = np.zeros((design.n_columns, self._rows.n_contrasts))
         self._check_memory(design)
-        point = maximise(self._rows, design, start, wanted=lambda: -np.inf, deadline=Deadline())
-        assert point is not None
-        self._reach(point)
+        point = maximise(self._rows, design, start, wanted=lambda: -np.inf, deadline=deadline)
+        self._reach(Point(self._rows, design, start) if point is None else point)
 
     def _reach(self, point: Point) -> None:
         self.point = point
         self._parameters = self._contrasts * sum(map(self._rows.n_terms, point.design.terms))
         self.score = point.value - self._parameters
 
-    def _check_memory(self, design: Design) -> None:
+    def _check_memory(self, design: Columns) -> None:
         """Refuse a model whose curvature does not fit into memory."""
         size = design.n_columns * self._rows.n_contrasts
         needed, available = 8 * size**2 * (1 + 2 * self._threads), available_memory()
