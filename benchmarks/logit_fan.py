@@ -8,7 +8,7 @@ from tables import seconds
 
 from anbexact import DiscreteTable
 from anbexact.classifiers import LogitFANClassifier, PrunedNaiveBayesClassifier
-from anbexact.logit.indicators import Rows, make_design
+from anbexact.logit.indicators import Rows, make_columns
 from anbexact.search.logit_fan import learn_logit_fan
 
 TARGET = 10.0
@@ -17,7 +17,7 @@ TARGET = 10.0
 
 def plain_fit(rows: Rows, terms: list[tuple[int, ...]]) -> float:
     """Return the maximum conditional log likelihood of one model, fitted from 0 by scipy on its dense columns."""
-    design = make_design(rows, terms)
+    design = make_columns(rows, terms)
     x = np.zeros((len(rows.totals), design.n_columns + 1))
     x[np.arange(len(x))[:, None], design.cells] = 1.0  # -1, no column, is the last one
     x = x[:, :-1]

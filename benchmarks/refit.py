@@ -86,7 +86,10 @@ def indicators(rows: int = 5_000, features: int = 50, states: int = 5, classes: 
 
 
 def against_newton() -> list[Row]:
-    """Compare a refit without prior with statsmodels' Newton on the same columns, by turns, medians of three."""
+    """Compare a refit without prior with statsmodels' Newton on the same columns, by turns, medians of seven.
+
+    Both are given what they need: MNLogit its dense columns, the refit the table's rows, read and collapsed.
+    """
     X, y = indicators()
     logit = to_logit(NaiveBayesClassifier().fit(X, y))
     refitted = logit.refit(X, y, l2=0)
@@ -94,8 +97,8 @@ def against_newton() -> list[Row]:
     weights = refitted.refitted.design.weights
     peer = MNLogit(weights.argmax(axis=1), columns)
     ours, theirs = [], []
-    for _ in range(3):
-        ours.append(seconds(lambda: logit.refit(X, y, l2=0), 1))
+    for _ in range(7):
+        ours.append(logit.refit(X, y, l2=0).refitted.seconds)
         began = perf_counter()
         result = peer.fit(method="newton", disp=False)
         theirs.append(perf_counter() - began)

@@ -90,11 +90,13 @@ class _Objective:
         self.shape = (design.n_cells, design.n_classes)
         self._probability = np.zeros(self._base.shape)
         self._known: Vector | None = None
+        self._value: tuple[float, Vector] = (0.0, np.empty(0))
         self.scale = np.ones(self.shape)
 
     def scaled_at(self, shift: Floats) -> Vector:
         """Set the scale by the curvature at these shifts; return them as z."""
         self.scale = np.ones(self.shape)
+        self._known = None
         self.value(shift.ravel())
         curvature = np.full(self._base.shape[1:], self._l2) + np.zeros((len(shift), 1))
         add_diagonal(self._cells, self._totals, self._probability, curvature)
@@ -124,13 +126,16 @@ class _Objective:
         """
         if not np.isfinite(z).all():
             raise _StoppedError("the optimiser broke down")
+        if self._known is not None and np.array_equal(self._known, z):
+            return self._value
         shift = _padded(self.shift(z), 0.0)
         gradient = self._l2 * shift
         arrays = (self._cells, self._totals, self._weights, self._base, shift)
         value = value_and_gradient(*arrays, self._probability, gradient)
         self._known = z.copy()
         value -= self._l2 / 2 * float(np.vdot(shift, shift))
-        return -value / self._weight, self._by_z(gradient)
+        self._value = -value / self._weight, self._by_z(gradient)
+        return self._value
 
     def curvature(self, z: Vector, direction: Vector) -> Vector:
         """Return the product of the Hessian at z and a direction.
