@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from anbexact.adapters.columns import identified
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
 from anbexact.classifiers.inputs import read_labels
@@ -435,6 +436,23 @@ class LogitModel:
         return relearn
 
     @cached_property
+    def _seen(self) -> npt.NDArray[np.bool_]:
+        """Which terms occur in the rows of the refit, shape (terms,)."""
+        assert self.refitted is not None
+        design = self.refitted.design
+        parts = []
+        for of_set, positions in zip(self._sets, self._positions, strict=True):
+            holder, cells = next(
+                (features, cells)
+                for features, cells in zip(design.families.values(), design.observed, strict=True)
+                if set(features).issuperset(of_set)
+            )
+            of_terms = np.zeros(prod(self._shape[name] - 1 for name in of_set), dtype=bool)
+            of_terms[seen_terms(of_set, cells, holder, self._shape)] = True
+            parts.append(of_terms[positions])
+        return np.concatenate(parts)
+
+    @cached_property
     def unidentified(self) -> pd.DataFrame:
         """The terms whose coefficients the rows of the refit say nothing about, with the reason.
 
@@ -449,10 +467,7 @@ class LogitModel:
         """
         if self.refitted is None:
             return self.terms.assign(reason="")[:0]
-        from anbexact.adapters.mnlogit import design_matrix, identified
-
-        seen = design_matrix(self).any(axis=0)
-        frame = self.terms.assign(reason=np.where(seen, "redundant", "never seen"))
+        frame = self.terms.assign(reason=np.where(self._seen, "redundant", "never seen"))
         return frame[~identified(self)]
 
     def diverging(self) -> list[str]:
@@ -538,4 +553,7 @@ class LogitModel:
                 f"refitted, l2 = {self.refitted.l2:.4g}: conditional log likelihood {found.log_likelihood:.6g} nats; "
                 f"{state} in {found.iterations} iterations, {self.refitted.seconds:.2g} s"
             )
+            never = int((~self._seen).sum())
+            if never:
+                lines.append(f"{never:,} of {len(self._seen):,} terms are in none of the rows; see unidentified")
         return "\n".join(lines)

@@ -23,7 +23,7 @@ from threadpoolctl import threadpool_info
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.adapters import to_logit
-from anbexact.adapters.mnlogit import design_matrix, identified
+from anbexact.adapters.columns import design_matrix, identified
 from anbexact.logit.fit import SOLVERS
 
 REFITS = {"letter": 60.0, "nursery": 3.0, "mushroom": 3.0}

@@ -9,6 +9,7 @@ import pytest
 from statsmodels.discrete.discrete_model import MNLogit
 from strategies import Problem, random_problem
 
+import anbexact.adapters.columns as columns
 import anbexact.adapters.mnlogit as adapter
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.classifiers import FixedStructureClassifier
@@ -168,7 +169,7 @@ class TestRefusals:
 
     def test_with_too_large_a_design(self, monkeypatch):
         model = refitted(whole(1), TANClassifier())
-        monkeypatch.setattr(adapter, "MOST_DESIGN", 1000)
+        monkeypatch.setattr(columns, "MOST_DESIGN", 1000)
         with pytest.raises(MemoryError, match=rf"rows and {len(model.terms)} terms would take .* kB, more than"):
             model.result()
         with pytest.raises(MemoryError, match="distinct rows"):
@@ -312,3 +313,15 @@ def test_columns_that_differ_in_one_row_are_both_kept():
     model = fit(problem, NaiveBayesClassifier()).to_logit().refit(X, y, l2=0)
     assert model.unidentified.empty
     assert len(model.result().params) == 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_terms_that_no_row_shows_are_named_and_counted(seed):
+    problem = random_problem(seed, 3, n_rows=25, max_arity=3)
+    X, y = problem.frame()
+    model = fit(problem, FixedStructureClassifier({"f0": ["c"], "f1": ["c", "f0"], "f2": ["c", "f1", "f0"], "c": []}))
+    model = model.to_logit().refit(X[:20], y[:20], l2=1.0)
+    shown = columns.design_matrix(model).any(axis=0)
+    never = model.unidentified[model.unidentified["reason"] == "never seen"]
+    assert never.index.tolist() == model.terms.index[~shown].tolist()
+    assert (f"{len(never)} of {len(shown)} terms are in none of the rows" in repr(model)) == bool(len(never))
