@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Hashable
 from copy import copy
 from functools import cached_property
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +19,11 @@ from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
 from anbexact.classifiers.inputs import read_labels
 from anbexact.limits import Progress, check_limit, thread_count
 from anbexact.logit.closure import Closure, close, obstacles
+from anbexact.logit.listing import TermList, cells_of_counts, cells_of_design
 from anbexact.logit.network import posterior_tables
-from anbexact.logit.potentials import Potentials, class_families, network_potentials
+from anbexact.logit.potentials import Potentials, network_potentials
 from anbexact.logit.refit import Refit, blanket_counts, refit, same_counts
-from anbexact.logit.terms import IndexSet, assignments, coefficients, count_terms, index_sets, seen_terms, term_name
+from anbexact.logit.terms import term_name
 from anbexact.parameters import Tables, eap_tables
 from anbexact.posterior import Posterior
 from anbexact.structure import Structure
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
 __all__ = ["LogitModel", "to_logit"]
-
-MANY_COEFFICIENTS = 10_000_000
-"""Models with more coefficients list only those of terms that occur in the rows they were learned from or
-refitted to."""
 
 
 def to_logit(classifier: NetworkClassifier) -> LogitModel:
@@ -148,50 +144,20 @@ class LogitModel:
         return {name: self.vocabulary.arity(name) for name in self.vocabulary.names}
 
     @cached_property
-    def _sets(self) -> tuple[IndexSet, ...]:
-        return index_sets(class_families(self.structure).values(), self.vocabulary.features)
+    def _listed(self) -> TermList:
+        sources = []
+        if self._classifier.counts_ is not None:
+            sources.append(cells_of_counts(self._classifier.counts_, self._classifier.structure_))
+        if self.refitted is not None:
+            sources.append(cells_of_design(self.refitted.design))
+        return TermList(self.structure, self.vocabulary, sources)
 
     # ---- terms and coefficients
 
     @cached_property
     def n_parameters(self) -> int:
         """Number of coefficients: terms times classes but the first."""
-        return count_terms(self._sets, self._shape) * (len(self.classes_) - 1)
-
-    @cached_property
-    def _positions(self) -> list[npt.NDArray[np.int64] | slice]:
-        """For every set, which of its terms are listed."""
-        if self.n_parameters <= MANY_COEFFICIENTS:
-            return [slice(None)] * len(self._sets)
-        sources: list[dict[tuple[Hashable, ...], npt.NDArray[np.int64]]] = []  # the cells of the families, for rows
-        counts = self._classifier.counts_
-        if counts is not None:
-            sources.append({})
-            for name, features in class_families(self._classifier.structure_).items():
-                family = counts[name]
-                codes = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
-                shape = [self._shape[v] for v in features]
-                flat = (
-                    np.ravel_multi_index([codes[v] for v in features], shape) if features else np.zeros(1, np.int64)
-                )
-                sources[0][features] = np.unique(flat)
-        if self.refitted is not None:
-            design = self.refitted.design
-            sources.append(dict(zip(design.families.values(), design.observed, strict=True)))
-        if not sources:
-            raise ValueError(
-                f"the model has {self.n_parameters:,} coefficients, too many to list, and there are no rows to say "
-                "which of them matter. predict_proba and to_classifier do not need them."
-            )
-        listed: list[npt.NDArray[np.int64] | slice] = []
-        for of_set in self._sets:
-            found = [np.zeros(0, dtype=np.int64)]
-            for source in sources:
-                holder = next((features for features in source if set(features).issuperset(of_set)), None)
-                if holder is not None:
-                    found.append(seen_terms(of_set, source[holder], holder, self._shape))
-            listed.append(np.unique(np.concatenate(found)))
-        return listed
+        return self._listed.n_parameters
 
     @cached_property
     def terms(self) -> pd.DataFrame:
@@ -205,21 +171,7 @@ class LogitModel:
         ValueError
             If there are too many, and no rows to say which occur.
         """
-        variables: list[IndexSet] = []
-        states: list[tuple[Any, ...]] = []
-        for of_set, positions in zip(self._sets, self._positions, strict=True):
-            if isinstance(positions, slice):
-                of_terms = list(assignments(of_set, self.vocabulary.states))
-            else:
-                shape = [self._shape[name] - 1 for name in of_set]
-                codes = np.unravel_index(positions, shape) if of_set else ()
-                columns = [
-                    [self.vocabulary.states[name][code + 1] for code in of_feature.tolist()]
-                    for name, of_feature in zip(of_set, codes, strict=True)
-                ]
-                of_terms = list(zip(*columns, strict=True)) if of_set else [()] * len(positions)
-            states += of_terms
-            variables += [of_set] * len(of_terms)
+        variables, states = self._listed.variables_and_states()
         names = [term_name(of_set, of_term) for of_set, of_term in zip(variables, states, strict=True)]
         frame = pd.DataFrame(
             {"variables": pd.Series(variables, dtype=object), "states": pd.Series(states, dtype=object)}
@@ -230,13 +182,7 @@ class LogitModel:
     @cached_property
     def coefficients(self) -> npt.NDArray[np.float64]:
         """β, shape (terms, classes but the first), in nats: rows as in ``terms``, columns as in ``classes_[1:]``."""
-        blocks = coefficients(self.potentials, self._sets)
-        width = len(self.classes_) - 1
-        parts = [
-            block.reshape(prod(block.shape[:-1]), width)[positions]
-            for block, positions in zip(blocks, self._positions, strict=True)
-        ]
-        return np.concatenate(parts)
+        return self._listed.coefficients(self.potentials)
 
     def to_frame(self) -> pd.DataFrame:
         """Return the coefficients with their names: terms by classes but the first."""
@@ -439,18 +385,7 @@ class LogitModel:
     def _seen(self) -> npt.NDArray[np.bool_]:
         """Which terms occur in the rows of the refit, shape (terms,)."""
         assert self.refitted is not None
-        design = self.refitted.design
-        parts = []
-        for of_set, positions in zip(self._sets, self._positions, strict=True):
-            holder, cells = next(
-                (features, cells)
-                for features, cells in zip(design.families.values(), design.observed, strict=True)
-                if set(features).issuperset(of_set)
-            )
-            of_terms = np.zeros(prod(self._shape[name] - 1 for name in of_set), dtype=bool)
-            of_terms[seen_terms(of_set, cells, holder, self._shape)] = True
-            parts.append(of_terms[positions])
-        return np.concatenate(parts)
+        return self._listed.seen(cells_of_design(self.refitted.design))
 
     @cached_property
     def unidentified(self) -> pd.DataFrame:

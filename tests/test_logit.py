@@ -17,7 +17,7 @@ from anbexact import ANBClassifier, CkGClassifier, FANClassifier, NaiveBayesClas
 from anbexact.adapters import from_pgmpy, to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_balance_scale, load_iris, load_monks
-from anbexact.logit import closure
+from anbexact.logit import closure, listing
 from anbexact.logit.closure import closing_arcs, obstacles, with_arcs
 from anbexact.structure import Certificate
 
@@ -234,7 +234,7 @@ class TestTerms:
 class TestManyCoefficients:
     @pytest.fixture(autouse=True)
     def few_allowed(self, monkeypatch):
-        monkeypatch.setattr(adapter, "MANY_COEFFICIENTS", 5)
+        monkeypatch.setattr(listing, "MANY_COEFFICIENTS", 5)
 
     def check_listed(self, model, rows):
         """The terms are those that a row shows, and give every row its log odds."""

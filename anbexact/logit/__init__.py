@@ -5,7 +5,7 @@ parents and the class, whose sum is the log of the class posterior up to a funct
 network are the logs of its conditional tables; a fit of conditional likelihood shifts them.
 
 - `potentials`: the potentials of a network;
-- `terms`: their coefficients in the reference coding of logistic regression;
+- `terms`: their coefficients in the reference coding of logistic regression; `listing`: which of these are listed;
 - `design`: rows as cells of the potentials;
 - `fit`: the maximum of the (penalised) conditional log likelihood, and whether there is one;
 - `strength`: how strong a prior, by cross-validation; `refit`: all of it together;
