@@ -339,7 +339,7 @@ def encode(value: Any) -> Any:
     >>> from datetime import date
     >>> [encode(value) for value in (1, 1.0, "1", True, date(2024, 1, 31), (1, float("inf")))]
     [1, 1.0, '1', True, {'type': 'date', 'value': '2024-01-31'}, {'type': 'tuple', 'value': [1, {'type': 'float', 'value': 'inf'}]}]
-    """  # noqa: E501
+    """  # noqa: E501  # a line of output
     if isinstance(value, np.generic) and value.dtype.kind in "biufSU":
         value = value.item()
     kind = type(value)

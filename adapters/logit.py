@@ -315,7 +315,7 @@ class LogitModel:
             As in the classifier's ``fit``; usually the same rows. Rows with a missing feature are left out, with a
             warning.
         l2 : float or "auto", default "auto"
-            Precision of the prior. ``"auto"``: the one under which left-out rows are predicted best in 5-fold
+            Precision of the prior. ``"auto"``: the one under which left-out rows are predicted best in
             cross-validation (within which the tables of a network that was fitted to these rows are relearned). 0:
             the pure maximum, which is infinite if the classes can be separated.
         solver : {"trust-ncg", "newton-cg"}, default "trust-ncg"

@@ -34,7 +34,7 @@ def importing(module: str) -> str:
     return f"import time; began = time.perf_counter(); import {module}; print(time.perf_counter() - began)"
 
 
-def run(*, full: bool) -> list[dict[str, object]]:  # noqa: ARG001
+def run(*, full: bool) -> list[dict[str, object]]:  # noqa: ARG001  # the same for all benchmarks
     """Time imports in turn, then first fits."""
     pairs = [(timed(importing("sklearn.naive_bayes")), timed(importing("anbexact"))) for _ in range(7)]
     rows: list[dict[str, object]] = [

@@ -287,7 +287,7 @@ class TestContainers:
         X = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": pd.Categorical(["x", None, "y"]), "c": ["u", None, "v"]})
         before = X.copy(deep=True)
         for column in read_columns(X):
-            column.coded  # noqa: B018
+            column.coded  # noqa: B018  # computed on first use, which must not change the input
         pd.testing.assert_frame_equal(X, before)
 
     @pytest.mark.parametrize(

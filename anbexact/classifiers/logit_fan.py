@@ -40,7 +40,7 @@ class LogitFANClassifier(NetworkClassifier):
         Equivalent sample size of the generative tables.
     l2 : float or "auto", default "auto"
         Precision of the Gaussian prior, around the generative tables, of the log of every table entry. ``"auto"``:
-        the one that predicts left-out rows best in 5-fold cross-validation of the chosen structure. 0: the
+        the one that predicts left-out rows best in cross-validation of the chosen structure. 0: the
         pure maximum, as in the paper; it is infinite if the classes can be separated, which brings a warning, and
         0.001 in its place where no network's tables can hold such probabilities.
     time_limit : float, optional
