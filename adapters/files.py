@@ -32,6 +32,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.validation import check_is_fitted
 
 import anbexact
+from anbexact.adapters.proofs import describe_proof, restore_proof
 from anbexact.classifiers import (
     ANBClassifier,
     CkGClassifier,
@@ -180,7 +181,7 @@ def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
     check_is_fitted(classifier)
     vocabulary, structure = classifier.vocabulary_, classifier.structure_
     number = {name: j for j, name in enumerate(vocabulary.names)}
-    certificate = dataclasses.asdict(structure.certificate)
+    proof = structure.certificate.proof
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -207,7 +208,8 @@ def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
                 for child, of_child in structure.parents.items()
             ],
             "score": encode(structure.score),
-            "certificate": {key: encode(value) for key, value in certificate.items()},
+            "certificate": {key: encode(value) for key, value in structure.certificate.statement().items()},
+            **({} if proof is None else {"proof": {"score": encode(proof.score), **describe_proof(proof, number)}}),
         },
         **_describe_tables(classifier, number),
     }
@@ -254,11 +256,14 @@ def _restore(document: Mapping[str, Any]) -> NetworkClassifier:
     if len(vocabulary.names) < len(names):
         raise ValueError("two variables have the same name")
     described = document["structure"]
+    proof = described.get("proof")
+    if proof is not None:
+        proof = restore_proof(proof, names, decode(proof["score"]))
     structure = Structure(
         names[document["class"]],
         {names[child]: tuple(names[parent] for parent in of_child) for child, of_child in described["parents"]},
         decode(described["score"]),
-        Certificate(**{key: decode(value) for key, value in described["certificate"].items()}),
+        Certificate(**{key: decode(value) for key, value in described["certificate"].items()}, proof=proof),
     )
     cut_points = {names[j]: np.array(decode(cuts), dtype=np.float64) for j, cuts in document["cut_points"]}
     classifier.n_features_in_ = document["n_features_in"]

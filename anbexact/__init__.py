@@ -19,6 +19,7 @@ from anbexact.scores import BDeu
 from anbexact.search import SearchTooLargeError, learn_anb, learn_ckg, learn_fan, learn_naive_bayes, learn_tan
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
+from anbexact.verification import verify
 from anbexact.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
@@ -43,6 +44,7 @@ __all__ = [
     "learn_naive_bayes",
     "learn_tan",
     "load",
+    "verify",
 ]
 
 

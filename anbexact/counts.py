@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from math import prod
 
@@ -68,6 +68,17 @@ Counts = dict[Hashable, FamilyCounts]
 """The counts of all families, by variable."""
 
 
+def table_bytes(table: DiscreteTable, structure: Structure) -> dict[Hashable, int]:
+    """Return the size of every variable's conditional table, 8 bytes a cell."""
+    return {name: 8 * prod(table.shape([name, *parents])) for name, parents in structure.parents.items()}
+
+
+def memory_needed(sizes: Iterable[int]) -> int:
+    """Return the bytes that conditional tables of these sizes take: they, their logarithms, and one at work."""
+    listed = list(sizes)
+    return 2 * sum(listed) + max(listed, default=0)
+
+
 def count_families(table: DiscreteTable, structure: Structure) -> Counts:
     """Return the counts of every variable with its parents, in the order of ``structure.parents``.
 
@@ -76,17 +87,16 @@ def count_families(table: DiscreteTable, structure: Structure) -> Counts:
     ValueError
         If the conditional tables of the structure would not fit into memory.
     """
-    shapes = {name: table.shape([name, *parents]) for name, parents in structure.parents.items()}
-    sizes = {name: 8 * prod(shape) for name, shape in shapes.items()}
-    largest = max(sizes, key=sizes.__getitem__)
-    needed = 2 * sum(sizes.values()) + sizes[largest]  # probabilities, their logarithms, and one at work
+    sizes = table_bytes(table, structure)
+    needed = memory_needed(sizes.values())
     if needed > available_memory():
+        largest = max(sizes, key=sizes.__getitem__)
         parents = structure.parents[largest]
         raise ValueError(
             f"the conditional tables would take {human_bytes(needed)}, most of it that of {largest!r} given its "
             f"{len(parents)} parents {list(parents)}: limit the feature parents with max_parents=, or lower ess"
         )
     return {
-        name: FamilyCounts(name, parents, shapes[name], *table.observed_cells([name, *parents]))
+        name: FamilyCounts(name, parents, table.shape([name, *parents]), *table.observed_cells([name, *parents]))
         for name, parents in structure.parents.items()
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import time
@@ -132,11 +133,21 @@ def one_blas_thread() -> Iterator[None]:
 
 
 class Deadline:
-    """A moment after which no further work is started."""
+    """A moment after which no further work is started; an interrupt can bring it forward.
 
-    def __init__(self, seconds: float | None = None) -> None:
+    Parameters
+    ----------
+    seconds : float, optional
+        From now; None for no limit.
+    outer : Deadline, optional
+        One that holds, too.
+    """
+
+    def __init__(self, seconds: float | None = None, outer: Deadline | None = None) -> None:
         self.began = time.perf_counter()
         self.seconds = seconds
+        self.outer = outer
+        self.interrupted = False
 
     @property
     def elapsed(self) -> float:
@@ -144,9 +155,27 @@ class Deadline:
         return time.perf_counter() - self.began
 
     @property
+    def left(self) -> float:
+        """Seconds that are left, 0 or more; infinite without a limit."""
+        if self.interrupted:
+            return 0.0
+        own = math.inf if self.seconds is None else max(self.seconds - self.elapsed, 0.0)
+        return own if self.outer is None else min(own, self.outer.left)
+
+    @property
     def passed(self) -> bool:
         """Whether the time is used up."""
-        return self.seconds is not None and self.elapsed >= self.seconds
+        return self.left <= 0
+
+    def within(self, seconds: float) -> Deadline:
+        """Return a deadline that passes in ``seconds``, or with this one."""
+        return Deadline(seconds, self)
+
+    def interrupt(self) -> None:
+        """Let this deadline, and those that it lies within, pass now."""
+        self.interrupted = True
+        if self.outer is not None:
+            self.outer.interrupt()
 
 
 def run_tasks(
@@ -159,8 +188,8 @@ def run_tasks(
 ) -> bool:
     """Run tasks that release the interpreter lock, in threads; return whether all were run.
 
-    No task is started after the deadline. An interrupt (Ctrl-C) waits for the tasks under way, starts
-    no other, and is raised.
+    No task is started after the deadline. An interrupt (Ctrl-C) lets the deadline pass, waits for the tasks under
+    way, starts no other, and is raised.
     """
     waiting = iter(tasks)
     done = 0
@@ -175,8 +204,12 @@ def run_tasks(
         for task in waiting:
             if deadline.passed:
                 return False
-            task()
-            finished(1)
+            try:
+                task()
+                finished(1)
+            except BaseException:
+                deadline.interrupt()
+                raise
         return True
     pool = ThreadPoolExecutor(threads)
     running: set[Future[object]] = set()
@@ -196,6 +229,9 @@ def run_tasks(
         for future in running:
             future.result()
         finished(len(running))
+    except BaseException:
+        deadline.interrupt()
+        raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return complete

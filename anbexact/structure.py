@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from itertools import combinations
 from types import MappingProxyType
 from typing import Any
 
 import networkx as nx
+
+from anbexact.proof import Proof
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,8 @@ class Certificate:
         Wall-clock time of the search.
     method : str
         The search, and the limits under which the statement holds.
+    proof : Proof, optional
+        What :func:`anbexact.verify` needs to check the statement without repeating the search.
     """
 
     optimal: bool
@@ -39,11 +43,16 @@ class Certificate:
     sets_scored: int
     seconds: float
     method: str
+    proof: Proof | None = field(default=None, repr=False, compare=False)
 
     @classmethod
     def unknown(cls, method: str) -> Certificate:
         """Return the certificate of a structure about whose optimality nothing is known."""
         return cls(False, float("inf"), float("inf"), 0, 0.0, method)
+
+    def statement(self) -> dict[str, Any]:
+        """Return everything but the proof, by name."""
+        return {own.name: getattr(self, own.name) for own in fields(self) if own.name != "proof"}
 
     def __str__(self) -> str:
         if math.isinf(self.gap):

@@ -14,6 +14,7 @@ import fit
 import logit_fan
 import pandas as pd
 import predict
+import pruned
 import refit
 import start
 
@@ -23,6 +24,7 @@ BENCHMARKS = {
     "start": start.run,
     "branchings": branchings.run,
     "choices": choices.run,
+    "pruned": pruned.run,
     "files": files.run,
     "logit_fan": logit_fan.run,
     "refit": refit.run,

@@ -18,6 +18,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder, StandardScal
 from strategies import SCORES, random_problem
 
 import anbexact
+import anbexact.classifiers.anb as anb
 from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 
@@ -308,12 +309,21 @@ class TestANB:
         classifier = ANBClassifier(time_limit=60).fit(X, y)
         assert classifier.structure_.certificate.optimal
 
-    def test_too_many_features_are_refused_with_numbers(self):
+    def test_too_many_features_are_refused_with_advice(self):
         X = np.random.default_rng(0).integers(0, 2, (50, 40))
-        with pytest.raises(
-            anbexact.SearchTooLargeError, match=r"exact search over 40 features needs 1,099,511,627,776"
-        ):
-            ANBClassifier().fit(X, X[:, 0])
+        with pytest.raises(anbexact.SearchTooLargeError, match=r"fNML has no set scores .* each of the 40 2\^39 fam"):
+            ANBClassifier(structure_score="fnml").fit(X, X[:, 0])
+
+    def test_tables_too_large_for_the_memory_are_learned_again_with_fewer_parents(self, monkeypatch):
+        X, y = load_tic_tac_toe()
+        free = ANBClassifier().fit(X, y)
+        tables = [table.values.nbytes for table in free.conditional_tables_.values()]
+        monkeypatch.setattr(anb, "available_memory", lambda: 2 * sum(tables) + max(tables) - 1)
+        monkeypatch.setattr(anb, "ROOM", 8 * 9 * 2 * 3**3)
+        with pytest.warns(UserWarning, match=r"highest score would take .* kB: learned again with at most 2 feature"):
+            few = ANBClassifier().fit(X, y)
+        assert dict(few.structure_.parents) == dict(ANBClassifier(max_parents=2).fit(X, y).structure_.parents)
+        assert few.structure_.certificate.method.endswith("at most 2 feature parents")
 
     def test_verbose_shows_progress_on_standard_error(self, capsys):
         X, y = load_monks(1)

@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 import anbexact
+import anbexact.search.anb as anb
 from anbexact import ANBClassifier, NaiveBayesClassifier
 from anbexact.cli import main
 from anbexact.compare import COLUMNS
@@ -268,17 +269,18 @@ def test_reading_a_comparison():
     assert read_comparison(frame) == []
 
 
-def test_compare_beyond_memory_falls_back(capsys):
+def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
+    monkeypatch.setattr(anb, "available_memory", lambda: 100_000)
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.integers(0, 2, (60, 60))).add_prefix("v")
     table.assign(y=rng.integers(0, 3, 60)).to_csv("wide.csv", index=False)
     code, out, _ = run(capsys, "compare", "wide.csv", "--class", "y", "--folds", "2")
     assert code == 0
-    assert "note: ANB was refused: the exact search over 60 features" in out
+    assert "note: ANB was refused: the memory does not suffice to lay out the rows" in out
     assert "The NB of all rows" in out
     assert "50 weaker terms together" in out or "51 weaker terms together" in out
     line = error_of(capsys, "fit", "wide.csv", "--class", "y", code=1)
-    assert "the exact search over 60 features needs" in line
+    assert "for each of 60 features; select features first" in line
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import pytest
 import sklearn
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
-import anbexact.search.anb as anb
 from anbexact import (
     ANBClassifier,
     CkGClassifier,
@@ -16,7 +15,6 @@ from anbexact import (
 )
 from anbexact.classifiers import LogitFANClassifier, PrunedNaiveBayesClassifier
 from anbexact.discretize import CutPointDiscretizer
-from anbexact.limits import available_memory
 
 N_CHECKS = {
     NaiveBayesClassifier(): 61,
@@ -33,23 +31,7 @@ N_CHECKS = {
 """Checks that scikit-learn 1.9 runs on each: a wrong tag would quietly shrink the battery."""
 
 
-def expected_failed_checks(estimator):
-    """Checks that must fail, each with its reason (a check that passes after all fails the test)."""
-    if isinstance(estimator, ANBClassifier):
-        return {
-            "check_sample_weight_equivalence_on_dense_data": "its table has 30 features; the full lattice of 2**30 "
-            "sets needs 64 GB and is refused (weights are compared with copies in test_classifiers.py)"
-        }
-    return {}
-
-
-@pytest.fixture(autouse=True)
-def _eight_gigabytes(monkeypatch):
-    """Make the refusal of 30 features the same on every machine."""
-    monkeypatch.setattr(anb, "available_memory", lambda: min(available_memory(), 8 * 10**9))
-
-
-@parametrize_with_checks(list(N_CHECKS), expected_failed_checks=expected_failed_checks, xfail_strict=True)
+@parametrize_with_checks(list(N_CHECKS))
 def test_scikit_learn_check(estimator, check):
     check(estimator)
 

@@ -10,7 +10,8 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _popcount(x):
+def popcount(x):
+    """Return the number of ones of a whole number of 64 bits."""
     x = x - ((x >> 1) & 0x5555555555555555)
     x = (x & 0x3333333333333333) + ((x >> 2) & 0x3333333333333333)
     x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F
@@ -19,7 +20,7 @@ def _popcount(x):
 
 @njit(cache=True, nogil=True)
 def _feasible(parents, allowed, required, max_parents):
-    return (parents & ~allowed) == 0 and (required & ~parents) == 0 and _popcount(parents) <= max_parents
+    return (parents & ~allowed) == 0 and (required & ~parents) == 0 and popcount(parents) <= max_parents
 
 
 @njit(cache=True, nogil=True)
@@ -97,7 +98,7 @@ def _slot(block, child, low_bits):
     if child < low_bits:
         return child
     outside = ~block & ((1 << (child - low_bits)) - 1)
-    return low_bits + 2 * _popcount(outside)
+    return low_bits + 2 * popcount(outside)
 
 
 @njit(cache=True, nogil=True)
@@ -212,8 +213,8 @@ def solve_blocks(
 @njit(cache=True, nogil=True)
 def _precedes(a, b, position):
     """Tie rule: whether parent set ``a`` goes before ``b`` (fewer parents, then first in feature order)."""
-    size_a = _popcount(a)
-    size_b = _popcount(b)
+    size_a = popcount(a)
+    size_b = popcount(b)
     if size_a != size_b:
         return size_a < size_b
     differ = a ^ b
@@ -238,12 +239,12 @@ def first_parent_set(scores, child, candidates, threshold, allowed, required, ma
     while True:
         if (
             scores[subset | bit] - scores[subset] >= threshold
-            and _popcount(subset) <= found_size
+            and popcount(subset) <= found_size
             and (required & ~subset) == 0
             and (found < 0 or _precedes(subset, found, position))
         ):
             found = subset
-            found_size = _popcount(subset)
+            found_size = popcount(subset)
         subset = (subset - candidates) & candidates
         if subset == 0:
             return found

@@ -6,7 +6,6 @@ import json
 import math
 import textwrap
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def describe(classifier: NetworkClassifier) -> dict[str, Any]:
         "feature_edges": structure.feature_edges,
         "score_name": classifier.score_name_,
         "score": structure.score,
-        "certificate": asdict(structure.certificate),
+        "certificate": structure.certificate.statement(),
     }
 
 

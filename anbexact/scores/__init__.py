@@ -1,7 +1,7 @@
 """Scores of structures: decomposable, total over the data in nats, to be maximised."""
 
 from anbexact.scores.acll import ACLL, acll_constants
-from anbexact.scores.base import FamilyScore, Score, SetScore, family_counts
+from anbexact.scores.base import BoundedScore, FamilyScore, Score, SetScore, family_counts
 from anbexact.scores.bdeu import BDeu
 from anbexact.scores.bds import BDs
 from anbexact.scores.k2 import K2
@@ -21,6 +21,7 @@ __all__ = [
     "QNML",
     "BDeu",
     "BDs",
+    "BoundedScore",
     "FamilyScore",
     "Score",
     "SetScore",

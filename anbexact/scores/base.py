@@ -54,6 +54,30 @@ class SetScore(Score, Protocol):
         """Return a bound on the local score of a feature over all parent sets with the class; in nats."""
 
 
+@runtime_checkable
+class BoundedScore(Score, Protocol):
+    """A score of cells for which it is known when no further parent can help.
+
+    ``local = Σ_jk f(N_jk; b) - Σ_j f(N_j; a) - penalty``, over the states k of the child and the joint states j of
+    its parents, with ``f(N; a) = lnΓ(a + N) - lnΓ(a)``, or ``N ln N`` for an infinite a. Where a and b are finite,
+    they are those of a Dirichlet prior, ``a = r b``, and do not grow as parents join; where they are infinite, the
+    penalty does not fall as parents join.
+    """
+
+    @property
+    def proportional_penalty(self) -> bool:
+        """Whether the penalty is proportional to the number of joint states of the parents."""
+
+    def bounded_at(self, weight_sum: float) -> bool:
+        """Whether the above holds for tables of this total weight."""
+
+    def family_parameters(self, n_configurations: Floats, n_states: int) -> tuple[Floats, Floats]:
+        """Return b and a for children with r states, and parents with these numbers of joint states."""
+
+    def family_penalty(self, n_configurations: Floats, n_states: int, weight_sum: float) -> Floats:
+        """Return the penalty for children with r states, and parents with these numbers of joint states; in nats."""
+
+
 class FamilyScore(ABC):
     """A score that is a function of the counts of a family. Subclasses say which, for many families at once."""
 

@@ -54,6 +54,7 @@ class BDeu(FamilyScore):
     name: ClassVar[str] = "BDeu"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    proportional_penalty: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if isinstance(self.ess, bool) or not isinstance(self.ess, int | float | np.number):
@@ -68,6 +69,19 @@ class BDeu(FamilyScore):
         return parameters
 
     def set_constant(self, n_configurations: npt.NDArray[Any], weight_sum: float) -> Floats:
+        """Return zeros."""
+        return np.zeros(len(n_configurations))
+
+    def bounded_at(self, weight_sum: float) -> bool:
+        """Return True; see :class:`~anbexact.scores.BoundedScore`."""
+        return True
+
+    def family_parameters(self, n_configurations: Floats, n_states: int) -> tuple[Floats, Floats]:
+        """Return α / (q r) and α / q."""
+        of_parents = self.cell_parameter(n_configurations)
+        return of_parents / n_states, of_parents
+
+    def family_penalty(self, n_configurations: Floats, n_states: int, weight_sum: float) -> Floats:
         """Return zeros."""
         return np.zeros(len(n_configurations))
 
@@ -93,10 +107,10 @@ class BDeu(FamilyScore):
     def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
         """Return a bound on the local score of a feature over all parent sets that contain the class.
 
-        ``Σ_c min(-K_c ln r, Σ_a Σ_k N_ak ln(N_ak / N_a))`` with K_c the states of the child observed in class c
-        (a first occurrence has predictive probability 1/r at most) and a the joint states of all other
-        variables within c (a marginal likelihood is at most the maximum likelihood). With weights that are not
-        whole numbers, only the second term bounds. Total in nats.
+        ``Σ_c min(-Σ_k min(1, N_ck) ln r, Σ_a Σ_k N_ak ln(N_ak / N_a))`` with k the states of the child (a first
+        occurrence has predictive probability 1/r at most; the logarithm of that of a weight is convex in it, so that
+        weights below 1 count in proportion) and a the joint states of all other variables within class c (a marginal
+        likelihood is at most the maximum likelihood). Total in nats.
 
         References
         ----------
@@ -104,7 +118,6 @@ class BDeu(FamilyScore):
         """
         class_name = table.vocabulary.class_name
         others = [name for name in table.vocabulary.names if name not in (child, class_name)]
-        whole = bool(np.array_equal(table.weights, np.rint(table.weights)))
         arity = table.vocabulary.arity(child)
         of_class = table.column(class_name)
         atoms = table.groups([class_name, *others])
@@ -114,7 +127,5 @@ class BDeu(FamilyScore):
         class_of_atom = np.zeros(len(joint), dtype=np.intp)
         class_of_atom[atoms] = of_class
         bounds = np.bincount(class_of_atom, likelihood, table.vocabulary.arity(class_name))
-        if whole:
-            observed = (table.counts([class_name, child]) > 0).sum(axis=1)
-            bounds = np.minimum(bounds, -observed * np.log(arity))
-        return float(bounds.sum())
+        observed = np.minimum(table.counts([class_name, child]), 1.0).sum(axis=1)
+        return float(np.minimum(bounds, -observed * np.log(arity)).sum())

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from anbexact.scores.base import FamilyScore, Floats
 from anbexact.scores.rising import log_rising
 
@@ -37,6 +39,19 @@ class K2(FamilyScore):
     name: ClassVar[str] = "K2"
     score_equivalent: ClassVar[bool] = False
     has_set_score: ClassVar[bool] = False
+    proportional_penalty: ClassVar[bool] = False
+
+    def bounded_at(self, weight_sum: float) -> bool:
+        """Return True; see :class:`~anbexact.scores.BoundedScore`."""
+        return True
+
+    def family_parameters(self, n_configurations: Floats, n_states: int) -> tuple[Floats, Floats]:
+        """Return 1 and r."""
+        return np.ones(len(n_configurations)), np.full(len(n_configurations), float(n_states))
+
+    def family_penalty(self, n_configurations: Floats, n_states: int, weight_sum: float) -> Floats:
+        """Return zeros."""
+        return np.zeros(len(n_configurations))
 
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
         """Return the local scores of families; see :class:`~anbexact.scores.FamilyScore`."""

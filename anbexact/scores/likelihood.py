@@ -44,7 +44,21 @@ class _MaximumLikelihoodScore(FamilyScore):
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
         """Return the local scores of families; see :class:`~anbexact.scores.FamilyScore`."""
         weight_sum = counts.sum(axis=(1, 2, 3))
-        return log_likelihoods(counts) - self._family_penalty(arities, counts.shape[-1], weight_sum)
+        of_parents = np.array(_product(arities))
+        return log_likelihoods(counts) - self._penalty(of_parents, counts.shape[-1], weight_sum)
+
+    def bounded_at(self, weight_sum: float) -> bool:
+        """Return True; see :class:`~anbexact.scores.BoundedScore`."""
+        return True
+
+    def family_parameters(self, n_configurations: Floats, n_states: int) -> tuple[Floats, Floats]:
+        """Return infinities: a cell contributes N ln N."""
+        infinite = np.full(len(n_configurations), np.inf)
+        return infinite, infinite
+
+    def family_penalty(self, n_configurations: Floats, n_states: int, weight_sum: float) -> Floats:
+        """Return P(q r, N) - P(q, N); see :class:`~anbexact.scores.BoundedScore`."""
+        return self._penalty(n_configurations, n_states, np.array(weight_sum))
 
     def set_score(self, table: DiscreteTable, names: Sequence[Hashable]) -> float:
         """Return F(names), total in nats; see the class."""
@@ -63,15 +77,14 @@ class _MaximumLikelihoodScore(FamilyScore):
         given = np.bincount(atoms, table.weights)[atoms]
         likelihood = float(xlogy(table.weights, table.weights / given).sum())
         arity, n_classes = table.vocabulary.arity(child), table.vocabulary.arity(class_name)
-        return likelihood - self._least_penalty(n_classes, arity, table.weight_sum)
+        if not self.bounded_at(table.weight_sum):
+            return likelihood
+        return likelihood - float(self.family_penalty(np.array([float(n_classes)]), arity, table.weight_sum)[0])
 
-    def _least_penalty(self, n_classes: int, arity: int, weight_sum: float) -> float:
-        return float(self._family_penalty([n_classes], arity, np.array(weight_sum)))
-
-    def _family_penalty(self, arities: Sequence[int], arity: int, weight_sum: Floats) -> Floats:
-        """Return P(q r, N) - P(q, N)."""
-        of_parents = np.array(_product(arities))
-        return self._set_penalty(of_parents * arity, weight_sum) - self._set_penalty(of_parents, weight_sum)
+    def _penalty(self, n_configurations: Floats, n_states: int, weight_sum: Floats) -> Floats:
+        """Return P(q r, N) - P(q, N), broadcast."""
+        more = self._set_penalty(n_configurations * n_states, weight_sum)
+        return more - self._set_penalty(n_configurations, weight_sum)
 
 
 @dataclass(frozen=True)
@@ -102,6 +115,7 @@ class LL(_MaximumLikelihoodScore):
     name: ClassVar[str] = "LL"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    proportional_penalty: ClassVar[bool] = False
 
     def _set_penalty(self, n_configurations: Floats, weight_sum: Floats) -> Floats:
         return np.zeros(np.broadcast(n_configurations, weight_sum).shape)
@@ -134,6 +148,7 @@ class AIC(_MaximumLikelihoodScore):
     name: ClassVar[str] = "AIC"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    proportional_penalty: ClassVar[bool] = True
 
     def _set_penalty(self, n_configurations: Floats, weight_sum: Floats) -> Floats:
         return np.ones_like(weight_sum) * n_configurations
@@ -167,6 +182,7 @@ class BIC(_MaximumLikelihoodScore):
     name: ClassVar[str] = "BIC"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    proportional_penalty: ClassVar[bool] = True
 
     def _set_penalty(self, n_configurations: Floats, weight_sum: Floats) -> Floats:
         penalty: Floats = 0.5 * np.log(np.maximum(weight_sum, 1.0)) * n_configurations
@@ -213,6 +229,7 @@ class HQ(_MaximumLikelihoodScore):
     name: ClassVar[str] = "HQ"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    proportional_penalty: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, int | float | np.number):

@@ -47,13 +47,14 @@ class QNML(_MaximumLikelihoodScore):
     name: ClassVar[str] = "qNML"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    proportional_penalty: ClassVar[bool] = False
 
     def _set_penalty(self, n_configurations: Floats, weight_sum: Floats) -> Floats:
         return log_regret(weight_sum, n_configurations)
 
-    def _least_penalty(self, n_classes: int, arity: int, weight_sum: float) -> float:
-        # From N = 1 on ln C is convex in ln k, so that ln C(N, q r) - ln C(N, q) grows with q. Below N = 1 it is not.
-        return super()._least_penalty(n_classes, arity, weight_sum) if weight_sum >= 1 else 0.0
+    def bounded_at(self, weight_sum: float) -> bool:
+        """Return whether N ≥ 1: there ln C is convex in ln k, so that ln C(N, q r) - ln C(N, q) grows with q."""
+        return weight_sum >= 1
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
-from dataclasses import replace
-from functools import partial
-from typing import TypeAlias
+import warnings
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf, isinf
 
 import numpy as np
 
@@ -18,18 +19,25 @@ from anbexact.limits import (
     human_bytes,
     thread_count,
 )
-from anbexact.scores import BDeu, Score, SetScore
+from anbexact.proof import Component, Exhaustion, Proof
+from anbexact.scores import BDeu, BoundedScore, Score, SetScore
+from anbexact.search.candidates import FEWER_SETS, MOST_SETS, has_candidates
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.families import MOST_FEATURES_UNLIMITED, family_memory, solve_families
 from anbexact.search.hill_climbing import add_arcs
-from anbexact.search.lattice import MOST_FEATURES, lattice_cost, solve_lattice
+from anbexact.search.lattice import MOST_FEATURES, Cost, lattice_cost, solve_lattice
 from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
-from anbexact.search.optimum import ROUNDING, Optimum, Stopped
+from anbexact.search.optimum import ROUNDING, Stopped, rounding_error
+from anbexact.search.pruned import solve_pruned
 from anbexact.search.set_scores import cell_value_bytes
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
-Solver: TypeAlias = Callable[[Constraints, int, Deadline, Progress | None], Optimum | Stopped]
+QUICK = 10.0
+"""Estimated seconds up to which all sets of features are gone through without candidate lists being tried first."""
+SETS_A_SECOND = 50_000
+"""Parent sets a second and thread that candidate lists may take to be preferred to all sets of features; a fifth of
+what is scored."""
 
 
 def learn_anb(
@@ -109,99 +117,193 @@ def learn_anb(
     check_limit("time_limit", time_limit)
     check_limit("memory_limit", memory_limit)
     deadline = Deadline(time_limit)
-    class_name = class_of(table)
     score = BDeu() if score is None else score
     features = table.vocabulary.features
     constraints = make_constraints(features, max_parents, required, forbidden)
-    threads = thread_count(n_jobs)
     if not features:
         return learn_naive_bayes(table, score)
-    if isinstance(score, SetScore) and score.has_set_score:
-        solve: Solver = partial(solve_lattice, table, score)
-        method = "lattice dynamic programme"
-        _check_lattice(table, constraints, threads, memory_limit)
-    else:
-        solve = partial(solve_families, table, score)
-        method = "dynamic programme over families"
-        _check_families(table, score, constraints, threads, memory_limit, limited=max_parents is not None)
-    fallback = None
-    if time_limit is not None:
-        fallback = add_arcs(table, score, class_name, constraints, Deadline(time_limit / 2))
-    solved = solve(constraints, threads, deadline, progress)
-    limits = "" if constraints.free else _describe(constraints, len(features))
-    of_class = score.local_score(table, class_name, [])
-    if isinstance(solved, Stopped):
-        assert fallback is not None
-        method = f"greedy, stopped by time_limit{limits}"
-        return _certified(table, score, fallback, solved.bound + of_class, solved.sets, deadline, method)
-    if not np.isfinite(solved.total):
-        raise ValueError(
-            "no structure satisfies the constraints: see required_edges, forbidden_edges and max_parents"
+    search = _Search(table, score, constraints, thread_count(n_jobs), deadline, memory_limit, progress)
+    structure = search.pruned() if search.prunes else None
+    return search.exhaustive() if structure is None else structure
+
+
+@dataclass(frozen=True)
+class _Search:
+    """What is searched, and with what means."""
+
+    table: DiscreteTable
+    score: Score
+    constraints: Constraints
+    threads: int
+    deadline: Deadline
+    memory_limit: float | None
+    progress: Progress | None
+
+    @cached_property
+    def n(self) -> int:
+        """Number of features."""
+        return len(self.table.vocabulary.features)
+
+    @cached_property
+    def memory(self) -> float:
+        """Bytes that may be used."""
+        return available_memory() if self.memory_limit is None else self.memory_limit
+
+    @cached_property
+    def has_lattice(self) -> bool:
+        """Whether the score has set scores."""
+        return isinstance(self.score, SetScore) and self.score.has_set_score
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What going through all sets of features takes."""
+        cost = lattice_cost(
+            self.n, len(self.table.weights), max_parents=self.constraints.max_parents, threads=self.threads
         )
-    for rounding in (ROUNDING, ROUNDING / 1000, 0.0):  # heavy weights: set scores far above the total cost digits
-        chosen = solved.parents(rounding)
-        parents = {child: (class_name, *chosen[child]) for child in features}
+        return replace(cost, memory=cost.memory + cell_value_bytes(self.table))
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether all sets of features, or all families, can be gone through."""
+        if self.has_lattice:
+            return self.n <= MOST_FEATURES and self.cost.memory <= self.memory
+        if self.n > MOST_FEATURES_UNLIMITED and self.constraints.max_parents >= self.n - 1:
+            return False
+        return family_memory(self.table, self.constraints.max_parents, self.threads) <= self.memory
+
+    @cached_property
+    def prunes(self) -> bool:
+        """Whether candidate lists come first: where going through everything is slow, or impossible."""
+        if not has_candidates(self.table, self.score):
+            return False
+        if not self.fits:
+            return True
+        return self.cost.seconds > QUICK if self.has_lattice else self.n > MOST_FEATURES_UNLIMITED
+
+    def pruned(self) -> Structure | None:
+        """Return the best structure by candidate lists; None where going through everything promises more."""
+        assert isinstance(self.score, BoundedScore)
+        deadline, most_sets = self.deadline, inf
+        if self.fits and self.has_lattice:
+            deadline, most_sets = deadline.within(self.cost.seconds), SETS_A_SECOND * self.threads * self.cost.seconds
+        elif isinf(deadline.left) and self.constraints.max_parents >= self.n - 1:
+            most_sets = MOST_SETS if self.score.proportional_penalty else FEWER_SETS
+        found = solve_pruned(
+            self.table, self.score, self.constraints, threads=self.threads, deadline=deadline, memory=self.memory,
+            most_sets=most_sets, complete=self.fits, progress=self.progress,
+        )  # fmt: skip
+        if found is None:
+            return None
+        if self.deadline.interrupted:
+            warnings.warn("interrupted: this is the best structure found so far, with its gap", stacklevel=3)
+        method = f"pruned search{self._limits}"
+        structure = self._certified(found.parents, found.bound, found.sets, method, found.proof)
+        proved = structure.certificate.optimal
+        if not proved and self.fits and not self.deadline.passed:
+            return None
+        method += self._ending(proved)
+        if not found.limit:
+            return self._certified(found.parents, found.bound, found.sets, method, found.proof)
+        gap = "optimal" if proved else f"within {structure.certificate.gap:.6g} nats of the best"
+        method += (
+            f"; proved {gap} among structures with at most {found.proof.largest} feature parents, "
+            f"more were not gone through: {found.limit}"
+        )
+        return self._certified(found.parents, found.beyond, found.sets, method, found.proof)
+
+    def _ending(self, proved: bool) -> str:
+        if proved or not self.deadline.passed:
+            return ""
+        return ", interrupted" if self.deadline.interrupted else ", stopped by time_limit"
+
+    def exhaustive(self) -> Structure:
+        """Return the best structure, going through all sets of features, or all families."""
+        table, score, constraints, deadline = self.table, self.score, self.constraints, self.deadline
+        self._check_memory()
+        fallback = None
+        if not isinf(deadline.left):
+            fallback = add_arcs(table, score, class_of(table), constraints, deadline.within(deadline.left / 2))
+        if isinstance(score, SetScore) and self.has_lattice:
+            method = "lattice dynamic programme"
+            solved = solve_lattice(table, score, constraints, self.threads, deadline, self.progress)
+        else:
+            method = "dynamic programme over families"
+            solved = solve_families(table, score, constraints, self.threads, deadline, self.progress)
+        if isinstance(solved, Stopped):
+            assert fallback is not None
+            method = f"greedy, stopped by time_limit{self._limits}"
+            return self._certified(fallback, solved.bound, solved.sets, method, None)
+        if not np.isfinite(solved.total):
+            raise ValueError(
+                "no structure satisfies the constraints: see required_edges, forbidden_edges and max_parents"
+            )
+        case = Component(table.vocabulary.features, solved.total, Exhaustion())
+        proof = Proof(
+            score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, None, (case,)
+        )
+        for rounding in (ROUNDING, ROUNDING / 1000, 0.0):  # heavy weights: set scores far above the total cost digits
+            chosen = solved.parents(rounding)
+            structure = self._certified(chosen, solved.total, solved.sets, f"{method}{self._limits}", proof)
+            if structure.certificate.optimal:
+                break
+        return structure
+
+    def _check_memory(self) -> None:
+        """Refuse what cannot be gone through."""
+        if self.fits:
+            return
+        n = self.n
+        limit = f"{human_bytes(self.memory)} is {'available' if self.memory_limit is None else 'the memory_limit'}"
+        if not self.has_lattice and n > MOST_FEATURES_UNLIMITED and self.constraints.max_parents >= n - 1:
+            raise SearchTooLargeError(
+                f"{self.score.name} has no set scores (local(i | S) = F(S ∪ i) - F(S)), so each of the {n} 2^{n - 1} "
+                f"families would be scored by itself: more than {MOST_FEATURES_UNLIMITED} features need "
+                "max_parents=, or a score such as BDeu or BIC."
+            )
+        if not self.has_lattice:
+            needed = family_memory(self.table, self.constraints.max_parents, self.threads)
+            raise SearchTooLargeError(
+                f"the exact search over {n} features by a score without set scores needs {human_bytes(needed)}; "
+                f"{limit}. Select features first, or use a score such as BDeu or BIC."
+            )
+        if n > MOST_FEATURES:
+            raise SearchTooLargeError(
+                f"the exact search by {self.score.name} goes through all sets of features, and {n} features have "
+                f"2^{n} of them; about 27 features fit into 16 GB. Select features first, or use BDeu or BIC."
+            )
+        fitting = n
+        while fitting > 1 and lattice_cost(fitting, 0).memory > self.memory:
+            fitting -= 1
+        enough = f"enough for about {fitting} features"
+        if lattice_cost(fitting, 0).memory > self.memory:
+            enough = "too little for any"
+        raise SearchTooLargeError(
+            f"the exact search over {n} features needs {self.cost}; {limit}, {enough}. Select features first, raise "
+            "memory_limit on a larger machine, or use a NaiveBayesClassifier."
+        )
+
+    @cached_property
+    def _limits(self) -> str:
+        return "" if self.constraints.free else _describe(self.constraints, self.n)
+
+    def _certified(
+        self,
+        feature_parents: Mapping[Hashable, tuple[Hashable, ...]],
+        bound: float,
+        sets: int,
+        method: str,
+        proof: Proof | None,
+    ) -> Structure:
+        """Score the structure afresh and state what the bound, on the scores of the features, proves."""
+        class_name = class_of(self.table)
+        parents = {child: (class_name, *feature_parents[child]) for child in self.table.vocabulary.features}
         parents[class_name] = ()
-        bound = solved.total + of_class
-        structure = _certified(table, score, parents, bound, solved.sets, deadline, f"{method}{limits}")
-        if structure.certificate.optimal:
-            break
-    return structure
-
-
-def _check_lattice(table: DiscreteTable, constraints: Constraints, threads: int, memory_limit: float | None) -> None:
-    """Refuse a lattice that would not fit into the memory."""
-    n = len(table.vocabulary.features)
-    if n > MOST_FEATURES:
-        raise SearchTooLargeError(
-            f"the exact search goes through all sets of features, and {n} features have "
-            f"2^{n} of them; about 27 features fit into 16 GB. Select features first, or "
-            "use a NaiveBayesClassifier."
-        )
-    cost = lattice_cost(n, len(table.weights), max_parents=constraints.max_parents, threads=threads)
-    cost = replace(cost, memory=cost.memory + cell_value_bytes(table))
-    allowed = available_memory() if memory_limit is None else memory_limit
-    if cost.memory <= allowed:
-        return
-    fitting = n
-    while fitting > 1 and lattice_cost(fitting, 0).memory > allowed:
-        fitting -= 1
-    enough = (
-        f"enough for about {fitting} features" if lattice_cost(fitting, 0).memory <= allowed else "too little for any"
-    )
-    limit = "available" if memory_limit is None else "the memory_limit"
-    raise SearchTooLargeError(
-        f"the exact search over {n} features needs {cost}; {human_bytes(allowed)} is {limit}, "
-        f"{enough}. Select features first, raise memory_limit on a larger machine, or use a "
-        "NaiveBayesClassifier."
-    )
-
-
-def _check_families(
-    table: DiscreteTable,
-    score: Score,
-    constraints: Constraints,
-    threads: int,
-    memory_limit: float | None,
-    *,
-    limited: bool,
-) -> None:
-    """Refuse more families than can be scored one by one, or than fit into the memory."""
-    n = len(table.vocabulary.features)
-    if n > MOST_FEATURES_UNLIMITED and not limited:
-        raise SearchTooLargeError(
-            f"{score.name} has no set scores (local(i | S) = F(S ∪ i) - F(S)), so each of the {n} 2^{n - 1} families "
-            f"would be scored by itself: more than {MOST_FEATURES_UNLIMITED} features need max_parents=, or a score "
-            "that has set scores, such as BDeu or BIC."
-        )
-    needed = family_memory(table, constraints.max_parents, threads)
-    allowed = available_memory() if memory_limit is None else memory_limit
-    if needed > allowed:
-        raise SearchTooLargeError(
-            f"the exact search over {n} features by a score without set scores needs {human_bytes(needed)}; "
-            f"{human_bytes(allowed)} is {'available' if memory_limit is None else 'the memory_limit'}. Select "
-            "features first, or use a score that has set scores, such as BDeu or BIC."
-        )
+        total = total_score(self.table, self.score, parents)
+        bound += self.score.local_score(self.table, class_name, [])
+        optimal = bound - total <= rounding_error(self.table, total)
+        bound = total if optimal else bound
+        certificate = Certificate(optimal, bound, bound - total, sets, self.deadline.elapsed, method, proof)
+        return Structure(class_name, parents, total, certificate)
 
 
 def _describe(constraints: Constraints, n: int) -> str:
@@ -215,21 +317,3 @@ def _describe(constraints: Constraints, n: int) -> str:
     if n_forbidden:
         parts.append(f"{n_forbidden} forbidden edges")
     return " among structures with " + ", ".join(parts)
-
-
-def _certified(
-    table: DiscreteTable,
-    score: Score,
-    parents: dict[Hashable, tuple[Hashable, ...]],
-    bound: float,
-    sets: int,
-    deadline: Deadline,
-    method: str,
-) -> Structure:
-    """Score the structure afresh and state what the bound proves."""
-    total = total_score(table, score, parents)
-    largest = float(table.weight_sum * np.log1p(table.weight_sum))
-    optimal = bound - total <= 10 * ROUNDING * len(parents) * max(1.0, abs(total), largest)
-    bound = total if optimal else bound
-    certificate = Certificate(optimal, bound, bound - total, sets, deadline.elapsed, method)
-    return Structure(class_of(table), parents, total, certificate)

@@ -35,10 +35,24 @@ class Constraints:
         )
 
     @property
+    def required_edges(self) -> tuple[Edge, ...]:
+        """The required arcs, children and then parents in table order."""
+        return _sorted_edges(self.required)
+
+    @property
+    def forbidden_edges(self) -> tuple[Edge, ...]:
+        """The forbidden arcs, children and then parents in table order."""
+        return _sorted_edges(self.forbidden)
+
+    @property
     def free(self) -> bool:
         """Whether nothing is constrained."""
         features = len(self.required)
         return self.max_parents >= features - 1 and not any((*self.required.values(), *self.forbidden.values()))
+
+
+def _sorted_edges(parents: dict[Hashable, frozenset[Hashable]]) -> tuple[Edge, ...]:
+    return tuple((parent, child) for child in parents for parent in parents if parent in parents[child])
 
 
 def make_constraints(

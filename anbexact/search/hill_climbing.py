@@ -22,7 +22,7 @@ def add_arcs(
     Returns
     -------
     dict
-        Parents of every variable, class included.
+        Feature parents of every feature, in table order.
     """
     features = table.vocabulary.features
 
@@ -58,6 +58,4 @@ def add_arcs(
         graph.add_edge(parent, child)
         parents[child] |= {parent}
         refresh(child)
-    result = {child: tuple(family(parents[child])) for child in features}
-    result[class_name] = ()
-    return result
+    return {child: tuple(name for name in features if name in parents[child]) for child in features}

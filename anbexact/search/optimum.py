@@ -5,8 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
+import numpy as np
+
+from anbexact.table import DiscreteTable
+
 ROUNDING = 1e-12
 """Scores closer than this share of the largest score of data count as equal."""
+
+
+def rounding_error(table: DiscreteTable, total: float = 0.0) -> float:
+    """Return by how much two ways to compute a structure's score may differ, in nats; N ln(1+N) sets the scale."""
+    largest = float(table.weight_sum * np.log1p(table.weight_sum))
+    return 10 * ROUNDING * len(table.vocabulary.names) * max(1.0, abs(total), largest)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,103 @@
+"""Proofs of optimality that can be checked without repeating the search."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from anbexact.scores import Score
+
+Edge = tuple[Hashable, Hashable]
+
+
+@dataclass(frozen=True)
+class Duals:
+    """Multipliers of cluster constraints, which bound the score of every acyclic choice of parent sets.
+
+    In an acyclic graph every set K of features holds one that has no parent in K. So for all z_K ≥ 0,
+
+        score ≤ Σ_i max_W [local(i | W) + Σ_{K ∋ i, K ∩ W = ∅} z_K] - Σ_K z_K,
+
+    W going through the admitted parent sets of i.
+
+    Attributes
+    ----------
+    clusters : tuple of (tuple of features, float)
+        K and z_K, in nats; at least two features in each.
+    """
+
+    clusters: tuple[tuple[tuple[Hashable, ...], float], ...]
+
+
+@dataclass(frozen=True)
+class Split:
+    """Two cases: the arc from ``parent`` to ``child`` is absent, or it is there.
+
+    Attributes
+    ----------
+    parent, child : Hashable
+        The arc.
+    absent, present : Duals, Split
+        Proofs of the same bound for either case: the parent sets of ``child`` without, or with, ``parent``; in the
+        second case the parent sets of ``parent`` without ``child``, too.
+    """
+
+    parent: Hashable
+    child: Hashable
+    absent: Case
+    present: Case
+
+
+@dataclass(frozen=True)
+class Exhaustion:
+    """A component small enough to go through all orders by dynamic programming."""
+
+
+Case: TypeAlias = Duals | Split | Exhaustion
+
+
+@dataclass(frozen=True)
+class Component:
+    """A part of the features; arcs that enter it from outside are free in its bound.
+
+    Attributes
+    ----------
+    features : tuple of features
+        The components share out the features.
+    bound : float
+        Upper bound on the sum of the local scores of its features, in nats.
+    case : Duals, Split or Exhaustion
+        Why.
+    """
+
+    features: tuple[Hashable, ...]
+    bound: float
+    case: Case
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a search states about all structures that it admits, and why.
+
+    Attributes
+    ----------
+    score : Score
+        The score that is bounded.
+    max_parents : int
+        Most feature parents of a feature that the search admits.
+    required, forbidden : tuple of (parent, child)
+        Arcs between features that must, and must not, be there.
+    largest : int, optional
+        Most feature parents up to which parent sets were gone through, if that is less: the proof holds for
+        structures with no more of them.
+    components : tuple of Component
+        Their bounds, with the class's own local score, sum to the bound.
+    """
+
+    score: Score
+    max_parents: int
+    required: tuple[Edge, ...]
+    forbidden: tuple[Edge, ...]
+    largest: int | None
+    components: tuple[Component, ...]

@@ -1,0 +1,315 @@
+"""Upper bounds on acyclic choices of parent sets: a linear relaxation with cluster inequalities.
+
+Variables x_iW ≥ 0 with Σ_W x_iW = 1 for every feature i, and for clusters K of features
+
+    Σ_{i ∈ K} Σ_{W ∩ K = ∅} x_iW ≥ 1
+
+(Jaakkola et al., Learning Bayesian network structure using LP relaxations, AISTATS 2010). The multipliers z_K of the
+clusters prove the bound Σ_i max_W [score + Σ_{K ∋ i, K ∩ W = ∅} z_K] - Σ_K z_K, whatever way they were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linprog
+from scipy.sparse import csc_matrix
+
+from anbexact._kernels.clusters import credited, incidence, violated_clusters
+from anbexact.limits import Deadline
+from anbexact.search.parent_sets import Masks, members, n_words
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.int64]
+Arc = tuple[int, int]
+FIRST_COLUMNS = 30
+"""Parent sets per feature, the best, with which the relaxation begins."""
+NEW_COLUMNS = 20
+"""Most parent sets per feature that are added at a time."""
+NEW_CUTS = 80
+"""Most clusters that are added at a time."""
+MOST_FOUND = 2000
+"""Violated clusters among which the most violated are chosen."""
+STEPS = 60
+"""Features added or removed in the search for violated clusters, from every start."""
+ALIKE = 0.7
+"""Most features that clusters added together share, of those in either."""
+SLACK = 1e-3
+"""Least violation of a cluster inequality that is worth adding it."""
+IDLE_ROUNDS = 1
+"""Solutions after which a cluster that none of them needed is dropped."""
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The parent sets of some features, end to end.
+
+    Attributes
+    ----------
+    masks : (sets, words) uint64
+        Parents, numbered within these features.
+    scores : (sets,) float64
+        Local scores, highest first within a feature, in nats.
+    starts : (features + 1,) int64
+        Where the sets of each feature begin.
+    """
+
+    masks: Masks
+    scores: Floats
+    starts: Places
+
+    @property
+    def n(self) -> int:
+        """Number of features."""
+        return len(self.starts) - 1
+
+    @property
+    def children(self) -> Places:
+        """The feature of every set."""
+        return np.repeat(np.arange(self.n), np.diff(self.starts))
+
+
+@dataclass(frozen=True)
+class Branch:
+    """What was decided about arcs: feature i has no parent in ``forbidden[i]``, and all those in ``required[i]``."""
+
+    forbidden: Masks
+    required: Masks
+
+    def with_arc(self, parent: int, child: int, present: bool) -> Branch:
+        """Return the branch in which one more arc is there, or absent."""
+        forbidden, required = self.forbidden.copy(), self.required.copy()
+        if present:
+            add_feature(required[child], parent)
+            add_feature(forbidden[parent], child)
+        else:
+            add_feature(forbidden[child], parent)
+        return Branch(forbidden, required)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proved bound: clusters, multipliers, what follows from them; and arcs to branch on, most promising first."""
+
+    value: float
+    clusters: Masks
+    multipliers: Floats
+    arcs: tuple[Arc, ...] = ()
+
+
+def add_feature(mask: Masks, b: int) -> None:
+    """Put feature b into a set."""
+    mask[b // 64] |= np.uint64(1 << b % 64)
+
+
+def unpacked(masks: Masks, n: int) -> npt.NDArray[np.bool_]:
+    """Return sets of n features as rows of truth values, shape (sets, n)."""
+    octets = masks.astype("<u8").view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=n, bitorder="little").astype(np.bool_)
+
+
+def packed(inside: npt.NDArray[np.bool_]) -> Masks:
+    """Return sets of features, given as rows of truth values, as masks."""
+    room = np.zeros((len(inside), 64 * n_words(inside.shape[1])), np.bool_)
+    room[:, : inside.shape[1]] = inside
+    return np.packbits(room, axis=1, bitorder="little").view("<u8").astype(np.uint64)
+
+
+def proved(lists: Lists, branch: Branch, clusters: Masks, multipliers: Floats) -> tuple[float, Floats]:
+    """Return the bound that multipliers prove for a branch, and the credited scores of its sets."""
+    values: Floats = credited(
+        lists.masks, lists.starts, lists.scores, branch.forbidden, branch.required, clusters, multipliers
+    )
+    return float(np.maximum.reduceat(values, lists.starts[:-1]).sum() - multipliers.sum()), values
+
+
+class Relaxation:
+    """The linear relaxation of some lists.
+
+    Attributes
+    ----------
+    chosen : (features,) int64
+        The best choice known: clusters are preferred whose inequalities it satisfies with equality.
+    hoped : (features,) float64
+        Σ_W x_iW · score in the last solution.
+    """
+
+    def __init__(self, lists: Lists, chosen: Places) -> None:
+        self.lists = lists
+        self.children = lists.children
+        self.chosen = chosen
+        self.best = lists.scores[lists.starts[:-1]]
+        self.hoped: Floats = self.best
+        self._no_clusters = np.zeros((0, lists.masks.shape[1]), np.uint64), np.zeros(0)
+        self.penalty = 1.0 + 4.0 * float(self.best.sum() - lists.scores[chosen].sum())
+
+    def start(self, branch: Branch) -> Bound:
+        """Return the bound without clusters."""
+        return self.inherited(branch, Bound(0.0, *self._no_clusters))
+
+    def inherited(self, branch: Branch, bound: Bound) -> Bound:
+        """Return what the multipliers of another branch prove for this one."""
+        value, _ = proved(self.lists, branch, bound.clusters, bound.multipliers)
+        return Bound(value, bound.clusters, bound.multipliers)
+
+    def improve(
+        self, branch: Branch, start: Bound, target: Callable[[float], float], patience: int, deadline: Deadline
+    ) -> Bound:
+        """Lower the bound of a branch by adding clusters to those of ``start``.
+
+        Ends when the bound is at most ``target(bound)``, asked after every solution of the relaxation; when there is
+        no violated cluster; when ``patience`` solutions gained next to nothing; or at the deadline.
+        """
+        best, arcs = start, start.arcs
+        clusters, idle = start.clusters, np.zeros(len(start.clusters), np.int64)
+        _, values = proved(self.lists, branch, clusters, start.multipliers)
+        active = self._first(values)
+        reached = [start.value]
+        while not deadline.passed:
+            columns = np.flatnonzero(active)
+            solution = self._solve(columns, clusters, deadline)
+            if solution is None:
+                break
+            shares, priced, multipliers, optimum = solution
+            own = self.children[columns]
+            weights = shares * self.lists.scores[columns]
+            self.hoped = np.bincount(own, weights=weights, minlength=self.lists.n).astype(np.float64)
+            value, values = proved(self.lists, branch, clusters, multipliers)
+            used = multipliers > 0
+            if value < best.value:
+                best = Bound(value, clusters[used], multipliers[used])
+            goal = target(best.value)
+            if best.value <= goal:
+                break
+            grown = self._activate(active, values, priced + 1e-9, NEW_COLUMNS)
+            support = shares > 1e-6
+            fresh, arcs = self._separate(columns[support], shares[support])
+            reached.append(best.value)
+            gained = reached[max(0, len(reached) - 1 - patience)] - best.value
+            gap = best.value - goal
+            stalled = len(reached) > patience and gained < 0.02 * gap and best.value - optimum < 0.05 * gap
+            if stalled or not (grown or len(fresh)):
+                break
+            kept = (idle <= IDLE_ROUNDS) | used
+            idle = np.concatenate([np.where(used, 0, idle + 1)[kept], np.zeros(len(fresh), np.int64)])
+            clusters = np.concatenate([clusters[kept], fresh])
+        return replace(best, arcs=arcs)
+
+    def estimate(self, branch: Branch, start: Bound, deadline: Deadline) -> float:
+        """Return the optimum of the relaxation of a branch, with the clusters of ``start`` and the sets at hand."""
+        _, values = proved(self.lists, branch, start.clusters, start.multipliers)
+        columns = np.flatnonzero(self._first(values))
+        solution = self._solve(columns, start.clusters, deadline)
+        return start.value if solution is None else solution[3]
+
+    def open_arc(self, branch: Branch) -> Arc | None:
+        """Return an arc that is not decided, of the best set that a branch admits; None if there is none."""
+        _, values = proved(self.lists, branch, *self._no_clusters)
+        for i in range(self.lists.n):
+            own = np.flatnonzero(np.isfinite(values[self.lists.starts[i] : self.lists.starts[i + 1]]))
+            undecided = self.lists.masks[self.lists.starts[i] + own[0]] & ~branch.required[i]
+            if undecided.any():
+                return members(undecided)[0], i
+        return None
+
+    def _first(self, values: Floats) -> npt.NDArray[np.bool_]:
+        """Return which sets to begin with: of every feature, those of highest value, and the one chosen."""
+        active = np.zeros(len(values), np.bool_)
+        active[self.chosen] = np.isfinite(values[self.chosen])
+        self._activate(active, values, np.full(self.lists.n, -np.inf), FIRST_COLUMNS)
+        return active
+
+    def _activate(self, active: npt.NDArray[np.bool_], values: Floats, above: Floats, most: int) -> bool:
+        """Add the sets of highest value, above a threshold for each feature; return whether there were any."""
+        grown = False
+        for i in range(self.lists.n):
+            own = slice(int(self.lists.starts[i]), int(self.lists.starts[i + 1]))
+            fresh = np.flatnonzero((values[own] > above[i]) & ~active[own])
+            if len(fresh) > most:
+                fresh = fresh[np.argpartition(-values[own][fresh], most)[:most]]
+            active[own.start + fresh] = True
+            grown |= len(fresh) > 0
+        return grown
+
+    def _solve(
+        self, columns: Places, clusters: Masks, deadline: Deadline
+    ) -> tuple[Floats, Floats, Floats, float] | None:
+        """Return x, the features' dual values as credited scores, the clusters' multipliers, and the optimum.
+
+        A cluster inequality may be violated at a high price, so that there is a solution in every branch.
+        """
+        lists, n = self.lists, self.lists.n
+        count, rows = len(columns), len(clusters)
+        own = self.children[columns]
+        pointers, indices = incidence(lists.masks, self.children, columns, clusters)
+        pointers = np.concatenate([pointers, pointers[-1] + np.arange(1, rows + 1)])
+        indices = np.concatenate([indices, np.arange(rows)])
+        satisfied = csc_matrix((np.full(len(indices), -1.0), indices, pointers), shape=(rows, count + rows))
+        ends = np.concatenate([np.arange(count + 1), np.full(rows, count)])
+        one = csc_matrix((np.ones(count), own, ends), shape=(n, count + rows))
+        cost = np.concatenate([self.best[own] - lists.scores[columns], np.full(rows, self.penalty)])
+        options: dict[str, bool | float] = {
+            "presolve": False,
+            "dual_feasibility_tolerance": 1e-9,
+            "primal_feasibility_tolerance": 1e-9,
+        }
+        if deadline.seconds is not None:
+            options["time_limit"] = max(0.01, deadline.seconds - deadline.elapsed)
+        found = linprog(  # type: ignore[call-overload]
+            cost,
+            A_ub=satisfied if rows else None,
+            b_ub=np.full(rows, -1.0) if rows else None,
+            A_eq=one,
+            b_eq=np.ones(n),
+            method="highs-ds",
+            options=options,
+        )
+        if found.status != 0:
+            return None
+        multipliers = np.maximum(-found.ineqlin.marginals, 0.0) if rows else np.zeros(0)
+        multipliers[multipliers < 1e-9] = 0.0
+        return found.x[:count], self.best - found.eqlin.marginals, multipliers, float(self.best.sum() - found.fun)
+
+    def _separate(self, columns: Places, shares: Floats) -> tuple[Masks, tuple[Arc, ...]]:
+        """Return violated clusters, and the arcs with shares between 0 and 1.
+
+        Those come first whose two cases differ most in mean score, times the share of either case.
+        """
+        lists, n = self.lists, self.lists.n
+        bits = unpacked(lists.masks[columns], n)
+        at, parents = np.nonzero(bits)
+        own = self.children[columns]
+        mass = np.zeros((n, n))
+        np.add.at(mass, (parents, own[at]), shares[at])
+        scores = shares * lists.scores[columns]
+        worth = np.zeros((n, n))
+        np.add.at(worth, (parents, own[at]), scores[at])
+        split = (mass > 1e-6) & (mass < 1.0 - 1e-6)
+        weight = np.abs(worth * (1.0 - mass) - (np.bincount(own, weights=scores, minlength=n) - worth) * mass)
+        arcs = tuple((int(k) // n, int(k) % n) for k in np.argsort(-weight * split, axis=None)[: split.sum()])
+        mixed = self._violated(np.append(columns, self.chosen), np.append(shares, np.ones(n)) / 2.0)
+        if len(mixed) >= n // 2:
+            return mixed, arcs
+        return np.unique(np.concatenate([mixed, self._violated(columns, shares)]), axis=0), arcs
+
+    def _violated(self, columns: Places, shares: Floats) -> Masks:
+        """Return clusters with a sum below 1, the most violated that are not too alike."""
+        n = self.lists.n
+        at, parents = np.nonzero(unpacked(self.lists.masks[columns], n))
+        pointers = np.searchsorted(at, np.arange(len(columns) + 1))
+        found, sums = violated_clusters(
+            n, self.children[columns], shares, pointers, parents, SLACK, STEPS, MOST_FOUND
+        )
+        sizes = found.sum(axis=1)
+        kept: list[int] = []
+        rows = found.astype(np.float64)
+        for k in np.lexsort((sizes, sums)).tolist():
+            common = rows[kept] @ rows[k]
+            if not np.any(common > ALIKE * (sizes[kept] + sizes[k] - common)):
+                kept.append(k)
+                if len(kept) == NEW_CUTS:
+                    break
+        return packed(found[kept])

@@ -1,0 +1,94 @@
+"""Exact search beyond the lattice of all feature sets: candidate lists, then branch and cut."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from anbexact.limits import Deadline, Progress
+from anbexact.proof import Proof
+from anbexact.scores import BoundedScore
+from anbexact.search.branch_and_cut import solve_lists
+from anbexact.search.candidates import candidate_lists
+from anbexact.search.constraints import Constraints
+from anbexact.search.optimum import rounding_error
+from anbexact.search.parent_sets import members
+from anbexact.table import DiscreteTable
+
+SHARE_OF_LISTS = 0.5
+"""Part of the time that the candidate lists may take."""
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What the pruned search found and proved.
+
+    Attributes
+    ----------
+    parents : dict
+        Feature parents of every feature, in table order.
+    total : float
+        Sum of the features' local scores, in nats.
+    bound : float
+        Proved upper bound on the total of every admitted structure with up to ``proof.largest`` feature parents.
+    beyond : float
+        Proved upper bound on the total of every admitted structure; equal to ``bound`` with complete lists.
+    sets : int
+        Parent sets that were scored.
+    limit : str
+        What kept the candidate lists from being complete; empty if they are.
+    proof : Proof
+        The proof of ``bound``.
+    """
+
+    parents: dict[Hashable, tuple[Hashable, ...]]
+    total: float
+    bound: float
+    beyond: float
+    sets: int
+    limit: str
+    proof: Proof
+
+
+def solve_pruned(
+    table: DiscreteTable,
+    score: BoundedScore,
+    constraints: Constraints,
+    *,
+    threads: int,
+    deadline: Deadline,
+    memory: float,
+    most_sets: float,
+    complete: bool,
+    progress: Progress | None,
+) -> Pruned | None:
+    """Return the best structure found by the deadline, with what is proved; see :func:`~anbexact.learn_anb`.
+
+    Parameters
+    ----------
+    memory, most_sets
+        See :func:`~anbexact.search.candidates.candidate_lists`.
+    complete : bool
+        Whether lists that are not complete are of no use: then None is returned.
+    """
+    features = table.vocabulary.features
+    candidates = candidate_lists(
+        table, score, constraints, threads=threads, deadline=deadline.within(SHARE_OF_LISTS * deadline.left),
+        memory=memory, most_sets=most_sets, progress=progress,
+    )  # fmt: skip
+    lists = candidates.lists
+    limit = next((own.limit for own in lists if own.limit), "")
+    if complete and limit and not deadline.interrupted:
+        return None
+    choice = solve_lists(lists, features, rounding_error(table) / 2, deadline, progress)
+    parents = {
+        name: tuple(features[b] for b in members(own.masks[k]))
+        for name, own, k in zip(features, lists, choice.chosen, strict=True)
+    }
+    beyond = sum(max(float(own.scores[0]), own.beyond) for own in lists) if limit else choice.bound
+    proof = Proof(
+        score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, candidates.largest,
+        choice.components,
+    )  # fmt: skip
+    sets = sum(own.scored for own in lists)
+    return Pruned(parents, choice.total, choice.bound, max(beyond, choice.bound), sets, limit, proof)

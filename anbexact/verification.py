@@ -1,0 +1,232 @@
+"""A check of certificates that repeats no search."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact._kernels.families import best_totals
+from anbexact.limits import Deadline, thread_count
+from anbexact.proof import Case, Component, Duals, Exhaustion, Proof, Split
+from anbexact.scores import BoundedScore, SetScore
+from anbexact.search.candidates import Candidates, candidate_lists, has_candidates
+from anbexact.search.constraints import Constraints, make_constraints
+from anbexact.search.naive_bayes import class_of, total_score
+from anbexact.search.optimum import rounding_error
+from anbexact.search.parent_sets import unpack
+from anbexact.search.set_scores import prepare, score_all_sets
+from anbexact.structure import Structure
+from anbexact.table import DiscreteTable
+
+Floats = npt.NDArray[np.float64]
+
+
+def verify(structure: Structure, table: DiscreteTable) -> bool:
+    """Check, from the table, that the score of a structure and what its certificate states are right.
+
+    The score is recomputed, family by family. Then the bound: the candidate lists are made anew (their bounds are
+    what is taken on trust), and with them every case of the proof is checked,
+
+        Σ_i max_W [local(i | W) + Σ_{K ∋ i, K ∩ W = ∅} z_K] - Σ_K z_K ≤ bound, z ≥ 0,
+
+    W going through the parent sets of i that the case admits. A component that was gone through by dynamic
+    programming is gone through again, by a plain one.
+
+    Parameters
+    ----------
+    structure : Structure
+        As :func:`~anbexact.learn_anb` returned it.
+    table : DiscreteTable
+        The table from which it was learned.
+
+    Returns
+    -------
+    bool
+        Whether everything holds, to within rounding.
+
+    Raises
+    ------
+    ValueError
+        If the certificate carries no proof, or the table has other variables than the structure.
+
+    Examples
+    --------
+    >>> from dataclasses import replace
+    >>> from anbexact import DiscreteTable, learn_anb, verify
+    >>> from anbexact.datasets import load_monks
+    >>> table = DiscreteTable.from_frame(*load_monks(1))
+    >>> structure = learn_anb(table)
+    >>> verify(structure, table)
+    True
+    >>> verify(replace(structure, score=structure.score + 0.5), table)
+    False
+    """
+    certificate, proof = structure.certificate, structure.certificate.proof
+    if proof is None:
+        raise ValueError(
+            f"the certificate carries no proof to check ({certificate.method}); learn_anb attaches one unless the "
+            "time runs out in a search through all sets of features"
+        )
+    class_name, features = class_of(table), table.vocabulary.features
+    if set(structure.parents) != set(table.vocabulary.names) or structure.class_name != class_name:
+        raise ValueError(
+            f"the structure has the class {structure.class_name!r} and the features {list(structure.features)}, the "
+            f"table the class {class_name!r} and the features {list(features)}"
+        )
+    constraints = make_constraints(features, proof.max_parents, proof.required, proof.forbidden)
+    total = total_score(table, proof.score, dict(structure.parents))
+    of_class = proof.score.local_score(table, class_name, [])
+    slack = rounding_error(table, total)
+    shared_out = [name for component in proof.components for name in component.features]
+    if len(shared_out) != len(features) or set(shared_out) != set(features):
+        return False
+    check = _Check(table, proof, constraints, slack)
+    if not (check.whole or has_candidates(table, proof.score)):
+        return False
+    bound = of_class + sum(component.bound for component in proof.components)
+    stated = bound if proof.largest is None else of_class + check.bound_beyond()
+    return (
+        _is_admitted(structure, constraints)
+        and abs(structure.score - total) <= slack
+        and abs(certificate.upper_bound - certificate.gap - structure.score) <= slack
+        and (certificate.gap <= slack or not certificate.optimal)
+        and stated <= certificate.upper_bound + slack
+        and all(check.component(component) for component in proof.components)
+    )
+
+
+def _is_admitted(structure: Structure, constraints: Constraints) -> bool:
+    """Return whether the class is a parent of every feature, and the other parents are admitted."""
+    of_class = structure.class_name
+    return not structure.parents[of_class] and all(
+        of_class in structure.parents[child]
+        and constraints.admits(child, (name for name in structure.parents[child] if name != of_class))
+        for child in structure.features
+    )
+
+
+class _Check:
+    """The components of a proof against a table."""
+
+    def __init__(self, table: DiscreteTable, proof: Proof, constraints: Constraints, slack: float) -> None:
+        self.table, self.proof, self.constraints, self.slack = table, proof, constraints, slack
+        self.place = {name: k for k, name in enumerate(table.vocabulary.features)}
+        self.whole = proof.largest is None and [type(part.case) for part in proof.components] == [Exhaustion]
+        self._made: Candidates | None = None
+
+    def _candidates(self) -> Candidates:
+        """Make the candidate lists anew."""
+        if self._made is None:
+            score = self.proof.score
+            assert isinstance(score, BoundedScore)
+            self._made = candidate_lists(
+                self.table, score, self.constraints, threads=thread_count(None), deadline=Deadline(), memory=np.inf,
+                most_sets=np.inf, largest=self.proof.largest, progress=None,
+            )  # fmt: skip
+        return self._made
+
+    def bound_beyond(self) -> float:
+        """Return a bound on the score of all features, parent sets that were not gone through included."""
+        return sum(max(float(own.scores[0]), own.beyond) for own in self._candidates().lists)
+
+    def component(self, component: Component) -> bool:
+        """Return whether the bound of a component holds."""
+        names = component.features
+        if isinstance(component.case, Exhaustion):
+            best = self._best_of_all() if self.whole else self._best_of_lists(names)
+            return float(best_totals(best)[-1]) <= component.bound + self.slack
+        lists = self._candidates().lists
+        members = {name: unpack(lists[self.place[name]].masks, len(self.place)) for name in names}
+        scores = {name: lists[self.place[name]].scores for name in names}
+        return self._case(component.case, members, scores, component.bound + self.slack)
+
+    def _case(
+        self,
+        case: Case,
+        members: Mapping[Hashable, npt.NDArray[np.bool_]],
+        scores: Mapping[Hashable, Floats],
+        bound: float,
+    ) -> bool:
+        """Return whether no acyclic choice among these parent sets scores above the bound."""
+        if isinstance(case, Split):
+            parent, child = case.parent, case.child
+            if parent == child or parent not in members or child not in members:
+                return False
+            has = members[child][:, self.place[parent]]
+            turned = members[parent][:, self.place[child]]
+            absent = {child: ~has}
+            present = {child: has, parent: ~turned}
+            return self._case(case.absent, *_restricted(members, scores, absent), bound) and self._case(
+                case.present, *_restricted(members, scores, present), bound
+            )
+        if not isinstance(case, Duals) or any(
+            not (np.isfinite(z) and z >= 0) or not set(cluster) <= set(members) for cluster, z in case.clusters
+        ):
+            return False
+        reached = {name: own.copy() for name, own in scores.items()}
+        for cluster, z in case.clusters:
+            places = [self.place[name] for name in cluster]
+            for name in set(cluster):
+                reached[name][~members[name][:, places].any(axis=1)] += z
+        least = sum(z for _, z in case.clusters)
+        return sum(float(own.max(initial=-np.inf)) for own in reached.values()) - least <= bound
+
+    def _best_of_lists(self, names: tuple[Hashable, ...]) -> Floats:
+        """Return the best local scores over subsets of parents within a component; see :func:`best_totals`."""
+        n = len(names)
+        best = np.full((n, 1 << (n - 1)), -np.inf)
+        places = [self.place[name] for name in names]
+        for k, name in enumerate(names):
+            own = self._candidates().lists[self.place[name]]
+            within = unpack(own.masks, len(self.place))[:, places[:k] + places[k + 1 :]]
+            np.maximum.at(best[k], within @ (1 << np.arange(n - 1)), own.scores)
+        return _over_subsets(best)
+
+    def _best_of_all(self) -> Floats:
+        """Return the best local scores over subsets of parents, every family scored."""
+        table, score, n = self.table, self.proof.score, len(self.place)
+        sets = np.arange(1 << (n - 1))
+        best = np.full((n, 1 << (n - 1)), -np.inf)
+        order, values = table.vocabulary.features, None
+        if isinstance(score, SetScore) and score.has_set_score:
+            problem = prepare(table, score, self.constraints.max_parents + 1)
+            order, values = problem.features, score_all_sets(problem, thread_count(None), Deadline(), None)
+        for k, child in enumerate(order):
+            with_gap = (sets >> k << (k + 1)) | (sets & ((1 << k) - 1))
+            bits = {name: 1 << b for b, name in enumerate(order)}
+            must = sum(bits[name] for name in self.constraints.required[child])
+            must_not = sum(bits[name] for name in self.constraints.forbidden[child])
+            admitted = np.flatnonzero(
+                (with_gap & must == must)
+                & (with_gap & must_not == 0)
+                & (np.bitwise_count(with_gap) <= self.constraints.max_parents)
+            )
+            if values is not None:
+                best[k, admitted] = values[with_gap[admitted] | 1 << k] - values[with_gap[admitted]]
+                continue
+            for s in admitted:
+                parents = [name for name in order if with_gap[s] & bits[name]]
+                best[k, s] = score.local_score(table, child, [class_of(table), *parents])
+        return _over_subsets(best)
+
+
+def _restricted(
+    members: Mapping[Hashable, npt.NDArray[np.bool_]],
+    scores: Mapping[Hashable, Floats],
+    kept: Mapping[Hashable, npt.NDArray[np.bool_]],
+) -> tuple[dict[Hashable, npt.NDArray[np.bool_]], dict[Hashable, Floats]]:
+    """Return the parent sets that a case admits."""
+    return (
+        {name: own[kept[name]] if name in kept else own for name, own in members.items()},
+        {name: own[kept[name]] if name in kept else own for name, own in scores.items()},
+    )
+
+
+def _over_subsets(best: Floats) -> Floats:
+    """Replace, in every row, the value of each set by the maximum over its subsets."""
+    for b in range(best.shape[1].bit_length() - 1):
+        halves = best.reshape(len(best), -1, 2, 1 << b)
+        np.maximum(halves[:, :, 1], halves[:, :, 0], out=halves[:, :, 1])
+    return best

@@ -1,0 +1,248 @@
+"""Branch and cut over lists of parent sets, against all acyclic choices, its proofs against the formulas."""
+
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anbexact.search.branch_and_cut as branch_and_cut
+from anbexact.limits import Deadline
+from anbexact.proof import Duals, Exhaustion, Split
+from anbexact.search.branch_and_cut import solve_lists
+from anbexact.search.parent_sets import ParentSets, members, n_words
+
+TOLERANCE = 1e-6
+
+
+def lists_of(families):
+    """Return the lists of {parents: score} for every feature, those that do not beat all their subsets left out."""
+    found = []
+    for own in families:
+        kept = [s for s in own if all(own[s] > own[t] for t in own if t < s)]
+        kept.sort(key=lambda s: (-own[s], len(s), sorted(s)))
+        masks = np.zeros((len(kept), n_words(len(families))), np.uint64)
+        for k, parents in enumerate(kept):
+            for p in parents:
+                masks[k, p // 64] |= np.uint64(1 << p % 64)
+        found.append(ParentSets(masks, np.array([own[s] for s in kept]), len(own), "", float("-inf")))
+    return found
+
+
+def random_lists(seed, n, *, sets=8, size=3, ties=False, required=(), near=None):
+    """Return random lists: every set of feature i holds the parents p with (p, i) in ``required``."""
+    rng = np.random.default_rng(seed)
+    families = []
+    for i in range(n):
+        base = frozenset(p for p, child in required if child == i)
+        others = [p for p in range(n) if p != i and p not in base and (near is None or abs(p - i) <= near)]
+        own = {base: -10.0}
+        for _ in range(sets):
+            drawn = rng.choice(others, min(len(others), int(rng.integers(1, size + 1))), replace=False)
+            score = float(rng.integers(-10, 0)) if ties else float(rng.uniform(-10, 0))
+            own[base | frozenset(drawn.tolist())] = score
+        families.append(own)
+    return lists_of(families)
+
+
+@st.composite
+def list_problems(draw):
+    n = draw(st.integers(2, 7))
+    required = [(p, i) for p, i in combinations(draw(st.permutations(range(n))), 2) if draw(st.integers(0, 9)) == 0]
+    return random_lists(
+        draw(st.integers(0, 2**32)), n, sets=draw(st.integers(0, 12)), ties=draw(st.booleans()), required=required
+    )
+
+
+def best_total(lists):
+    """Return the highest total over acyclic choices, by dynamic programming over the sets of first features."""
+    n = len(lists)
+    parents = [[sum(1 << p for p in members(mask)) for mask in own.masks] for own in lists]
+    totals = {0: 0.0}
+    for placed in range(1, 1 << n):
+        options = [float("-inf")]
+        for i in range(n):
+            if placed >> i & 1:
+                rest = placed & ~(1 << i)
+                options += [
+                    totals[rest] + s
+                    for m, s in zip(parents[i], lists[i].scores.tolist(), strict=True)
+                    if m & ~rest == 0
+                ]
+        totals[placed] = max(options)
+    return totals[(1 << n) - 1]
+
+
+def is_acyclic(lists, chosen):
+    parents = [set(members(own.masks[k])) for own, k in zip(lists, chosen, strict=True)]
+    left = set(range(len(lists)))
+    while free := {i for i in left if not parents[i] & left}:
+        left -= free
+    return not left
+
+
+def proved_bound(case, features, admitted):
+    """Return what a case proves; ``admitted[i]`` holds (parents, score) of the feature named i."""
+    if isinstance(case, Split):
+        absent = {**admitted, case.child: [s for s in admitted[case.child] if case.parent not in s[0]]}
+        present = {
+            **admitted,
+            case.child: [s for s in admitted[case.child] if case.parent in s[0]],
+            case.parent: [s for s in admitted[case.parent] if case.child not in s[0]],
+        }
+        return max(proved_bound(case.absent, features, absent), proved_bound(case.present, features, present))
+    if isinstance(case, Exhaustion):
+        place = {name: k for k, name in enumerate(features)}
+        inside = [
+            {frozenset(place[p] for p in parents if p in place): -np.inf for parents, _ in admitted[name]}
+            for name in features
+        ]
+        for own, name in zip(inside, features, strict=True):
+            for parents, score in admitted[name]:
+                key = frozenset(place[p] for p in parents if p in place)
+                own[key] = max(own[key], score)
+        return best_total(lists_of(inside))
+    assert isinstance(case, Duals)
+    for cluster, z in case.clusters:
+        assert z >= 0
+        assert len(set(cluster)) == len(cluster) >= 2
+        assert set(cluster) <= set(features)
+    total = -sum(z for _, z in case.clusters)
+    for name in features:
+        credited = [
+            score + sum(z for cluster, z in case.clusters if name in cluster and not parents & set(cluster))
+            for parents, score in admitted[name]
+        ]
+        total += max(credited, default=float("-inf"))
+    return total
+
+
+def check(lists, choice, names, optimum=None):
+    """Check a choice, and its proof, by the formulas; that it is optimal if the optimum is given."""
+    assert is_acyclic(lists, choice.chosen)
+    assert choice.total == pytest.approx(sum(o.scores[k] for o, k in zip(lists, choice.chosen, strict=True)))
+    assert sorted(name for part in choice.components for name in part.features) == sorted(names)
+    admitted = {
+        name: [
+            (frozenset(names[p] for p in members(m)), float(s)) for m, s in zip(own.masks, own.scores, strict=True)
+        ]
+        for name, own in zip(names, lists, strict=True)
+    }
+    for part in choice.components:
+        proved = proved_bound(part.case, part.features, admitted)
+        assert proved <= part.bound + 1e-9 * max(1.0, abs(part.bound))
+    assert choice.bound == pytest.approx(sum(part.bound for part in choice.components), rel=1e-12, abs=1e-12)
+    assert choice.bound >= choice.total
+    if optimum is not None:
+        assert choice.total == pytest.approx(optimum, abs=2 * TOLERANCE)
+        assert choice.bound <= choice.total + TOLERANCE + 1e-12
+
+
+def names_of(lists):
+    return [f"f{i:02}" for i in range(len(lists))]
+
+
+@pytest.fixture(params=["cuts", "exhaustion"])
+def _path(request, monkeypatch):
+    if request.param == "cuts":
+        monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
+
+
+def solved(lists, seconds=None, progress=None):
+    return solve_lists(lists, names_of(lists), TOLERANCE, Deadline(seconds), progress)
+
+
+def test_the_oracle_agrees_with_all_choices():
+    for seed in range(5):
+        lists = random_lists(seed, 4, sets=4)
+        choices = product(*(range(len(own.scores)) for own in lists))
+        totals = [
+            sum(own.scores[k] for own, k in zip(lists, c, strict=True)) for c in choices if is_acyclic(lists, c)
+        ]
+        assert best_total(lists) == pytest.approx(max(totals))
+
+
+@pytest.mark.usefixtures("_path")
+class TestSmall:
+    @settings(max_examples=60, deadline=None)
+    @given(lists=list_problems())
+    def test_optimum_and_proof(self, lists):
+        check(lists, solved(lists), names_of(lists), best_total(lists))
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_nine_features(self, seed):
+        lists = random_lists(seed, 9, sets=25, ties=seed % 2 == 1)
+        check(lists, solved(lists), names_of(lists), best_total(lists))
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_deadline_passed(self, seed):
+        lists = random_lists(seed, 8, sets=15, required=[(0, 1), (1, 2)])
+        check(lists, solved(lists, seconds=0), names_of(lists))
+
+    def test_deterministic(self):
+        lists = random_lists(11, 9, sets=25)
+        assert solved(lists) == solved(lists)
+
+    def test_one_feature(self):
+        lists = lists_of([{frozenset(): -3.0}])
+        choice = solved(lists)
+        check(lists, choice, names_of(lists), -3.0)
+        assert choice.chosen == (0,)
+
+    def test_components_share_out_the_features(self):
+        empty = frozenset()
+        families = [
+            {empty: -5.0, frozenset({1}): -1.0},
+            {empty: -5.0, frozenset({0}): -2.0},
+            {empty: -4.0, frozenset({0, 3}): -1.0, frozenset({1}): -2.0},
+            {empty: -4.0, frozenset({2, 1}): -1.5},
+        ]
+        lists = lists_of(families)
+        choice = solved(lists)
+        check(lists, choice, names_of(lists), best_total(lists))
+        assert {part.features for part in choice.components} == {("f00", "f01"), ("f02", "f03")}
+
+
+def test_half_integral_relaxation_needs_branches(monkeypatch):
+    """Three features, each of which wants both others: cluster inequalities alone do not close the gap."""
+    monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
+    lists = lists_of([{frozenset(): -1.0, frozenset({0, 1, 2} - {i}): 0.0} for i in range(3)])
+    choice = solved(lists)
+    check(lists, choice, names_of(lists), -2.0)
+    assert choice.nodes > 1
+    assert isinstance(choice.components[0].case, Split)
+
+
+@pytest.mark.parametrize("seconds", [0, 3])
+def test_two_words(seconds):
+    lists = random_lists(5, 70, sets=6, size=2, near=5)
+    choice = solved(lists, seconds=seconds)
+    check(lists, choice, names_of(lists))
+    if seconds:
+        assert choice.bound <= choice.total + TOLERANCE
+
+
+def test_deadline_in_the_middle():
+    lists = random_lists(1, 30, sets=60)
+    choice = solved(lists, seconds=1.0)
+    check(lists, choice, names_of(lists))
+    assert choice.nodes >= 1
+
+
+def test_progress_never_falls():
+    lists = random_lists(3, 20, sets=30)
+    told = []
+    solved(lists, seconds=4, progress=lambda phase, fraction: told.append((phase, fraction)))
+    fractions = [fraction for _, fraction in told]
+    assert {phase for phase, _ in told} == {"proof"}
+    assert fractions == sorted(fractions)
+    assert 0 <= fractions[0] <= fractions[-1] == 1
+
+
+def test_interrupt_passes_through():
+    def interrupt(_phase, _fraction):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        solved(random_lists(3, 20, sets=30), seconds=5, progress=interrupt)
