@@ -15,7 +15,7 @@ from anbexact.search.optimum import rounding_error
 from anbexact.search.parent_sets import members
 from anbexact.table import DiscreteTable
 
-SHARE_OF_LISTS = 0.5
+SHARE_OF_LISTS = 0.7
 """Part of the time that the candidate lists may take."""
 
 
