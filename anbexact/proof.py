@@ -15,19 +15,25 @@ Edge = tuple[Hashable, Hashable]
 class Duals:
     """Multipliers of cluster constraints, which bound the score of every acyclic choice of parent sets.
 
-    In an acyclic graph every set K of features holds one that has no parent in K. So for all z_K ≥ 0,
+    In an acyclic graph at least k features of every set K of more than k features have fewer than k parents in K: the
+    first k of them in an order of the graph. So for all z_K ≥ 0,
 
-        score ≤ Σ_i max_W [local(i | W) + Σ_{K ∋ i, K ∩ W = ∅} z_K] - Σ_K z_K,
+        score ≤ Σ_i max_W [local(i | W) + Σ_{K ∋ i, |K ∩ W| < k_K} z_K] - Σ_K k_K z_K,
 
     W going through the admitted parent sets of i.
 
     Attributes
     ----------
-    clusters : tuple of (tuple of features, float)
-        K and z_K, in nats; at least two features in each.
+    clusters : tuple of (tuple of features, int, float)
+        K, k from 1 to the number of its features less 1, and z_K in nats.
+
+    References
+    ----------
+    Cussens, Bayesian network learning with cutting planes, UAI 2011; Bartlett and Cussens, Artificial Intelligence
+    244 (2017).
     """
 
-    clusters: tuple[tuple[tuple[Hashable, ...], float], ...]
+    clusters: tuple[tuple[tuple[Hashable, ...], int, float], ...]
 
 
 @dataclass(frozen=True)

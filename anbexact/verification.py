@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.families import best_totals
-from anbexact.limits import Deadline, thread_count
+from anbexact.limits import Deadline, SearchTooLargeError, available_memory, human_bytes, thread_count
 from anbexact.proof import Case, Component, Duals, Exhaustion, Proof, Split
 from anbexact.scores import BoundedScore, SetScore
 from anbexact.search.candidates import Candidates, candidate_lists, has_candidates
@@ -29,7 +29,7 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     The score is recomputed, family by family. Then the bound: the candidate lists are made anew (their bounds are
     what is taken on trust), and with them every case of the proof is checked,
 
-        Σ_i max_W [local(i | W) + Σ_{K ∋ i, K ∩ W = ∅} z_K] - Σ_K z_K ≤ bound, z ≥ 0,
+        Σ_i max_W [local(i | W) + Σ_{K ∋ i, |K ∩ W| < k_K} z_K] - Σ_K k_K z_K ≤ bound, z ≥ 0,
 
     W going through the parent sets of i that the case admits. A component that was gone through by dynamic
     programming is gone through again, by a plain one.
@@ -50,6 +50,8 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     ------
     ValueError
         If the certificate carries no proof, or the table has other variables than the structure.
+    SearchTooLargeError
+        If all sets of features were gone through, and going through them again takes more memory than there is.
 
     Examples
     --------
@@ -162,16 +164,18 @@ class _Check:
                 case.present, *_restricted(members, scores, present), bound
             )
         if not isinstance(case, Duals) or any(
-            not (np.isfinite(z) and z >= 0) or not set(cluster) <= set(members) for cluster, z in case.clusters
+            not (np.isfinite(z) and z >= 0 and 1 <= least < len(cluster) == len(set(cluster)))
+            or not set(cluster) <= set(members)
+            for cluster, least, z in case.clusters
         ):
             return False
         reached = {name: own.copy() for name, own in scores.items()}
-        for cluster, z in case.clusters:
+        for cluster, least, z in case.clusters:
             places = [self.place[name] for name in cluster]
-            for name in set(cluster):
-                reached[name][~members[name][:, places].any(axis=1)] += z
-        least = sum(z for _, z in case.clusters)
-        return sum(float(own.max(initial=-np.inf)) for own in reached.values()) - least <= bound
+            for name in cluster:
+                reached[name][members[name][:, places].sum(axis=1) < least] += z
+        owed = sum(least * z for _, least, z in case.clusters)
+        return sum(float(own.max(initial=-np.inf)) for own in reached.values()) - owed <= bound
 
     def _best_of_lists(self, names: tuple[Hashable, ...]) -> Floats:
         """Return the best local scores over subsets of parents within a component; see :func:`best_totals`."""
@@ -187,6 +191,12 @@ class _Check:
     def _best_of_all(self) -> Floats:
         """Return the best local scores over subsets of parents, every family scored."""
         table, score, n = self.table, self.proof.score, len(self.place)
+        needed = (n + 2) << (n + 2)
+        if needed > available_memory():
+            raise SearchTooLargeError(
+                f"to go through all sets of {n} features again takes {human_bytes(needed)}; "
+                f"{human_bytes(available_memory())} is available"
+            )
         sets = np.arange(1 << (n - 1))
         best = np.full((n, 1 << (n - 1)), -np.inf)
         order, values = table.vocabulary.features, None

@@ -872,9 +872,9 @@ def proved_bound(case, features, lists):
     for name in features:
         total += max(
             (
-                score + sum(z for cluster, z in case.clusters if name in cluster and not own & set(cluster))
+                score + sum(z for cluster, k, z in case.clusters if name in cluster and len(own & set(cluster)) < k)
                 for own, score in lists[name]
             ),
             default=-inf,
         )
-    return total - sum(z for _, z in case.clusters)
+    return total - sum(k * z for _, k, z in case.clusters)

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 import anbexact.search.branch_and_cut as branch_and_cut
+import anbexact.search.cluster_cuts as cluster_cuts
 from anbexact.limits import Deadline
 from anbexact.proof import Duals, Exhaustion, Split
 from anbexact.search.branch_and_cut import solve_lists
@@ -104,14 +106,14 @@ def proved_bound(case, features, admitted):
                 own[key] = max(own[key], score)
         return best_total(lists_of(inside))
     assert isinstance(case, Duals)
-    for cluster, z in case.clusters:
+    for cluster, least, z in case.clusters:
         assert z >= 0
-        assert len(set(cluster)) == len(cluster) >= 2
+        assert len(set(cluster)) == len(cluster) > least >= 1
         assert set(cluster) <= set(features)
-    total = -sum(z for _, z in case.clusters)
+    total = -sum(least * z for _, least, z in case.clusters)
     for name in features:
         credited = [
-            score + sum(z for cluster, z in case.clusters if name in cluster and not parents & set(cluster))
+            score + sum(z for cluster, k, z in case.clusters if name in cluster and len(parents & set(cluster)) < k)
             for parents, score in admitted[name]
         ]
         total += max(credited, default=float("-inf"))
@@ -149,8 +151,8 @@ def _path(request, monkeypatch):
         monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
 
 
-def solved(lists, seconds=None, progress=None):
-    return solve_lists(lists, names_of(lists), TOLERANCE, Deadline(seconds), progress)
+def solved(lists, seconds=None, progress=None, **keywords):
+    return solve_lists(lists, names_of(lists), TOLERANCE, Deadline(seconds), progress, **keywords)
 
 
 def test_the_oracle_agrees_with_all_choices():
@@ -204,17 +206,27 @@ class TestSmall:
         assert {part.features for part in choice.components} == {("f00", "f01"), ("f02", "f03")}
 
 
-def test_half_integral_relaxation_needs_branches(monkeypatch):
-    """Three features, each of which wants both others: cluster inequalities alone do not close the gap."""
+def clusters_of(case):
+    if isinstance(case, Split):
+        return clusters_of(case.absent) + clusters_of(case.present)
+    return list(case.clusters)
+
+
+@pytest.mark.parametrize(("most_least", "one_node"), [(1, False), (2, True)])
+def test_half_integral_relaxation(monkeypatch, most_least, one_node):
+    """Three features, each of which wants both others: at least two have fewer than two of them."""
     monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
+    monkeypatch.setattr(cluster_cuts, "MOST_LEAST", most_least)
     lists = lists_of([{frozenset(): -1.0, frozenset({0, 1, 2} - {i}): 0.0} for i in range(3)])
     choice = solved(lists)
     check(lists, choice, names_of(lists), -2.0)
-    assert choice.nodes > 1
-    assert isinstance(choice.components[0].case, Split)
+    assert (choice.nodes == 1) == one_node
+    case = choice.components[0].case
+    assert isinstance(case, Split) != one_node
+    assert any(least == 2 for _, least, _ in clusters_of(case)) == one_node
 
 
-@pytest.mark.parametrize("seconds", [0, 3])
+@pytest.mark.parametrize("seconds", [0, 60])
 def test_two_words(seconds):
     lists = random_lists(5, 70, sets=6, size=2, near=5)
     choice = solved(lists, seconds=seconds)
@@ -240,9 +252,63 @@ def test_progress_never_falls():
     assert 0 <= fractions[0] <= fractions[-1] == 1
 
 
-def test_interrupt_passes_through():
-    def interrupt(_phase, _fraction):
-        raise KeyboardInterrupt
+def dense_lists(n):
+    """Return lists of sets of five parents, all much better than none: their relaxation leaves a wide gap."""
+    rng = np.random.default_rng(1)
+    families = []
+    for i in range(n):
+        others = [p for p in range(n) if p != i]
+        drawn = [frozenset(rng.choice(others, 5, replace=False).tolist()) for _ in range(20)]
+        families.append({frozenset(): -2.0} | {s: float(rng.uniform(-1, 0)) for s in drawn})
+    return lists_of(families)
 
-    with pytest.raises(KeyboardInterrupt):
-        solved(random_lists(3, 20, sets=30), seconds=5, progress=interrupt)
+
+def test_most_nodes(monkeypatch):
+    monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
+    lists = dense_lists(10)
+    limited = [solved(lists, most_nodes=most) for most in (0, 1, 4, 5)]
+    for choice in limited:
+        check(lists, choice, names_of(lists))
+    assert [choice.nodes for choice in limited] == [1, 1, 3, 5]
+    assert [choice.bound for choice in limited] == sorted((choice.bound for choice in limited), reverse=True)
+    assert limited[3] == solved(lists, most_nodes=5)
+
+
+@pytest.mark.parametrize("call", [1, 2, 7, 60])
+def test_interrupt(monkeypatch, call):
+    monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
+    calls = []
+
+    def interrupted(*args, **keywords):
+        calls.append(args)
+        if len(calls) == call:
+            raise KeyboardInterrupt
+        return linprog(*args, **keywords)
+
+    monkeypatch.setattr(cluster_cuts, "linprog", interrupted)
+    lists = dense_lists(12)
+    deadline = Deadline()
+    choice = solve_lists(lists, names_of(lists), TOLERANCE, deadline, None)
+    assert len(calls) == call
+    assert deadline.interrupted
+    check(lists, choice, names_of(lists))
+
+
+@pytest.mark.parametrize("work", ["_exhausted", "_Search"])
+def test_interrupt_before_there_is_a_bound(monkeypatch, work):
+    whole = getattr(branch_and_cut, work)
+    calls = []
+
+    def interrupted(part):
+        calls.append(part)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        return whole(part)
+
+    monkeypatch.setattr(branch_and_cut, work, interrupted)
+    monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1 if work == "_Search" else 14)
+    lists = random_lists(7, 8, sets=20)
+    deadline = Deadline()
+    choice = solve_lists(lists, names_of(lists), TOLERANCE, deadline, None)
+    assert deadline.interrupted
+    check(lists, choice, names_of(lists))

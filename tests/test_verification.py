@@ -153,7 +153,7 @@ class TestTrue:
         assert verify(structure, table)
 
     def test_cases(self, cut, divided, exhausted):
-        assert [z for duals in duals_in(main_part(cut[1]).case) for _, z in duals.clusters if z > 0]
+        assert [z for duals in duals_in(main_part(cut[1]).case) for *_, z in duals.clusters if z > 0]
         assert any(isinstance(part.case, Split) for part in divided[1].certificate.proof.components)
         assert isinstance(main_part(exhausted[1]).case, Exhaustion)
 
@@ -354,7 +354,7 @@ class TestForgedProof:
             )
 
             def forged(duals, z=z):
-                return replace(duals, clusters=tuple((cluster, z) for cluster, _ in duals.clusters))
+                return replace(duals, clusters=tuple((cluster, k, z) for cluster, k, _ in duals.clusters))
 
             assert not verify(with_part(structure, part, case=mapped(part.case, forged)), table)
 
@@ -363,7 +363,7 @@ class TestForgedProof:
         table, structure = cut
         part = main_part(structure)
         cluster = part.features[:2]
-        case = Duals((*part.case.clusters, (cluster, -1e-6)))
+        case = Duals((*part.case.clusters, (cluster, 1, -1e-6)))
         more = structure.certificate.gap + 10
         upper = structure.certificate.upper_bound + 10
         loose = with_certificate(
@@ -372,6 +372,25 @@ class TestForgedProof:
         assert not verify(loose, table)
         assert verify(with_part(loose, main_part(loose), case=part.case), table)
 
+    @pytest.mark.parametrize("z", [0.0, 1.0, 1e6])
+    def test_clusters_that_say_nothing(self, cut, z):
+        """An empty cluster, or one of too few features, would lower the bound for nothing."""
+        table, structure = cut
+        part = main_part(structure)
+        one, two = part.features[:2]
+        for cluster, least in (((), 1), ((), 0), ((one,), 1), ((one, one), 1), ((one, two), 2), ((one, two), 0)):
+            case = Duals((*part.case.clusters, (cluster, least, z)))
+            assert not verify(with_part(structure, part, case=case), table)
+
+    def test_names_that_are_none(self, cut, divided):
+        table, structure = cut
+        part = main_part(structure)
+        outside = next(name for name in structure.features if name not in part.features)
+        for arc in ((outside, part.features[0]), (part.features[0], outside), ("nobody", part.features[0])):
+            assert not verify(with_part(structure, part, case=Split(*arc, part.case, part.case)), table)
+        assert not verify(with_part(structure, part, features=("nobody", *part.features[1:])), table)
+        assert not verify(with_proof(structure, score=FNML()), table)
+
     def test_cluster_beyond_the_component(self, cut):
         table, structure = cut
         part = main_part(structure)
@@ -379,7 +398,7 @@ class TestForgedProof:
         assert outside
         for stranger in (outside[0], structure.class_name, "nobody"):
             for z in (0.0, 1e-3, 3.0):
-                clusters = (*part.case.clusters, ((part.features[0], stranger), z))
+                clusters = (*part.case.clusters, ((part.features[0], stranger), 1, z))
                 assert not verify(with_part(structure, part, case=Duals(clusters)), table)
 
     def test_duals_count_for_what_the_formula_says(self, cut, divided):
@@ -397,7 +416,7 @@ class TestForgedProof:
 
             def forged(duals, features=part.features):
                 clusters = []
-                for cluster, z in duals.clusters:
+                for cluster, least, z in duals.clusters:
                     fate = rng.integers(0, 24)
                     if fate == 0:
                         z *= float(rng.choice([0.0, 0.3, 0.99, 1.01, 2.0, 10.0]))
@@ -405,8 +424,10 @@ class TestForgedProof:
                         cluster = tuple(rng.permutation(cluster).tolist())
                     elif fate == 2:
                         cluster = tuple(rng.choice(features, int(rng.integers(2, len(features) + 1)), replace=False))
+                    elif fate == 4:
+                        least = int(rng.integers(1, len(cluster)))
                     if fate != 3:
-                        clusters.append((tuple(map(str, cluster)), z))
+                        clusters.append((tuple(map(str, cluster)), min(least, len(cluster) - 1), z))
                 return Duals(tuple(clusters))
 
             for k in range(60):

@@ -8,6 +8,9 @@ that no further feature can change are *settled*: they leave the walk as a count
 
 A walk goes through one size of sets. Only sets whose supersets may still be of use (*open* sets) are remembered, in a
 table hashed by mask.
+
+Indices in the inner loops are unsigned: numba then leaves out the test for negative ones, which more than doubles
+their speed.
 """
 
 import math
@@ -94,8 +97,9 @@ def rehash(keys, used, slots):
 @njit(cache=True, nogil=True)
 def _value(weight, values, a, log_gamma_a):
     """Return the value of a cell: from the table where it reaches, else computed."""
-    if weight < values.shape[0] and weight == math.floor(weight):
-        return values[int(weight)]
+    at = np.uint64(weight)
+    if at == weight and at < np.uint64(values.shape[0]):
+        return values[at]
     return cell_value(float(weight), a, log_gamma_a)
 
 
@@ -126,8 +130,8 @@ def _refine(
     cells = 0
     size = 0
     for c in range(n_cells):
-        first = starts[c]
-        last = starts[c + 1]
+        first = np.uint64(starts[c])
+        last = np.uint64(starts[c + 1])
         counts[:] = 0
         for t in range(first, last):
             counts[codes[rows[t]]] += 1
@@ -137,9 +141,10 @@ def _refine(
             base += counts[k]
         for t in range(first, last):
             k = codes[rows[t]]
-            new_rows[ends[k]] = rows[t]
-            new_kids[ends[k]] = kids[t]
-            new_weights[ends[k]] = weights[t]
+            to = np.uint64(ends[k])
+            new_rows[to] = rows[t]
+            new_kids[to] = kids[t]
+            new_weights[to] = weights[t]
             ends[k] += 1
         for k in range(arity):
             if counts[k] == 0:
@@ -186,17 +191,20 @@ def score_cells(
     """Split every cell by ``codes`` and return its score, and the sum of min(1, weight) over observed states."""
     total = 0.0
     observed = 0.0
+    n_states = np.uint64(states)
+    size = np.uint64(arity) * n_states
     for c in range(n_cells):
-        first = starts[c]
-        last = starts[c + 1]
+        first = np.uint64(starts[c])
+        last = np.uint64(starts[c + 1])
         if last - first == 2:
             w0 = weights[first]
-            w1 = weights[first + 1]
-            if codes[rows[first]] != codes[rows[first + 1]]:
+            second = first + np.uint64(1)
+            w1 = weights[second]
+            if codes[rows[first]] != codes[rows[second]]:
                 total += _value(w0, child_values, child_a, child_lg) - _value(w0, values, a, lg)
                 total += _value(w1, child_values, child_a, child_lg) - _value(w1, values, a, lg)
                 observed += min(1.0, w0) + min(1.0, w1)
-            elif kids[first] != kids[first + 1]:
+            elif kids[first] != kids[second]:
                 total += _value(w0, child_values, child_a, child_lg) + _value(w1, child_values, child_a, child_lg)
                 total -= _value(w0 + w1, values, a, lg)
                 observed += min(1.0, w0) + min(1.0, w1)
@@ -204,14 +212,13 @@ def score_cells(
                 total += _value(w0 + w1, child_values, child_a, child_lg) - _value(w0 + w1, values, a, lg)
                 observed += min(1.0, w0 + w1)
             continue
-        size = arity * states
         for k in range(size):
             counts[k] = 0
         for t in range(first, last):
-            counts[codes[rows[t]] * states + kids[t]] += weights[t]
-        for k in range(0, size, states):
-            given = counts[k] - counts[k]
-            for s in range(k, k + states):
+            counts[np.uint64(codes[rows[t]]) * n_states + np.uint64(kids[t])] += weights[t]
+        for v in range(np.uint64(arity)):
+            given = counts[0] - counts[0]
+            for s in range(v * n_states, (v + np.uint64(1)) * n_states):
                 if counts[s] > 0:
                     given += counts[s]
                     total += _value(counts[s], child_values, child_a, child_lg)

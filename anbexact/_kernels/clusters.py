@@ -5,19 +5,25 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def _meets(one, other):
-    """Return whether two sets share a feature."""
-    met = np.uint64(0)
+def _fewer(one, other, least):
+    """Return whether two sets share fewer than ``least`` features (at least 1)."""
+    count = 0
     for w in range(len(one)):
-        met |= one[w] & other[w]
-    return met != 0
+        common = one[w] & other[w]
+        while common:
+            count += 1
+            if count == least:
+                return False
+            common &= common - np.uint64(1)
+    return True
 
 
 @njit(cache=True, nogil=True)
-def credited(masks, starts, scores, forbidden, required, clusters, multipliers):
-    """Return score + Σ z_K over the clusters K that hold the child and none of the parents, for every set.
+def credited(masks, starts, scores, forbidden, required, clusters, least, multipliers):
+    """Return score + Σ z_K over the clusters K that hold the child and fewer than k of the parents, for every set.
 
-    It is -inf where ``forbidden[i]`` or ``required[i]`` (sets of features) exclude the set. Shape (sets,).
+    k is ``least[K]``. The value is -inf where ``forbidden[i]`` or ``required[i]`` (sets of features) exclude the set.
+    Shape (sets,).
     """
     values = np.full(len(scores), -np.inf)
     n = len(starts) - 1
@@ -39,17 +45,18 @@ def credited(masks, starts, scores, forbidden, required, clusters, multipliers):
                 continue
             value = scores[s]
             for k in range(count):
-                if not _meets(masks[s], clusters[own[k]]):
+                if _fewer(masks[s], clusters[own[k]], least[own[k]]):
                     value += multipliers[own[k]]
             values[s] = value
     return values
 
 
 @njit(cache=True, nogil=True)
-def incidence(masks, children, columns, clusters):
-    """Return the clusters that each of some columns satisfies, as the pointers and indices of a sparse matrix.
+def incidence(masks, children, columns, clusters, least):
+    """Return the clusters in which each of some columns counts, as the pointers and indices of a sparse matrix.
 
-    Column c is the set ``columns[c]``; it satisfies the clusters that hold its child and none of its parents.
+    Column c is the set ``columns[c]``; it counts in the clusters that hold its child and fewer than
+    ``least[K]`` of its parents.
     """
     pointers = np.zeros(len(columns) + 1, np.int64)
     indices = np.empty(max(16, 4 * len(columns)), np.int64)
@@ -62,7 +69,7 @@ def incidence(masks, children, columns, clusters):
             larger[:count] = indices[:count]
             indices = larger
         for k in range(len(clusters)):
-            if (clusters[k, i >> 6] >> np.uint64(i & 63)) & np.uint64(1) and not _meets(masks[s], clusters[k]):
+            if (clusters[k, i >> 6] >> np.uint64(i & 63)) & np.uint64(1) and _fewer(masks[s], clusters[k], least[k]):
                 indices[count] = k
                 count += 1
         pointers[c + 1] = count
@@ -70,22 +77,23 @@ def incidence(masks, children, columns, clusters):
 
 
 @njit(cache=True, nogil=True)
-def _deltas(children, shares, pointers, parents, inside, hits, add, remove):
-    """Set how the sum over a cluster changes when a feature is added, or removed (infinite if one would be left)."""
+def _deltas(children, shares, pointers, parents, least, inside, hits, add, remove):
+    """Set how the sum over a cluster changes when a feature is added, or removed (infinite if too few stay)."""
     add[:] = 0.0
     remove[:] = 0.0
-    if inside.sum() <= 2:
+    if inside.sum() <= least + 1:
         remove[:] = np.inf
     for c in range(len(children)):
         i = children[c]
-        if hits[c] == 0:
+        if hits[c] < least:
             if inside[i]:
                 remove[i] -= shares[c]
-                for e in range(pointers[c], pointers[c + 1]):
-                    add[parents[e]] -= shares[c]
+                if hits[c] == least - 1:
+                    for e in range(pointers[c], pointers[c + 1]):
+                        add[parents[e]] -= shares[c]
             else:
                 add[i] += shares[c]
-        elif hits[c] == 1 and inside[i]:
+        elif hits[c] == least and inside[i]:
             for e in range(pointers[c], pointers[c + 1]):
                 if inside[parents[e]]:
                     remove[parents[e]] += shares[c]
@@ -103,7 +111,7 @@ def _toggle(v, children, pointers, parents, inside, hits):
 
 
 @njit(cache=True, nogil=True)
-def _starts(mass):
+def cycles(mass):
     """Return the cycle through every arc with a share whose arcs miss least to 1; all features; and all but one.
 
     Shortest paths of Floyd & Warshall with lengths 1 - share. Shape (starts, n).
@@ -164,18 +172,13 @@ def _keys(n):
 
 
 @njit(cache=True, nogil=True)
-def violated_clusters(n, children, shares, pointers, parents, slack, steps, most):
-    """Return clusters K with Σ_{i in K} Σ_{W ∩ K = ∅} x_iW < 1 - ``slack``, and these sums.
+def violated_clusters(n, children, shares, pointers, parents, least, starts, slack, steps, most):
+    """Return clusters K with Σ_{i in K} Σ_{|W ∩ K| < k} x_iW < k - ``slack``, and these sums; k is ``least``.
 
     The columns with x > 0 are given by child, value, and parents (``parents[pointers[c]:pointers[c + 1]]``).
-    Tabu search from the heaviest cycle through every arc, and from all features or all but one: ``steps`` times
-    the feature whose addition or removal lowers the sum most, or raises it least. Shapes (found, n) and (found,);
-    at most ``most``.
+    Tabu search from every start, a row of truth values: ``steps`` times the feature whose addition or removal lowers
+    the sum most, or raises it least. Shapes (found, n) and (found,); at most ``most``.
     """
-    mass = np.zeros((n, n))
-    for c in range(len(children)):
-        for e in range(pointers[c], pointers[c + 1]):
-            mass[parents[e], children[c]] += shares[c]
     found = np.zeros((most, n), np.bool_)
     sums = np.empty(most)
     count = 0
@@ -185,7 +188,6 @@ def violated_clusters(n, children, shares, pointers, parents, slack, steps, most
     remove = np.empty(n)
     free_at = np.empty(n, np.int64)
     keys = _keys(n)
-    starts = _starts(mass)
     begun = np.empty(len(starts), np.uint64)
     known = np.empty(most, np.uint64)
     for k in range(len(starts)):
@@ -194,7 +196,7 @@ def violated_clusters(n, children, shares, pointers, parents, slack, steps, most
             if starts[k, v]:
                 key += keys[v]
         begun[k] = key
-        if _seen(key, begun, k):
+        if starts[k].sum() <= least or _seen(key, begun, k):
             continue
         inside[:] = False
         hits[:] = 0
@@ -204,10 +206,10 @@ def violated_clusters(n, children, shares, pointers, parents, slack, steps, most
                 _toggle(v, children, pointers, parents, inside, hits)
         total = 0.0
         for c in range(len(children)):
-            if inside[children[c]] and hits[c] == 0:
+            if inside[children[c]] and hits[c] < least:
                 total += shares[c]
         for step in range(steps):
-            _deltas(children, shares, pointers, parents, inside, hits, add, remove)
+            _deltas(children, shares, pointers, parents, least, inside, hits, add, remove)
             v = -1
             change = np.inf
             lowest = np.inf
@@ -217,7 +219,7 @@ def violated_clusters(n, children, shares, pointers, parents, slack, steps, most
                 if free_at[u] <= step and delta < change:
                     v = u
                     change = delta
-            if total < 1.0 - slack and (lowest > -1e-9 or step == 0):
+            if total < least - slack and (lowest > -1e-9 or step == 0):
                 if not _seen(key, known, count):
                     known[count] = key
                     found[count] = inside

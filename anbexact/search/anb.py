@@ -29,12 +29,13 @@ from anbexact.search.lattice import MOST_FEATURES, Cost, lattice_cost, solve_lat
 from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
 from anbexact.search.optimum import ROUNDING, Stopped, rounding_error
 from anbexact.search.pruned import solve_pruned
-from anbexact.search.set_scores import cell_value_bytes
+from anbexact.search.set_scores import cell_value_bytes, n_sets
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
-QUICK = 10.0
-"""Estimated seconds up to which all sets of features are gone through without candidate lists being tried first."""
+AT_ONCE, QUICK = 1.0, 10.0
+"""Estimated seconds up to which all sets of features are gone through without candidate lists being tried first:
+where a limit on parents promises short lists, and where nothing does."""
 SETS_A_SECOND = 50_000
 """Parent sets a second and thread that candidate lists may take to be preferred to all sets of features; a fifth of
 what is scored."""
@@ -117,6 +118,7 @@ def learn_anb(
     check_limit("time_limit", time_limit)
     check_limit("memory_limit", memory_limit)
     deadline = Deadline(time_limit)
+    class_of(table)
     score = BDeu() if score is None else score
     features = table.vocabulary.features
     constraints = make_constraints(features, max_parents, required, forbidden)
@@ -178,14 +180,23 @@ class _Search:
             return False
         if not self.fits:
             return True
-        return self.cost.seconds > QUICK if self.has_lattice else self.n > MOST_FEATURES_UNLIMITED
+        if not self.has_lattice:
+            return self.n > MOST_FEATURES_UNLIMITED
+        most = self.constraints.max_parents
+        few = self.n * n_sets(self.n - 1, most) <= self._worth and self.cost.seconds > AT_ONCE
+        return few or self.cost.seconds > QUICK
+
+    @cached_property
+    def _worth(self) -> float:
+        """Parent sets that candidate lists may score to be preferred to going through all sets of features."""
+        return SETS_A_SECOND * self.threads * self.cost.seconds
 
     def pruned(self) -> Structure | None:
         """Return the best structure by candidate lists; None where going through everything promises more."""
         assert isinstance(self.score, BoundedScore)
         deadline, most_sets = self.deadline, inf
         if self.fits and self.has_lattice:
-            deadline, most_sets = deadline.within(self.cost.seconds), SETS_A_SECOND * self.threads * self.cost.seconds
+            deadline, most_sets = deadline.within(self.cost.seconds), self._worth
         elif isinf(deadline.left) and self.constraints.max_parents >= self.n - 1:
             most_sets = MOST_SETS if self.score.proportional_penalty else FEWER_SETS
         found = solve_pruned(

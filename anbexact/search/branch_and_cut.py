@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from heapq import heappop, heappush
+from math import inf
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,16 +22,17 @@ from anbexact.search.cluster_cuts import Arc, Bound, Branch, Lists, Relaxation, 
 from anbexact.search.orders import Orders
 from anbexact.search.parent_sets import ParentSets
 
+_Result = TypeVar("_Result")
 _Places = npt.NDArray[np.int64]
 MOST_FEATURES_EXHAUSTED = 14
 """Features of a component that is solved by dynamic programming."""
 ROOT_PATIENCE = 12
 """Solutions of the relaxation without much gain after which branching begins."""
-CANDIDATES = 10
+CANDIDATES = 6
 """Arcs among which that to branch on is chosen."""
-RELIABLE = 2
+RELIABLE = 1
 """Times that what an arc gains is tried out."""
-PATIENCE = 3
+PATIENCE = 2
 """The same, in the branches."""
 
 
@@ -63,6 +67,8 @@ def solve_lists(
     tolerance: float,
     deadline: Deadline,
     progress: Progress | None,
+    *,
+    most_nodes: float = inf,
 ) -> Choice:
     """Return the best acyclic choice of listed parent sets found by the deadline, with a proved bound.
 
@@ -81,9 +87,12 @@ def solve_lists(
     tolerance : float
         Nats by which the bound may exceed the total for the choice to count as optimal.
     deadline : Deadline
-        When to stop; what has been reached by then is returned.
+        When to stop; what has been reached by then is returned. An interrupt (Ctrl-C) lets it pass.
     progress : Progress, optional
         Told the part of the gap that has been closed.
+    most_nodes : float
+        Branches that are bounded before the search stops as at the deadline; those without which there would be no
+        bound are bounded in any case.
 
     Returns
     -------
@@ -100,14 +109,18 @@ def solve_lists(
         if len(group) == 1:
             places, bound = part.starts[:-1], float(part.scores[0])
         elif len(group) <= MOST_FEATURES_EXHAUSTED:
-            (places, bound), case = _exhausted(part), Exhaustion()
+            (places, bound), case = _completed(partial(_exhausted, part), deadline), Exhaustion()
         else:
-            searches.append((group, origins, _Search(part)))
+            searches.append((group, origins, _completed(partial(_Search, part), deadline)))
             continue
         chosen[group] = origins[places]
         components[int(group[0])] = Component(tuple(names[i] for i in group), bound, case)
     for k, (group, origins, search) in enumerate(searches):
-        search.run(tolerance / len(searches), deadline, _Report(progress, k, len(searches)))
+        others = sum(other.nodes for *_, other in searches) - search.nodes
+        try:
+            search.run(tolerance / len(searches), most_nodes - others, deadline, _Report(progress, k, len(searches)))
+        except KeyboardInterrupt:
+            deadline.interrupt()
         chosen[group] = origins[search.orders.chosen]
         own = [names[i] for i in group]
         components[int(group[0])] = Component(tuple(own), search.bound, search.case(own))
@@ -117,6 +130,15 @@ def solve_lists(
     ordered = tuple(components[first] for first in sorted(components))
     bound = max(total, sum(component.bound for component in ordered))
     return Choice(tuple(chosen.tolist()), total, bound, ordered, sum(search.nodes for *_, search in searches))
+
+
+def _completed(work: Callable[[], _Result], deadline: Deadline) -> _Result:
+    """Return what some work results in that nothing can do without: an interrupt lets it begin again."""
+    try:
+        return work()
+    except KeyboardInterrupt:
+        deadline.interrupt()
+        return work()
 
 
 def _groups(inside: Sequence[npt.NDArray[np.bool_]]) -> list[_Places]:
@@ -234,20 +256,23 @@ class _Search:
                 waiting.extend(node.split[2:])
         return highest
 
-    def run(self, tolerance: float, deadline: Deadline, report: _Report) -> None:
-        """Search until the bound is within the tolerance of the best choice, or the deadline passes."""
+    def run(self, tolerance: float, most_nodes: float, deadline: Deadline, report: _Report) -> None:
+        """Search until the bound is within the tolerance of the best choice, or the deadline or the nodes are over.
+
+        An interrupt leaves everything in order.
+        """
         self.report = report
         report.gap(self.root.bound.value - self.orders.total)
         self.orders.search(deadline)
         self.relaxation.chosen = self.orders.chosen
         self._improve(self.root, tolerance, ROOT_PATIENCE, deadline)
         queue = [(-self.root.bound.value, 0, self.root)]
-        while queue and not deadline.passed:
+        while queue and self.nodes + 2 <= most_nodes and not deadline.passed:
             highest, _, node = heappop(queue)
             report.gap(-highest - self.orders.total)
             if -highest <= self.orders.total + tolerance:
                 break
-            arc = self._best_arc(node, deadline) or self.relaxation.open_arc(node.branch)
+            arc = self._best_arc(node, tolerance, deadline) or self.relaxation.open_arc(node.branch)
             if arc is None:
                 continue
             halves = [self._half(node, arc, present) for present in (False, True)]
@@ -257,7 +282,7 @@ class _Search:
                 heappush(queue, (-half.bound.value, self.nodes, half))
                 self.nodes += 1
 
-    def _best_arc(self, node: _Node, deadline: Deadline) -> Arc | None:
+    def _best_arc(self, node: _Node, tolerance: float, deadline: Deadline) -> Arc | None:
         """Return the arc to branch on: the product of what either half gains is highest.
 
         Gains are tried out, until an arc has been tried often enough to go by the mean (reliability branching:
@@ -275,9 +300,9 @@ class _Search:
                 known = self._gains.setdefault((arc, present), [])
                 if len(known) < RELIABLE and not deadline.passed:
                     half = self._half(node, arc, present)
-                    known.append(
-                        max(0.0, node.bound.value - self.relaxation.estimate(half.branch, half.bound, deadline))
-                    )
+                    goal = self.orders.total + tolerance
+                    estimate = self.relaxation.estimate(half.branch, half.bound, goal, deadline)
+                    known.append(max(0.0, node.bound.value - estimate))
                 product *= 1e-3 + (sum(known) / len(known) if known else 0.0)
             if product > best:
                 best, chosen = product, arc
@@ -291,12 +316,17 @@ class _Search:
         def target(value: float) -> float:
             if node is self.root:
                 self.report.gap(value - self.orders.total)
-            if self.orders.start_from(self.relaxation.hoped, 1):
-                self.relaxation.chosen = self.orders.chosen
+                self._look()
             return self.orders.total + tolerance
 
         if node.bound.value > self.orders.total + tolerance:
             node.bound = self.relaxation.improve(node.branch, node.bound, target, patience, deadline)
+            self._look()
+
+    def _look(self) -> None:
+        """Look for a better choice near the last solution of the relaxation."""
+        if self.orders.start_from(self.relaxation.hoped, 0):
+            self.relaxation.chosen = self.orders.chosen
 
     def case(self, names: Sequence[Hashable]) -> Case:
         """Return the proof, for features of these names."""
@@ -306,6 +336,7 @@ class _Search:
         if node.split is not None:
             parent, child, absent, present = node.split
             return Split(names[parent], names[child], self._case(absent, names), self._case(present, names))
-        rows = unpacked(node.bound.clusters, len(names))
-        clusters = (tuple(names[i] for i in np.flatnonzero(row).tolist()) for row in rows)
-        return Duals(tuple(zip(clusters, node.bound.multipliers.tolist(), strict=True)))
+        clusters = node.bound.clusters
+        rows = unpacked(clusters.masks, len(names))
+        inside = (tuple(names[i] for i in np.flatnonzero(row).tolist()) for row in rows)
+        return Duals(tuple(zip(inside, clusters.least.tolist(), node.bound.multipliers.tolist(), strict=True)))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from math import inf, lgamma
 from threading import Lock
@@ -26,6 +25,7 @@ from anbexact.search.set_scores import entropy_order
 from anbexact.table import DiscreteTable
 
 Floats = npt.NDArray[np.float64]
+_Known = dict[tuple[int, float, bytes], tuple[Floats, ...]]
 
 QUOTA = 20_000
 """Sets that a kernel scores, about, between two looks at the clock and the memory (0.05 s)."""
@@ -33,28 +33,13 @@ TABULATED = 1024
 """Whole weights whose cell values are tabulated."""
 TABLES = 128
 """Distinct numbers of parent configurations with tables of their own (2 MB a feature at most)."""
+TELLING = 50_000
+"""Sets of one size from whose time that of the next is foreseen."""
 MOST_CONFIGURATION_COUNTS = 1 << 20
 """Distinct numbers of parent configurations that are told apart."""
-MOST_SETS, FEWER_SETS = 50_000_000, 5_000_000
+MOST_SETS, FEWER_SETS = 50_000_000, 3_000_000
 """Sets that are scored when neither time nor the number of parents is limited: about two minutes on two processors
 where the penalty is proportional to the number of parent configurations, so that lists come to an end; else less."""
-
-
-@dataclass(frozen=True)
-class Candidates:
-    """The candidate lists of all features.
-
-    Attributes
-    ----------
-    lists : tuple of ParentSets
-        One for every feature, in table order.
-    largest : int, optional
-        Every admitted parent set with up to this many feature parents is listed, or dominated by a listed subset;
-        None when that is so whatever their number.
-    """
-
-    lists: tuple[ParentSets, ...]
-    largest: int | None
 
 
 def has_candidates(table: DiscreteTable, score: object) -> bool:
@@ -119,39 +104,99 @@ def candidate_lists(
     copied = _copies(table, constraints, order)
     dispersion = _dispersion(table, order, threads) if score.proportional_penalty else np.full((len(order),) * 2, inf)
     room = _Room(memory)
-    walks = [_Walk(table, score, constraints, child, order, copied, dispersion, room) for child in features]
-    live = [walk for walk in walks if walk.ahead]
-    size, limit = 0, ""
-    share, pace = 1.0, inf
-    while live:
-        ahead = sum(walk.ahead for walk in live)
-        scored = sum(walk.scored for walk in walks)
-        if largest is not None and min(walk.parents for walk in live) >= largest:
-            limit = "more were not asked for"
-            break
-        if scored + share * ahead > most_sets:
-            limit = f"there are more than {most_sets:,.0f} to score"
-            break
-        if share * ahead > pace * deadline.left or deadline.passed:
-            limit = "interrupt" if deadline.interrupted else "time_limit"
-            break
+    known: _Known = {}
+    walks = [_Walk(table, score, constraints, child, order, copied, dispersion, room, known) for child in features]
+    candidates = Candidates(walks, room, threads)
+    candidates.extend(deadline, most_sets=most_sets, largest=largest, progress=progress)
+    return candidates
+
+
+class Candidates:
+    """The candidate lists of all features, and how far they have come; see :func:`candidate_lists`.
+
+    Attributes
+    ----------
+    limit : str
+        What ended the lists; empty if they are complete.
+    """
+
+    def __init__(self, walks: Sequence[_Walk], room: _Room, threads: int) -> None:
+        self._walks, self._room, self._threads = walks, room, threads
+        self.limit = ""
+        self._size = 0
+        self._within = False
+        self._share, self._pace = 1.0, inf
+        self._before, self._seconds = 0, 0.0
+
+    @property
+    def lists(self) -> tuple[ParentSets, ...]:
+        """One for every feature, in table order; a size of sets that was not gone through is left out."""
+        return tuple(walk.parent_sets(self.limit) for walk in self._walks)
+
+    @property
+    def largest(self) -> int | None:
+        """Feature parents up to which every admitted set is listed, or dominated by a listed subset.
+
+        None when that is so whatever their number.
+        """
+        return min((walk.parents for walk in self._walks if walk.open), default=None)
+
+    @property
+    def scored(self) -> int:
+        """How many sets were scored."""
+        return sum(walk.scored for walk in self._walks)
+
+    def extend(
+        self, deadline: Deadline, *, most_sets: float, largest: int | None = None, progress: Progress | None
+    ) -> bool:
+        """Go on where the lists ended, until they are complete or a limit is met; return whether a size was ended."""
+        began = self._size
+        self.limit = ""
+        while not self.limit and any(walk.open for walk in self._walks):
+            if not self._within:
+                self.limit = self._obstacle(deadline, most_sets, largest)
+            if not self.limit:
+                self._go_through(deadline, progress)
+        return self._size > began
+
+    def _obstacle(self, deadline: Deadline, most_sets: float, largest: int | None) -> str:
+        """Return why the next size is not begun; empty if it can be."""
+        ahead = self._share * sum(walk.ahead for walk in self._walks)
+        if largest is not None and self.largest is not None and self.largest >= largest:
+            return "more were not asked for"
+        if self.scored + ahead > most_sets:
+            return f"there are more than {most_sets:,.0f} to score"
+        if deadline.passed or ahead > self._pace * deadline.left:
+            return "interrupt" if deadline.interrupted else "time_limit"
+        return ""
+
+    def _go_through(self, deadline: Deadline, progress: Progress | None) -> None:
+        """Go through the sets of the next size, or what is left of them."""
+        if not self._within:
+            self._within, self._before, self._seconds = True, self.scored, 0.0
+            for walk in self._walks:
+                walk.begin()
+        behind = sorted((walk for walk in self._walks if walk.behind), key=lambda walk: -walk.ahead)
+        tasks = [partial(walk.grow, deadline) for walk in behind]
         began = deadline.elapsed
-        for walk in live:
-            walk.begin()
-        tasks = [partial(walk.grow, deadline) for walk in sorted(live, key=lambda walk: -walk.ahead)]
         with suppress(KeyboardInterrupt):
-            run_tasks(tasks, len(live), threads, deadline, f"candidate parent sets, size {size + 1}", progress)
-        if any(walk.behind for walk in live):
-            limit = "interrupt" if deadline.interrupted else "memory_limit" if room.exceeded else "time_limit"
-            for walk in live:
-                walk.undo()
-            break
-        scored = sum(walk.scored for walk in walks) - scored
-        share, pace = scored / ahead, max(scored, 1) / max(deadline.elapsed - began, 1e-3)
-        size += 1
-        live = [walk for walk in live if walk.ahead]
-    lists = tuple(walk.parent_sets(limit) for walk in walks)
-    return Candidates(lists, min((walk.parents for walk in walks if walk.ahead), default=None))
+            phase = f"candidate parent sets, size {self._size + 1}"
+            run_tasks(tasks, len(tasks), self._threads, deadline, phase, progress)
+        self._seconds += deadline.elapsed - began
+        if any(walk.behind for walk in self._walks):
+            self.limit = "memory_limit" if self._room.exceeded else "time_limit"
+            if deadline.interrupted:
+                self.limit = "interrupt"
+            return
+        ahead = sum(walk.ahead for walk in self._walks)
+        for walk in self._walks:
+            walk.end()
+        self._within = False
+        self._size += 1
+        scored = self.scored - self._before
+        self._share = scored / max(ahead, 1)
+        if scored >= TELLING:
+            self._pace = scored / self._seconds
 
 
 def _copies(table: DiscreteTable, constraints: Constraints, order: Sequence[Hashable]) -> dict[Hashable, Hashable]:
@@ -229,6 +274,7 @@ class _Walk:
         copied: Mapping[Hashable, Hashable],
         dispersion: Floats,
         room: _Room,
+        known: _Known,
     ) -> None:
         arity = table.vocabulary.arity
         class_name = class_of(table)
@@ -265,16 +311,15 @@ class _Walk:
         weights = np.add.reduceat(table.weights[rows], first)
         keys = keys[:, first]
         self.ranks = np.ascontiguousarray(ranks[:, first])
-        self.codes = np.ascontiguousarray(keys[2:].astype(np.int16))
+        self.codes = np.ascontiguousarray(keys[2:].astype(np.uint16))
         self.arities = sizes[2:]
-        self.kids = keys[1].astype(np.int16)
+        self.kids = keys[1].astype(np.uint16)
         whole = table.weight_sum < 2**31 and bool(np.array_equal(weights, np.rint(weights)))
         self.weights = weights.astype(np.int32) if whole else weights
-        self.starts = np.append(np.flatnonzero(np.diff(keys[0], prepend=-1)), len(first)).astype(np.int32)
+        self.starts = np.append(np.flatnonzero(np.diff(keys[0], prepend=-1)), len(first)).astype(np.uint32)
 
-        self._parameters(
-            score, table.weight_sum, float(np.prod([float(arity(name)) for name in (class_name, *required)]))
-        )
+        base_states = float(np.prod([float(arity(name)) for name in (class_name, *required)]))
+        self._parameters(score, table.weight_sum, base_states, known)
         self._atoms(keys)
 
         words = n_words(len(added))
@@ -285,8 +330,8 @@ class _Walk:
         self.slots = np.full(2, -1, np.int32)
         self.listed, self.listed_scores = np.zeros((1, words), np.uint64), np.zeros(1)
         self.size = 0
+        self.behind = False
         self._score_required()
-        self.begin()
 
     def _take(self, size: int) -> None:
         """Take memory without which there can be no list."""
@@ -296,8 +341,8 @@ class _Walk:
                 f"{self.n_features} features; select features first, give max_parents=, or raise memory_limit"
             )
 
-    def _parameters(self, score: BoundedScore, weight_sum: float, base: float) -> None:
-        """Tabulate what depends on the number q of parent configurations alone."""
+    def _parameters(self, score: BoundedScore, weight_sum: float, base: float, known: _Known) -> None:
+        """Tabulate what depends on the number q of parent configurations alone; features share ``known``."""
         self.strides = np.zeros(len(self.arities), np.int64)
         q = np.array([base])
         for arity in sorted(set(self.arities.tolist())):
@@ -310,18 +355,24 @@ class _Walk:
                     f"the possible parent sets of {self.child!r} have more than {MOST_CONFIGURATION_COUNTS:,} "
                     "different numbers of joint states; give max_parents="
                 )
-        width = int(min(TABULATED, weight_sum)) + 1
         dirichlet = bool(np.isfinite(score.family_parameters(q[:1], self.states)[1][0]))
+        width = int(min(TABULATED, weight_sum)) + 1
         tables = min(TABLES, len(q)) if dirichlet else 1
-        self._take(64 * len(q) + 16 * tables * width)
+        self._take(8 * len(q) + 16 * tables * width)
         self.kind = kernel.DIRICHLET if dirichlet else kernel.LIKELIHOOD
-        self.tables = np.empty((tables, width)), np.empty((tables, width))
-        least = float(self.arities.min(initial=2))
-        self.child_parameter, self.parameter = score.family_parameters(q, self.states)
-        self.penalty = score.family_penalty(q, self.states, weight_sum)
-        self.next_parameter = score.family_parameters(q * least, self.states)[1]
-        self.next_penalty = score.family_penalty(q * least, self.states, weight_sum)
         self.linear = score.proportional_penalty
+        least = float(self.arities.min(initial=2))
+        key = self.states, least, q.tobytes()
+        if key not in known:
+            self._take(40 * len(q))
+            known[key] = (
+                *score.family_parameters(q, self.states),
+                score.family_penalty(q, self.states, weight_sum),
+                score.family_parameters(q * least, self.states)[1],
+                score.family_penalty(q * least, self.states, weight_sum),
+            )
+        self.child_parameter, self.parameter, self.penalty, self.next_parameter, self.next_penalty = known[key]
+        self.tables = np.empty((tables, width)), np.empty((tables, width))
         self.table_of = np.full(len(q), -1, np.int64)
         self.numbers = np.zeros(6, np.int64)
         if self.kind == kernel.LIKELIHOOD:
@@ -333,7 +384,7 @@ class _Walk:
     def _atoms(self, keys: npt.NDArray[np.int32]) -> None:
         """Find the joint states of all other variables in which two or more states of the child occur."""
         others = np.ascontiguousarray(keys[[0, *range(2, len(keys))]])
-        order = np.lexsort(others[::-1])
+        order = kernel.sort_rows(others, np.append(keys[0].max(initial=0) + 1, self.arities))
         steps = np.zeros(len(order), dtype=np.int64)
         steps[1:] = (others[:, order[1:]] != others[:, order[:-1]]).any(axis=0)
         atom = np.empty(len(order), np.int64)
@@ -360,8 +411,8 @@ class _Walk:
         logs = [lgamma(x) if x < inf else 0.0 for x in (child_a, a)]
         nothing = np.empty(0)
         total, observed = kernel.score_cells(
-            np.arange(len(self.weights), dtype=np.int32), self.kids, self.weights, self.starts, len(self.starts) - 1,
-            np.zeros(len(self.weights), np.int16), 1, self.states, np.zeros(self.states, self.weights.dtype),
+            np.arange(len(self.weights), dtype=np.uint32), self.kids, self.weights, self.starts, len(self.starts) - 1,
+            np.zeros(len(self.weights), np.uint16), 1, self.states, np.zeros(self.states, self.weights.dtype),
             nothing, child_a, logs[0], nothing, a, logs[1],
         )  # fmt: skip
         score = total - self.penalty[0]
@@ -373,21 +424,36 @@ class _Walk:
         self.numbers[1:5] = 1
         self.ahead = len(self.added) if self.last_size > 0 and score < bound else 0
         self.beyond = float(bound) if self.ahead else -inf
+        self.n_listed = 1
         kernel.rehash(self.keys, 1, self.slots)
 
     @property
     def parents(self) -> int:
-        """Feature parents in the sets gone through last."""
+        """Feature parents of the sets that were gone through last."""
         return len(self.required) + self.size
 
-    def begin(self) -> None:
-        """Remember the state, for :meth:`undo`."""
-        self.behind = True
-        self._state = self.numbers[:4].copy(), self.size, self.ahead, self.beyond
+    @property
+    def open(self) -> bool:
+        """Whether larger sets could be of use."""
+        return self.ahead > 0
 
-    def undo(self) -> None:
-        """Forget the sets gone through since :meth:`begin`; nothing can be gone through any more."""
-        self.numbers[:4], self.size, self.ahead, self.beyond = self._state
+    def begin(self) -> None:
+        """Begin to go through the sets with one member more."""
+        self.behind = self.open
+        self.bounds = np.array([-inf])
+
+    def end(self) -> None:
+        """Take the sets gone through into the list, now that those of all features have been."""
+        if not self.open:
+            return
+        self.size += 1
+        self.n_listed = int(self.numbers[3])
+        began = int(self.numbers[1])
+        self.numbers[1] = self.numbers[2]
+        self.ahead = int(_lowest(self.keys[began : self.numbers[1]]).sum())
+        self.beyond = float(self.bounds[0]) if self.ahead else -inf
+        if not self.ahead:
+            self._forget()
 
     @property
     def scored(self) -> int:
@@ -395,8 +461,7 @@ class _Walk:
         return int(self.numbers[4])
 
     def grow(self, deadline: Deadline) -> None:
-        """Go through the sets with one member more; afterwards ``behind`` says whether some are left."""
-        numbers, ends = self.numbers, int(self.numbers[1])
+        """Go through the sets with one member more, or what is left of them; ``behind`` says if some still are."""
         depths = self.size + 2
         n_rows = len(self.weights)
         laid_out = depths * n_rows * (10 + self.weights.itemsize)
@@ -404,10 +469,10 @@ class _Walk:
             return
         members = np.full(depths + 1, -1, np.int64)
         place = np.zeros(depths + 1, np.int64)
-        rows = np.empty((depths, n_rows), np.int32)
-        kids = np.empty((depths, n_rows), np.int16)
+        rows = np.empty((depths, n_rows), np.uint32)
+        kids = np.empty((depths, n_rows), np.uint16)
         weights = np.empty((depths, n_rows), self.weights.dtype)
-        starts = np.empty((depths, n_rows + 1), np.int32)
+        starts = np.empty((depths, n_rows + 1), np.uint32)
         rows[0], kids[0], weights[0] = np.arange(n_rows), self.kids, self.weights
         starts[0, : len(self.starts)] = self.starts
         n_cells = np.full(depths, len(self.starts) - 1, np.int64)
@@ -416,29 +481,18 @@ class _Walk:
         tops = np.zeros(depths, np.int64)
         atom_cells = np.empty((depths, len(self.atoms)), np.int32)
         atom_cells[0] = self.atom_cells
-        bounds = np.array([-inf])
-        ended = False
-        while not ended:
-            if deadline.passed or not self._make_room():
-                return
-            ended = kernel.walk(
-                self.kind, self.linear, self.last_size, QUOTA, self.tolerance, numbers, members, place,
+        while self.behind and not deadline.passed and self._make_room():
+            self.behind = not kernel.walk(
+                self.kind, self.linear, self.last_size, QUOTA, self.tolerance, self.numbers, members, place,
                 rows, kids, weights, starts, n_cells, histogram, settled, tops,
                 self.codes, self.arities, self.ranks, self.states, self.strides, self.before, self.after,
                 self.child_parameter, self.parameter, self.penalty, self.next_penalty, self.next_parameter,
                 self.ceiling, self.dispersion, self.table_of, *self.tables,
                 self.atoms, self.atom_codes, self.likelihoods, self.modes, atom_cells,
                 self.keys, self.slots, self.best, self.rest, self.first_child, self.children,
-                self.listed, self.listed_scores, bounds,
+                self.listed, self.listed_scores, self.bounds,
             )  # fmt: skip
-        self.behind = False
         self.room.take(-laid_out)
-        self.size += 1
-        numbers[0], numbers[1] = ends, numbers[2]
-        self.ahead = int(_lowest(self.keys[numbers[0] : numbers[1]]).sum())
-        self.beyond = float(bounds[0]) if self.ahead else -inf
-        if not self.ahead:
-            self._forget()
 
     def _make_room(self) -> bool:
         """Let the arrays have room for what one call of the kernel adds; return whether the memory sufficed."""
@@ -471,7 +525,7 @@ class _Walk:
 
     def parent_sets(self, limit: str) -> ParentSets:
         """Return the list; ``limit`` says why the walk ended, if it has not come to its end."""
-        listed = int(self.numbers[3])
+        listed = self.n_listed
         members = np.zeros((listed, self.n_features), dtype=bool)
         members[:, self.added] = unpack(self.listed[:listed], len(self.added))
         members[:, self.required] = True

@@ -2,10 +2,11 @@
 
 Variables x_iW ≥ 0 with Σ_W x_iW = 1 for every feature i, and for clusters K of features
 
-    Σ_{i ∈ K} Σ_{W ∩ K = ∅} x_iW ≥ 1
+    Σ_{i ∈ K} Σ_{|W ∩ K| < k} x_iW ≥ k,  1 ≤ k < |K|
 
-(Jaakkola et al., Learning Bayesian network structure using LP relaxations, AISTATS 2010). The multipliers z_K of the
-clusters prove the bound Σ_i max_W [score + Σ_{K ∋ i, K ∩ W = ∅} z_K] - Σ_K z_K, whatever way they were found.
+(k = 1: Jaakkola et al., Learning Bayesian network structure using LP relaxations, AISTATS 2010; k > 1: Cussens,
+Bayesian network learning with cutting planes, UAI 2011). The multipliers z_K of the clusters prove the bound
+Σ_i max_W [score + Σ_{K ∋ i, |W ∩ K| < k} z_K] - Σ_K k z_K, whatever way they were found.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import numpy.typing as npt
 from scipy.optimize import linprog
 from scipy.sparse import csc_matrix
 
-from anbexact._kernels.clusters import credited, incidence, violated_clusters
+from anbexact._kernels.clusters import credited, cycles, incidence, violated_clusters
 from anbexact.limits import Deadline
 from anbexact.search.parent_sets import Masks, members, n_words
 
@@ -31,9 +32,17 @@ NEW_COLUMNS = 20
 """Most parent sets per feature that are added at a time."""
 NEW_CUTS = 80
 """Most clusters that are added at a time."""
+ENOUGH_CUTS = 0.5
+"""Violated clusters, for each feature, with which the search for more of them ends."""
 MOST_FOUND = 2000
 """Violated clusters among which the most violated are chosen."""
-STEPS = 60
+RANDOM_STARTS = 40
+"""Random sets from which violated clusters are searched for, besides others."""
+MOST_LEAST = 3
+"""Highest k of the inequalities."""
+GAIN = 0.02
+"""Part of the gap that so many solutions must close together for the improvement of a bound to go on."""
+STEPS = 30
 """Features added or removed in the search for violated clusters, from every start."""
 ALIKE = 0.7
 """Most features that clusters added together share, of those in either."""
@@ -91,11 +100,43 @@ class Branch:
 
 
 @dataclass(frozen=True)
+class Clusters:
+    """Clusters, and for each a number: so many of its features must have fewer parents in it than that.
+
+    Attributes
+    ----------
+    masks : (clusters, words) uint64
+        K.
+    least : (clusters,) int64
+        k.
+    """
+
+    masks: Masks
+    least: Places
+
+    def __len__(self) -> int:
+        return len(self.least)
+
+    def those(self, which: npt.NDArray[np.bool_]) -> Clusters:
+        """Return some of the clusters."""
+        return Clusters(self.masks[which], self.least[which])
+
+    def distinct(self) -> Clusters:
+        """Return each of the clusters once."""
+        whole = np.unique(np.column_stack([self.masks, self.least.astype(np.uint64)]), axis=0)
+        return Clusters(np.ascontiguousarray(whole[:, :-1]), whole[:, -1].astype(np.int64))
+
+    def and_also(self, other: Clusters) -> Clusters:
+        """Return these clusters and others."""
+        return Clusters(np.concatenate([self.masks, other.masks]), np.concatenate([self.least, other.least]))
+
+
+@dataclass(frozen=True)
 class Bound:
     """A proved bound: clusters, multipliers, what follows from them; and arcs to branch on, most promising first."""
 
     value: float
-    clusters: Masks
+    clusters: Clusters
     multipliers: Floats
     arcs: tuple[Arc, ...] = ()
 
@@ -118,12 +159,13 @@ def packed(inside: npt.NDArray[np.bool_]) -> Masks:
     return np.packbits(room, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
-def proved(lists: Lists, branch: Branch, clusters: Masks, multipliers: Floats) -> tuple[float, Floats]:
+def proved(lists: Lists, branch: Branch, clusters: Clusters, multipliers: Floats) -> tuple[float, Floats]:
     """Return the bound that multipliers prove for a branch, and the credited scores of its sets."""
     values: Floats = credited(
-        lists.masks, lists.starts, lists.scores, branch.forbidden, branch.required, clusters, multipliers
-    )
-    return float(np.maximum.reduceat(values, lists.starts[:-1]).sum() - multipliers.sum()), values
+        lists.masks, lists.starts, lists.scores, branch.forbidden, branch.required, clusters.masks, clusters.least,
+        multipliers,
+    )  # fmt: skip
+    return float(np.maximum.reduceat(values, lists.starts[:-1]).sum() - multipliers @ clusters.least), values
 
 
 class Relaxation:
@@ -143,7 +185,11 @@ class Relaxation:
         self.chosen = chosen
         self.best = lists.scores[lists.starts[:-1]]
         self.hoped: Floats = self.best
-        self._no_clusters = np.zeros((0, lists.masks.shape[1]), np.uint64), np.zeros(0)
+        self.rng = np.random.default_rng(0)
+        self._no_clusters = (
+            Clusters(np.zeros((0, lists.masks.shape[1]), np.uint64), np.zeros(0, np.int64)),
+            np.zeros(0),
+        )
         self.penalty = 1.0 + 4.0 * float(self.best.sum() - lists.scores[chosen].sum())
 
     def start(self, branch: Branch) -> Bound:
@@ -166,7 +212,7 @@ class Relaxation:
         best, arcs = start, start.arcs
         clusters, idle = start.clusters, np.zeros(len(start.clusters), np.int64)
         _, values = proved(self.lists, branch, clusters, start.multipliers)
-        active = self._first(values)
+        active = self._first(values, start.value - target(start.value))
         reached = [start.value]
         while not deadline.passed:
             columns = np.flatnonzero(active)
@@ -180,7 +226,7 @@ class Relaxation:
             value, values = proved(self.lists, branch, clusters, multipliers)
             used = multipliers > 0
             if value < best.value:
-                best = Bound(value, clusters[used], multipliers[used])
+                best = Bound(value, clusters.those(used), multipliers[used])
             goal = target(best.value)
             if best.value <= goal:
                 break
@@ -190,20 +236,26 @@ class Relaxation:
             reached.append(best.value)
             gained = reached[max(0, len(reached) - 1 - patience)] - best.value
             gap = best.value - goal
-            stalled = len(reached) > patience and gained < 0.02 * gap and best.value - optimum < 0.05 * gap
+            stalled = len(reached) > patience and gained < GAIN * gap and best.value - optimum < 0.05 * gap
             if stalled or not (grown or len(fresh)):
                 break
             kept = (idle <= IDLE_ROUNDS) | used
             idle = np.concatenate([np.where(used, 0, idle + 1)[kept], np.zeros(len(fresh), np.int64)])
-            clusters = np.concatenate([clusters[kept], fresh])
+            clusters = clusters.those(kept).and_also(fresh)
         return replace(best, arcs=arcs)
 
-    def estimate(self, branch: Branch, start: Bound, deadline: Deadline) -> float:
-        """Return the optimum of the relaxation of a branch, with the clusters of ``start`` and the sets at hand."""
-        _, values = proved(self.lists, branch, start.clusters, start.multipliers)
-        columns = np.flatnonzero(self._first(values))
-        solution = self._solve(columns, start.clusters, deadline)
-        return start.value if solution is None else solution[3]
+    def estimate(self, branch: Branch, start: Bound, goal: float, deadline: Deadline) -> float:
+        """Return the optimum of the relaxation of a branch, with the clusters of ``start`` and the sets at hand.
+
+        It counts as ``goal`` when it is lower: the branch is closed then.
+        """
+        if start.value > goal:
+            _, values = proved(self.lists, branch, start.clusters, start.multipliers)
+            columns = np.flatnonzero(self._first(values, start.value - goal))
+            solution = self._solve(columns, start.clusters, deadline)
+            if solution is not None:
+                return min(start.value, max(goal, solution[3]))
+        return max(goal, start.value)
 
     def open_arc(self, branch: Branch) -> Arc | None:
         """Return an arc that is not decided, of the best set that a branch admits; None if there is none."""
@@ -215,11 +267,15 @@ class Relaxation:
                 return members(undecided)[0], i
         return None
 
-    def _first(self, values: Floats) -> npt.NDArray[np.bool_]:
-        """Return which sets to begin with: of every feature, those of highest value, and the one chosen."""
+    def _first(self, values: Floats, gap: float) -> npt.NDArray[np.bool_]:
+        """Return which sets to begin with: of every feature, those of highest value, and the one chosen.
+
+        Those that cost more than the gap are left out: a choice better than the best known holds none of them.
+        """
         active = np.zeros(len(values), np.bool_)
         active[self.chosen] = np.isfinite(values[self.chosen])
-        self._activate(active, values, np.full(self.lists.n, -np.inf), FIRST_COLUMNS)
+        highest = np.maximum.reduceat(values, self.lists.starts[:-1])
+        self._activate(active, values, highest - gap - 1e-6, FIRST_COLUMNS)
         return active
 
     def _activate(self, active: npt.NDArray[np.bool_], values: Floats, above: Floats, most: int) -> bool:
@@ -235,7 +291,7 @@ class Relaxation:
         return grown
 
     def _solve(
-        self, columns: Places, clusters: Masks, deadline: Deadline
+        self, columns: Places, clusters: Clusters, deadline: Deadline
     ) -> tuple[Floats, Floats, Floats, float] | None:
         """Return x, the features' dual values as credited scores, the clusters' multipliers, and the optimum.
 
@@ -244,7 +300,7 @@ class Relaxation:
         lists, n = self.lists, self.lists.n
         count, rows = len(columns), len(clusters)
         own = self.children[columns]
-        pointers, indices = incidence(lists.masks, self.children, columns, clusters)
+        pointers, indices = incidence(lists.masks, self.children, columns, clusters.masks, clusters.least)
         pointers = np.concatenate([pointers, pointers[-1] + np.arange(1, rows + 1)])
         indices = np.concatenate([indices, np.arange(rows)])
         satisfied = csc_matrix((np.full(len(indices), -1.0), indices, pointers), shape=(rows, count + rows))
@@ -256,12 +312,12 @@ class Relaxation:
             "dual_feasibility_tolerance": 1e-9,
             "primal_feasibility_tolerance": 1e-9,
         }
-        if deadline.seconds is not None:
-            options["time_limit"] = max(0.01, deadline.seconds - deadline.elapsed)
+        if deadline.left < np.inf:
+            options["time_limit"] = max(0.01, deadline.left)
         found = linprog(  # type: ignore[call-overload]
             cost,
             A_ub=satisfied if rows else None,
-            b_ub=np.full(rows, -1.0) if rows else None,
+            b_ub=-clusters.least.astype(np.float64) if rows else None,
             A_eq=one,
             b_eq=np.ones(n),
             method="highs-ds",
@@ -273,7 +329,7 @@ class Relaxation:
         multipliers[multipliers < 1e-9] = 0.0
         return found.x[:count], self.best - found.eqlin.marginals, multipliers, float(self.best.sum() - found.fun)
 
-    def _separate(self, columns: Places, shares: Floats) -> tuple[Masks, tuple[Arc, ...]]:
+    def _separate(self, columns: Places, shares: Floats) -> tuple[Clusters, tuple[Arc, ...]]:
         """Return violated clusters, and the arcs with shares between 0 and 1.
 
         Those come first whose two cases differ most in mean score, times the share of either case.
@@ -290,19 +346,38 @@ class Relaxation:
         split = (mass > 1e-6) & (mass < 1.0 - 1e-6)
         weight = np.abs(worth * (1.0 - mass) - (np.bincount(own, weights=scores, minlength=n) - worth) * mass)
         arcs = tuple((int(k) // n, int(k) % n) for k in np.argsort(-weight * split, axis=None)[: split.sum()])
-        mixed = self._violated(np.append(columns, self.chosen), np.append(shares, np.ones(n)) / 2.0)
-        if len(mixed) >= n // 2:
-            return mixed, arcs
-        return np.unique(np.concatenate([mixed, self._violated(columns, shares)]), axis=0), arcs
+        return self._found(columns, shares), arcs
 
-    def _violated(self, columns: Places, shares: Floats) -> Masks:
-        """Return clusters with a sum below 1, the most violated that are not too alike."""
+    def _found(self, columns: Places, shares: Floats) -> Clusters:
+        """Return clusters violated half way to the best choice; if they are few, also those violated here."""
         n = self.lists.n
-        at, parents = np.nonzero(unpacked(self.lists.masks[columns], n))
+        most = min(MOST_LEAST, int(np.bitwise_count(self.lists.masks[columns]).sum(axis=1).max()))
+        halves = np.append(columns, self.chosen), np.append(shares, np.ones(n)) / 2.0
+        found = self._no_clusters[0]
+        for at, weights in (halves, (columns, shares)):
+            for least in range(1, most + 1):
+                found = found.and_also(self._violated(at, weights, least))
+            if len(found) >= ENOUGH_CUTS * n:
+                break
+        return found.distinct()
+
+    def _violated(self, columns: Places, shares: Floats, least: int) -> Clusters:
+        """Return clusters with a sum below ``least``, the most violated that are not too alike."""
+        n = self.lists.n
+        bits = unpacked(self.lists.masks[columns], n)
+        at, parents = np.nonzero(bits)
+        own = self.children[columns]
         pointers = np.searchsorted(at, np.arange(len(columns) + 1))
-        found, sums = violated_clusters(
-            n, self.children[columns], shares, pointers, parents, SLACK, STEPS, MOST_FOUND
-        )
+        starts = self.rng.random((RANDOM_STARTS, n)) < np.linspace(0.1, 0.6, RANDOM_STARTS)[:, None]
+        if least == 1:
+            mass = np.zeros((n, n))
+            np.add.at(mass, (parents, own[at]), shares[at])
+            starts = np.concatenate([cycles(mass), starts])
+        else:
+            families = bits.copy()
+            families[np.arange(len(own)), own] = True
+            starts = np.concatenate([families, ~np.eye(n + 1, n, dtype=np.bool_), starts])
+        found, sums = violated_clusters(n, own, shares, pointers, parents, least, starts, SLACK, STEPS, MOST_FOUND)
         sizes = found.sum(axis=1)
         kept: list[int] = []
         rows = found.astype(np.float64)
@@ -312,4 +387,4 @@ class Relaxation:
                 kept.append(k)
                 if len(kept) == NEW_CUTS:
                     break
-        return packed(found[kept])
+        return Clusters(packed(found[kept]), np.full(len(kept), least))

@@ -53,7 +53,7 @@ def lattice_cost(n_features: int, n_rows: int, *, max_parents: int | None = None
     The memory is what the arrays occupy: set scores and best totals (2ⁿ float64 each), two layers of
     best parent-set scores, and the row buffers of each thread. The time is a rule of thumb, right to within a
     factor of two or so on tables without much structure, too high on others: 100 ns a set and 0.7 ns for each of
-    its rows, then 8 ns for each of the n 2ⁿ⁻¹ steps of the dynamic programme.
+    its rows, then 16 ns for each of the n 2ⁿ⁻¹ steps of the dynamic programme.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def lattice_cost(n_features: int, n_rows: int, *, max_parents: int | None = None
     two_layers = 8 * (max(layers[::2]) + max(layers[1::2], default=0))
     buffers = (n + 1) * n_rows * (14 * threads + 4 + 2)
     memory = 16 * (1 << n) + two_layers + buffers + 100_000_000
-    seconds = (sets * (100e-9 + 0.7e-9 * n_rows) + n * 2 ** (n - 1) * 8e-9) / threads
+    seconds = (sets * (100e-9 + 0.7e-9 * n_rows) + n * 2 ** (n - 1) * 16e-9) / threads
     return Cost(sets, memory, seconds)
 
 

@@ -22,17 +22,19 @@ class Orders:
     ----------
     chosen : (features,) int64
         The best acyclic choice: positions in ``lists.masks``.
-    total : float
-        Its sum of scores, in nats.
     """
 
     def __init__(self, lists: Lists) -> None:
         self.lists = lists
         self.chosen: npt.NDArray[np.int64] = np.empty(0, np.int64)
-        self.total = float("-inf")
         self.state = np.zeros(1, np.uint64)
         self.rng = np.random.default_rng(0)
         self.start_from(lists.scores[lists.starts[:-1]], 0)
+
+    @property
+    def total(self) -> float:
+        """The sum of scores of the best choice, in nats; -inf before there is one."""
+        return float(self.lists.scores[self.chosen].sum()) if len(self.chosen) else float("-inf")
 
     def start_from(self, hoped: npt.NDArray[np.float64], rounds: int) -> bool:
         """Search from the greedy order towards these local scores; return whether a better choice was found."""
@@ -52,8 +54,7 @@ class Orders:
     def _search(self, order: npt.NDArray[np.int64], rounds: int) -> bool:
         lists = self.lists
         order, chosen = improve_order(lists.masks, lists.starts, lists.scores, order, rounds, self.state)
-        total = float(lists.scores[chosen].sum())
-        if total <= self.total + 1e-9:
+        if float(lists.scores[chosen].sum()) <= self.total + 1e-9:
             return False
-        self.order, self.chosen, self.total = order, chosen, total
+        self.order, self.chosen = order, chosen
         return True

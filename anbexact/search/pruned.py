@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from math import inf
 
 from anbexact.limits import Deadline, Progress
 from anbexact.proof import Proof
 from anbexact.scores import BoundedScore
-from anbexact.search.branch_and_cut import solve_lists
+from anbexact.search.branch_and_cut import Choice, solve_lists
 from anbexact.search.candidates import candidate_lists
 from anbexact.search.constraints import Constraints
 from anbexact.search.optimum import rounding_error
@@ -16,7 +17,9 @@ from anbexact.search.parent_sets import members
 from anbexact.table import DiscreteTable
 
 SHARE_OF_LISTS = 0.7
-"""Part of the time that the candidate lists may take."""
+"""Part of the time left that candidate lists may take; where less suffices for the proof, they are taken up again."""
+MOST_NODES = 20
+"""Branches that are bounded where parent sets were left out for another reason than the time."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +79,22 @@ def solve_pruned(
         table, score, constraints, threads=threads, deadline=deadline.within(SHARE_OF_LISTS * deadline.left),
         memory=memory, most_sets=most_sets, progress=progress,
     )  # fmt: skip
-    lists = candidates.lists
-    limit = next((own.limit for own in lists if own.limit), "")
-    if complete and limit and not deadline.interrupted:
+    if complete and candidates.limit and not deadline.interrupted:
         return None
-    choice = solve_lists(lists, features, rounding_error(table) / 2, deadline, progress)
+    tolerance = rounding_error(table) / 2
+
+    def solve() -> Choice:
+        nodes = inf if not candidates.limit or candidates.limit == "time_limit" else MOST_NODES
+        return solve_lists(candidates.lists, features, tolerance, deadline, progress, most_nodes=nodes)
+
+    choice = solve()
+    while candidates.limit == "time_limit" and not deadline.passed and choice.bound - choice.total <= tolerance:
+        rest = deadline.within(SHARE_OF_LISTS * deadline.left)
+        if not candidates.extend(rest, most_sets=most_sets, progress=progress):
+            break
+        choice = solve()
+    lists = candidates.lists
+    limit = candidates.limit
     parents = {
         name: tuple(features[b] for b in members(own.masks[k]))
         for name, own, k in zip(features, lists, choice.chosen, strict=True)
@@ -90,5 +104,4 @@ def solve_pruned(
         score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, candidates.largest,
         choice.components,
     )  # fmt: skip
-    sets = sum(own.scored for own in lists)
-    return Pruned(parents, choice.total, choice.bound, max(beyond, choice.bound), sets, limit, proof)
+    return Pruned(parents, choice.total, choice.bound, max(beyond, choice.bound), candidates.scored, limit, proof)
