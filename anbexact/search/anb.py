@@ -56,21 +56,29 @@ def learn_anb(
     """Learn the augmented naive Bayes of highest score, and prove it.
 
     The class is a parent of every feature; the arcs between features form the acyclic graph that maximises
-    ``Σ_i local(i | {class} ∪ Π_i)``. With set scores F, ``local(i | S) = F(S ∪ i) - F(S)``, and with
-    ``best_i(T)`` the highest local score over the subsets of T, the best network over T is found from its
-    best sink, ``B(T) = max_{i ∈ T} [B(T ∖ i) + best_i(T ∖ i)]``. O(n 2ⁿ) steps and memory of the order of
-    2ⁿ; n up to about 27 in 16 GB.
+    ``Σ_i local(i | {class} ∪ Π_i)``. There are two searches; the certificate names the one that was taken.
 
-    Ties (to within rounding) are broken while the structure is read back, last feature first: the sink with
+    *All sets of features*, where they fit into memory (n up to about 27 in 16 GB) and nothing is quicker. With set
+    scores F, ``local(i | S) = F(S ∪ i) - F(S)``, and with ``best_i(T)`` the highest local score over the subsets of
+    T, the best network over T is found from its best sink, ``B(T) = max_{i ∈ T} [B(T ∖ i) + best_i(T ∖ i)]``, in
+    O(n 2ⁿ) steps. Ties (to within rounding) are broken while the structure is read back, last feature first: the sink with
     the smaller parent set wins, then the parent set that comes first in table order, then the later feature.
+
+    *Candidate lists*, beyond: of every feature, the parent sets that can still be optimal (see
+    :func:`~anbexact.search.candidates.candidate_lists`), from which branch and cut chooses (see
+    :func:`~anbexact.search.branch_and_cut.solve_lists`). One of the best structures is returned, whichever is found
+    first. Lists that some limit ends are complete for small parent sets only; then the certificate says up to how
+    many feature parents the structure is optimal, and its bound holds for all. Without ``time_limit`` and ``max_parents``,
+    that limit is a number of parent sets (3 million; 50 million where the penalty is proportional to the
+    number of parent configurations), and the proof is given up after some branches.
 
     Parameters
     ----------
     table : DiscreteTable
         A table with a class.
     score : Score, default BDeu()
-        With set scores, the search goes through the lattice of feature sets. Without, every family is scored by
-        itself: n 2ⁿ⁻¹ of them, for up to 16 features, or for more with ``max_parents``.
+        BDeu, K2, LL, AIC, BIC, HQ and qNML have candidate lists. Of the others, those without set scores have every
+        family scored by itself: n 2ⁿ⁻¹ of them, for up to 16 features, or for more with ``max_parents``.
     max_parents : int, optional
         Most feature parents of a feature, the class not counted.
     required, forbidden : iterable of (parent, child)
@@ -81,29 +89,33 @@ def learn_anb(
     memory_limit : float, optional
         Bytes that the search may use; all that is available by default.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors. The result does not depend on it.
+        Threads; None and -1 stand for all processors. The result does not depend on it, unless a limit ends the
+        search.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
 
     Returns
     -------
     Structure
-        With ``certificate.optimal`` true unless the time ran out.
+        With ``certificate.optimal`` true unless a limit ended the search. :func:`~anbexact.verify` checks the
+        certificate.
 
     Raises
     ------
     SearchTooLargeError
-        Before the search starts, if it would need more memory than allowed, or the score has no set scores and the
-        features are too many.
+        Before the search starts, if it would need more memory than allowed, or the features are too many for a score
+        without candidate lists.
     ValueError
         For constraints or limits that make no sense.
     KeyboardInterrupt
-        When interrupted, once the work under way (a second or so) has ended.
+        When interrupted while it goes through all sets of features, once the work under way (a second or so) has
+        ended. The search by candidate lists returns the best structure so far instead, with a warning.
 
     References
     ----------
     Sugahara and Ueno, *Exact Learning Augmented Naive Bayes Classifier*, section 4; the dynamic programme is
-    that of Silander and Myllymäki, UAI 2006, with the layers of Malone, Yuan and Hansen, AAAI 2011.
+    that of Silander and Myllymäki, UAI 2006, with the layers of Malone, Yuan and Hansen, AAAI 2011. Candidate lists
+    and branch and cut: the functions named.
 
     Examples
     --------
