@@ -158,7 +158,10 @@ def _print_classifier(args: argparse.Namespace, classifier: NetworkClassifier, a
     if whole:
         print_wrapped(f"not cut, so of no use: {', '.join(whole)}")
     print()
-    print(f"{MODELS[args.model][0]}, {sample_sizes(classifier)}")
+    title = MODELS[args.model][0]
+    if not classifier.structure_.certificate.optimal:
+        title = title.removeprefix("optimal ")
+    print(f"{title}, {sample_sizes(classifier)}")
     print_structure(classifier)
     print(f"accuracy on the rows it was learned from: {accuracy:.4f} (flattering; anbexact compare cross-validates)")
     if args.output is not None:
