@@ -16,6 +16,7 @@ def describe_proof(proof: Proof, number: Mapping[Hashable, int]) -> dict[str, An
         "required": [[number[parent], number[child]] for parent, child in proof.required],
         "forbidden": [[number[parent], number[child]] for parent, child in proof.forbidden],
         "largest": proof.largest,
+        "gap": proof.gap,
         "components": [
             {
                 "features": [number[name] for name in component.features],
@@ -55,6 +56,7 @@ def restore_proof(described: Mapping[str, Any], names: Sequence[Hashable], score
             )
             for component in described["components"]
         ),
+        described["gap"],
     )
 
 

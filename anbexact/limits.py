@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
-from threading import Lock
 from typing import TextIO
 
 import psutil
@@ -107,7 +108,7 @@ def thread_count(n_jobs: object) -> int:
     return int(n_jobs)
 
 
-_single = Lock()
+_single = threading.Lock()
 _single_uses = 0
 _single_limits: threadpool_limits | None = None
 
@@ -176,6 +177,26 @@ class Deadline:
         self.interrupted = True
         if self.outer is not None:
             self.outer.interrupt()
+
+
+@contextmanager
+def interruptible(deadline: Deadline) -> Iterator[None]:
+    """Let a first Ctrl-C make the deadline pass, and raise only from the second on; in the main thread alone."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or usual is not signal.default_int_handler:
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        if deadline.interrupted:
+            raise KeyboardInterrupt
+        deadline.interrupt()
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 def run_tasks(

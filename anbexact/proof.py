@@ -99,6 +99,8 @@ class Proof:
         structures with no more of them.
     components : tuple of Component
         Their bounds, with the class's own local score, sum to the bound.
+    gap : float
+        What the structure lacks at most, in nats, to the best of those for which the proof holds.
     """
 
     score: Score
@@ -107,3 +109,4 @@ class Proof:
     forbidden: tuple[Edge, ...]
     largest: int | None
     components: tuple[Component, ...]
+    gap: float = 0.0

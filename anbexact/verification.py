@@ -95,6 +95,7 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
         and abs(certificate.upper_bound - certificate.gap - structure.score) <= slack
         and (certificate.gap <= slack or not certificate.optimal)
         and stated <= certificate.upper_bound + slack
+        and (proof.largest is None or bound - structure.score <= proof.gap + slack)
         and all(check.component(component) for component in proof.components)
     )
 

@@ -312,3 +312,31 @@ def test_interrupt_before_there_is_a_bound(monkeypatch, work):
     choice = solve_lists(lists, names_of(lists), TOLERANCE, deadline, None)
     assert deadline.interrupted
     check(lists, choice, names_of(lists))
+
+
+def arcs_of(case, path=()):
+    """The paths of arcs that lead to the cases."""
+    if not isinstance(case, Split):
+        return [path]
+    arc = case.parent, case.child
+    return arcs_of(case.absent, (*path, arc)) + arcs_of(case.present, (*path, arc))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_no_arc_is_divided_twice(seed, monkeypatch):
+    """Where scores tie at 0, arcs weigh nothing: only those that are still open may be chosen."""
+    monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
+    rng = np.random.default_rng(seed)
+    n = 7
+    families = []
+    for child in range(n):
+        others = [v for v in range(n) if v != child]
+        sets = {frozenset(rng.choice(others, int(rng.integers(1, 4)), replace=False).tolist()) for _ in range(6)}
+        families.append({frozenset(): -1.0, **dict.fromkeys(sets, 0.0)})
+    lists = lists_of(families)
+    choice = solved(lists)
+    check(lists, choice, names_of(lists), best_total(lists))
+    for component in choice.components:
+        for path in arcs_of(component.case):
+            assert len(set(path)) == len(path)
+            assert all(parent != child for parent, child in path)

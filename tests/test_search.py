@@ -1,6 +1,7 @@
 """Searches: against brute force and a plain dynamic programme; constraints, limits, ties."""
 
 import io
+import signal
 import time
 import tracemalloc
 from itertools import pairwise
@@ -15,6 +16,7 @@ from strategies import SCORES, SEARCHES, Problem, ess_values, problems, random_p
 
 import anbexact.limits as limits
 import anbexact.search.anb as anb
+import anbexact.search.candidates as candidates
 import anbexact.search.families as families
 import anbexact.search.lattice as lattice
 from anbexact import BDeu, DiscreteTable, SearchTooLargeError, learn_anb, learn_naive_bayes
@@ -709,3 +711,26 @@ class TestEveryScoreAndSearch:
             if structure is not None:
                 assert set(structure.parents) == {"f0", "c"}
                 assert structure.certificate.gap >= 0
+
+
+def test_lists_that_cannot_be_made_leave_the_lattice(monkeypatch):
+    monkeypatch.setattr(candidates, "MOST_CONFIGURATION_COUNTS", 1)
+    table = random_problem(3, 5, n_rows=40).table
+    usual = learn_anb(table)
+    monkeypatch.setattr(anb, "QUICK", -1.0)
+    assert dict(learn_anb(table).parents) == dict(usual.parents)
+    monkeypatch.setattr(anb, "MOST_FEATURES", 4)
+    with pytest.raises(SearchTooLargeError, match=r"'f0' have more than 1 different numbers of joint states"):
+        learn_anb(table)
+
+
+def test_first_interrupt_ends_the_time_and_the_second_raises():
+    deadline = Deadline()
+    usual = signal.getsignal(signal.SIGINT)
+    with limits.interruptible(deadline):
+        signal.raise_signal(signal.SIGINT)
+        assert deadline.passed
+        assert deadline.interrupted
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is usual

@@ -513,6 +513,22 @@ class TestForgedProof:
         assert not verify(with_proof(structure, score=BDeu(2.0)), table)
         assert not verify(with_proof(structure, score=BIC()), table)
 
+    def test_narrow_statement(self, monkeypatch):
+        """What is said of structures with few parents must hold of the structure that it is said of."""
+        force(monkeypatch)
+        few_sets(monkeypatch, 200)
+        table = random_problem(520, 8, n_rows=150, max_arity=3).table
+        structure = learn_anb(table)
+        proof = structure.certificate.proof
+        assert proof.gap < 1e-6
+        poor = learn_naive_bayes(table)
+        lacking = structure.score - poor.score
+        assert lacking > 1
+        gap = structure.certificate.gap + lacking
+        forged = replace(poor, certificate=replace(structure.certificate, gap=gap))
+        assert not verify(forged, table)
+        assert verify(with_proof(forged, gap=lacking + 1e-9), table)
+
     def test_fewer_parents_claimed_to_be_all(self, monkeypatch):
         force(monkeypatch)
         few_sets(monkeypatch, 60)

@@ -17,6 +17,7 @@ from anbexact.limits import (
     available_memory,
     check_limit,
     human_bytes,
+    interruptible,
     thread_count,
 )
 from anbexact.proof import Component, Exhaustion, Proof
@@ -61,16 +62,17 @@ def learn_anb(
     *All sets of features*, where they fit into memory (n up to about 27 in 16 GB) and nothing is quicker. With set
     scores F, ``local(i | S) = F(S ∪ i) - F(S)``, and with ``best_i(T)`` the highest local score over the subsets of
     T, the best network over T is found from its best sink, ``B(T) = max_{i ∈ T} [B(T ∖ i) + best_i(T ∖ i)]``, in
-    O(n 2ⁿ) steps. Ties (to within rounding) are broken while the structure is read back, last feature first: the sink with
-    the smaller parent set wins, then the parent set that comes first in table order, then the later feature.
+    O(n 2ⁿ) steps. Ties (to within rounding) are broken while the structure is read back, last feature first: the
+    sink with the smaller parent set wins, then the parent set that comes first in table order, then the later
+    feature.
 
     *Candidate lists*, beyond: of every feature, the parent sets that can still be optimal (see
     :func:`~anbexact.search.candidates.candidate_lists`), from which branch and cut chooses (see
     :func:`~anbexact.search.branch_and_cut.solve_lists`). One of the best structures is returned, whichever is found
     first. Lists that some limit ends are complete for small parent sets only; then the certificate says up to how
-    many feature parents the structure is optimal, and its bound holds for all. Without ``time_limit`` and ``max_parents``,
-    that limit is a number of parent sets (3 million; 50 million where the penalty is proportional to the
-    number of parent configurations), and the proof is given up after some branches.
+    many feature parents the structure is optimal, and its bound holds for all. Without ``time_limit`` and
+    ``max_parents``, that limit is a number of parent sets (3 million; 50 million where the penalty is proportional to
+    the number of parent configurations), and the proof is given up after half a minute.
 
     Parameters
     ----------
@@ -103,8 +105,8 @@ def learn_anb(
     Raises
     ------
     SearchTooLargeError
-        Before the search starts, if it would need more memory than allowed, or the features are too many for a score
-        without candidate lists.
+        Before the search starts, if it would need more memory than allowed, the features are too many for a score
+        without candidate lists, or have too many different numbers of states for them.
     ValueError
         For constraints or limits that make no sense.
     KeyboardInterrupt
@@ -207,14 +209,21 @@ class _Search:
         """Return the best structure by candidate lists; None where going through everything promises more."""
         assert isinstance(self.score, BoundedScore)
         deadline, most_sets = self.deadline, inf
-        if self.fits and self.has_lattice:
+        otherwise = self.fits and self.has_lattice and deadline.left > 2 * self.cost.seconds
+        if otherwise:
             deadline, most_sets = deadline.within(self.cost.seconds), self._worth
         elif isinf(deadline.left) and self.constraints.max_parents >= self.n - 1:
             most_sets = MOST_SETS if self.score.proportional_penalty else FEWER_SETS
-        found = solve_pruned(
-            self.table, self.score, self.constraints, threads=self.threads, deadline=deadline, memory=self.memory,
-            most_sets=most_sets, complete=self.fits, progress=self.progress,
-        )  # fmt: skip
+        try:
+            with interruptible(self.deadline):
+                found = solve_pruned(
+                    self.table, self.score, self.constraints, threads=self.threads, deadline=deadline,
+                    memory=self.memory, most_sets=most_sets, complete=otherwise, progress=self.progress,
+                )  # fmt: skip
+        except SearchTooLargeError:
+            if not self.fits:
+                raise
+            return None
         if found is None:
             return None
         if self.deadline.interrupted:
@@ -222,7 +231,7 @@ class _Search:
         method = f"pruned search{self._limits}"
         structure = self._certified(found.parents, found.bound, found.sets, method, found.proof)
         proved = structure.certificate.optimal
-        if not proved and self.fits and not self.deadline.passed:
+        if not proved and otherwise and not self.deadline.passed:
             return None
         method += self._ending(proved)
         if not found.limit:

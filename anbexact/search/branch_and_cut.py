@@ -18,9 +18,9 @@ from scipy.sparse.csgraph import connected_components
 from anbexact._kernels.families import best_totals
 from anbexact.limits import Deadline, Progress
 from anbexact.proof import Case, Component, Duals, Exhaustion, Split
-from anbexact.search.cluster_cuts import Arc, Bound, Branch, Lists, Relaxation, packed, unpacked
+from anbexact.search.cluster_cuts import Arc, Bound, Branch, Lists, Relaxation
 from anbexact.search.orders import Orders
-from anbexact.search.parent_sets import ParentSets
+from anbexact.search.parent_sets import ParentSets, pack, unpack
 
 _Result = TypeVar("_Result")
 _Places = npt.NDArray[np.int64]
@@ -99,7 +99,7 @@ def solve_lists(
     Choice
     """
     n = len(lists)
-    inside = [unpacked(own.masks, n) for own in lists]
+    inside = [unpack(own.masks, n) for own in lists]
     chosen = np.zeros(n, np.int64)
     components: dict[int, Component] = {}
     searches: list[tuple[_Places, _Places, _Search]] = []
@@ -156,7 +156,7 @@ def _restricted(
 
     Of the sets with the same parents in the component, the best is kept.
     """
-    masks = [packed(inside[i][:, group]) for i in group]
+    masks = [pack(inside[i][:, group]) for i in group]
     kept = [np.sort(np.unique(own, axis=0, return_index=True)[1]) for own in masks]
     part = Lists(
         np.concatenate([own[k] for own, k in zip(masks, kept, strict=True)]),
@@ -337,6 +337,6 @@ class _Search:
             parent, child, absent, present = node.split
             return Split(names[parent], names[child], self._case(absent, names), self._case(present, names))
         clusters = node.bound.clusters
-        rows = unpacked(clusters.masks, len(names))
+        rows = unpack(clusters.masks, len(names))
         inside = (tuple(names[i] for i in np.flatnonzero(row).tolist()) for row in rows)
         return Duals(tuple(zip(inside, clusters.least.tolist(), node.bound.multipliers.tolist(), strict=True)))

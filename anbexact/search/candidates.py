@@ -338,7 +338,7 @@ class _Walk:
         if not self.room.take(size):
             raise SearchTooLargeError(
                 f"the memory does not suffice to lay out the rows, and what is known of {self.child!r}, for each of "
-                f"{self.n_features} features; select features first, give max_parents=, or raise memory_limit"
+                f"{self.n_features} features; select features first, or raise memory_limit"
             )
 
     def _parameters(self, score: BoundedScore, weight_sum: float, base: float, known: _Known) -> None:
@@ -353,7 +353,7 @@ class _Walk:
             if len(q) > MOST_CONFIGURATION_COUNTS:
                 raise SearchTooLargeError(
                     f"the possible parent sets of {self.child!r} have more than {MOST_CONFIGURATION_COUNTS:,} "
-                    "different numbers of joint states; give max_parents="
+                    "different numbers of joint states; give a lower max_parents=, or merge states"
                 )
         dirichlet = bool(np.isfinite(score.family_parameters(q[:1], self.states)[1][0]))
         width = int(min(TABULATED, weight_sum)) + 1
@@ -389,19 +389,20 @@ class _Walk:
         steps[1:] = (others[:, order[1:]] != others[:, order[:-1]]).any(axis=0)
         atom = np.empty(len(order), np.int64)
         atom[order] = np.cumsum(steps)
-        n_atoms = int(atom.max(initial=-1)) + 1
-        counts = np.zeros((n_atoms, self.states))
-        np.add.at(counts, (atom, self.kids), self.weights)
-        likelihoods = xlogy(counts, counts).sum(axis=1) - xlogy(counts.sum(axis=1), counts.sum(axis=1))
-        self.ceiling = float(likelihoods.sum())
-        mixed = (
-            np.flatnonzero((counts > 0).sum(axis=1) > 1) if self.kind == kernel.DIRICHLET else np.empty(0, np.int64)
-        )
-        row = np.empty(n_atoms, np.int64)
+        totals = np.bincount(atom, self.weights)
+        self.ceiling = float(xlogy(self.weights, self.weights).sum() - xlogy(totals, totals).sum())
+        row = np.empty(len(totals), np.int64)
         row[atom] = np.arange(len(atom))
-        self.atoms = np.ascontiguousarray(counts[mixed])
+        mixed = np.flatnonzero(np.bincount(atom) > 1) if self.kind == kernel.DIRICHLET else np.empty(0, np.int64)
+        self._take(32 * len(mixed) * self.states + 16 * self.states * int(self.arities.max(initial=1)))
+        place = np.full(len(totals), -1, np.int64)
+        place[mixed] = np.arange(len(mixed))
+        of_mixed = np.flatnonzero(place[atom] >= 0)
+        counts = np.zeros((len(mixed), self.states))
+        counts[place[atom[of_mixed]], self.kids[of_mixed]] = self.weights[of_mixed]
+        self.atoms = counts
         self.atom_codes = np.ascontiguousarray(self.codes[:, row[mixed]])
-        self.likelihoods = np.ascontiguousarray(likelihoods[mixed])
+        self.likelihoods = xlogy(counts, counts).sum(axis=1) - xlogy(totals[mixed], totals[mixed])
         self.atom_cells = (np.searchsorted(self.starts, row[mixed], side="right") - 1).astype(np.int32)
         self.modes = _modes(self.atoms, float(self.next_parameter.max())) if len(mixed) else np.empty(0)
 

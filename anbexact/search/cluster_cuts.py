@@ -21,7 +21,7 @@ from scipy.sparse import csc_matrix
 
 from anbexact._kernels.clusters import credited, cycles, incidence, violated_clusters
 from anbexact.limits import Deadline
-from anbexact.search.parent_sets import Masks, members, n_words
+from anbexact.search.parent_sets import Masks, members, pack, unpack
 
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
@@ -144,19 +144,6 @@ class Bound:
 def add_feature(mask: Masks, b: int) -> None:
     """Put feature b into a set."""
     mask[b // 64] |= np.uint64(1 << b % 64)
-
-
-def unpacked(masks: Masks, n: int) -> npt.NDArray[np.bool_]:
-    """Return sets of n features as rows of truth values, shape (sets, n)."""
-    octets = masks.astype("<u8").view(np.uint8)
-    return np.unpackbits(octets, axis=1, count=n, bitorder="little").astype(np.bool_)
-
-
-def packed(inside: npt.NDArray[np.bool_]) -> Masks:
-    """Return sets of features, given as rows of truth values, as masks."""
-    room = np.zeros((len(inside), 64 * n_words(inside.shape[1])), np.bool_)
-    room[:, : inside.shape[1]] = inside
-    return np.packbits(room, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def proved(lists: Lists, branch: Branch, clusters: Clusters, multipliers: Floats) -> tuple[float, Floats]:
@@ -335,7 +322,7 @@ class Relaxation:
         Those come first whose two cases differ most in mean score, times the share of either case.
         """
         lists, n = self.lists, self.lists.n
-        bits = unpacked(lists.masks[columns], n)
+        bits = unpack(lists.masks[columns], n)
         at, parents = np.nonzero(bits)
         own = self.children[columns]
         mass = np.zeros((n, n))
@@ -345,7 +332,8 @@ class Relaxation:
         np.add.at(worth, (parents, own[at]), scores[at])
         split = (mass > 1e-6) & (mass < 1.0 - 1e-6)
         weight = np.abs(worth * (1.0 - mass) - (np.bincount(own, weights=scores, minlength=n) - worth) * mass)
-        arcs = tuple((int(k) // n, int(k) % n) for k in np.argsort(-weight * split, axis=None)[: split.sum()])
+        order = np.argsort(np.where(split, -weight, np.inf), axis=None, kind="stable")
+        arcs = tuple((int(k) // n, int(k) % n) for k in order[: split.sum()])
         return self._found(columns, shares), arcs
 
     def _found(self, columns: Places, shares: Floats) -> Clusters:
@@ -364,7 +352,7 @@ class Relaxation:
     def _violated(self, columns: Places, shares: Floats, least: int) -> Clusters:
         """Return clusters with a sum below ``least``, the most violated that are not too alike."""
         n = self.lists.n
-        bits = unpacked(self.lists.masks[columns], n)
+        bits = unpack(self.lists.masks[columns], n)
         at, parents = np.nonzero(bits)
         own = self.children[columns]
         pointers = np.searchsorted(at, np.arange(len(columns) + 1))
@@ -387,4 +375,4 @@ class Relaxation:
                 kept.append(k)
                 if len(kept) == NEW_CUTS:
                     break
-        return Clusters(packed(found[kept]), np.full(len(kept), least))
+        return Clusters(pack(found[kept]), np.full(len(kept), least))

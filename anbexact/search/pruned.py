@@ -13,13 +13,13 @@ from anbexact.search.branch_and_cut import Choice, solve_lists
 from anbexact.search.candidates import candidate_lists
 from anbexact.search.constraints import Constraints
 from anbexact.search.optimum import rounding_error
-from anbexact.search.parent_sets import members
+from anbexact.search.parent_sets import ParentSets, members
 from anbexact.table import DiscreteTable
 
 SHARE_OF_LISTS = 0.7
 """Part of the time left that candidate lists may take; where less suffices for the proof, they are taken up again."""
-MOST_NODES = 20
-"""Branches that are bounded where parent sets were left out for another reason than the time."""
+MOST_NODES, PROOF_SECONDS = 20, 30.0
+"""Branches that are bounded, and seconds, where parent sets were left out for another reason than the time."""
 
 
 @dataclass(frozen=True)
@@ -83,25 +83,32 @@ def solve_pruned(
         return None
     tolerance = rounding_error(table) / 2
 
-    def solve() -> Choice:
-        nodes = inf if not candidates.limit or candidates.limit == "time_limit" else MOST_NODES
-        return solve_lists(candidates.lists, features, tolerance, deadline, progress, most_nodes=nodes)
+    def solve() -> tuple[tuple[ParentSets, ...], int | None, Choice]:
+        lists = candidates.lists
+        brief = candidates.limit not in ("", "time_limit")
+        choice = solve_lists(
+            lists, features, tolerance, deadline.within(PROOF_SECONDS) if brief else deadline, progress,
+            most_nodes=MOST_NODES if brief else inf,
+        )  # fmt: skip
+        return lists, candidates.largest, choice
 
-    choice = solve()
+    lists, largest, choice = solve()
     while candidates.limit == "time_limit" and not deadline.passed and choice.bound - choice.total <= tolerance:
         rest = deadline.within(SHARE_OF_LISTS * deadline.left)
         if not candidates.extend(rest, most_sets=most_sets, progress=progress):
             break
-        choice = solve()
-    lists = candidates.lists
-    limit = candidates.limit
+        following = solve()
+        if following[-1].total < choice.total:
+            break
+        lists, largest, choice = following
+    limit = next((own.limit for own in lists if own.limit), "")
     parents = {
         name: tuple(features[b] for b in members(own.masks[k]))
         for name, own, k in zip(features, lists, choice.chosen, strict=True)
     }
     beyond = sum(max(float(own.scores[0]), own.beyond) for own in lists) if limit else choice.bound
     proof = Proof(
-        score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, candidates.largest,
-        choice.components,
+        score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, largest,
+        choice.components, choice.bound - choice.total,
     )  # fmt: skip
     return Pruned(parents, choice.total, choice.bound, max(beyond, choice.bound), candidates.scored, limit, proof)
