@@ -110,7 +110,8 @@ class ANBClassifier(NetworkClassifier):
             f"learned again with at most {most} feature parents; give max_parents= to choose their number yourself",
             stacklevel=4,
         )
-        return self._search(table, score, time_limit, most)
+        left = None if time_limit is None else max(time_limit - structure.certificate.seconds, 0.001)
+        return self._search(table, score, left, most)
 
     def _search(
         self, table: DiscreteTable, score: Score, time_limit: float | None, max_parents: int | None
