@@ -148,12 +148,17 @@ class Deadline:
         self.began = time.perf_counter()
         self.seconds = seconds
         self.outer = outer
-        self.interrupted = False
+        self._interrupted = False
 
     @property
     def elapsed(self) -> float:
         """Seconds since the deadline was set."""
         return time.perf_counter() - self.began
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether an interrupt brought this deadline, or one that it lies within, forward."""
+        return self._interrupted or (self.outer is not None and self.outer.interrupted)
 
     @property
     def left(self) -> float:
@@ -174,7 +179,7 @@ class Deadline:
 
     def interrupt(self) -> None:
         """Let this deadline, and those that it lies within, pass now."""
-        self.interrupted = True
+        self._interrupted = True
         if self.outer is not None:
             self.outer.interrupt()
 

@@ -348,7 +348,7 @@ def run(*, full: bool) -> list[Row]:
     """Measure a few samples in under a minute; every table and sample if ``full`` (hours)."""
     warm_up()
     if full:
-        return all_instances(LIMIT, None).to_dict("records")  # type: ignore[return-value]
+        return all_instances(LIMIT, None).to_dict("records")  # type: ignore[return-value]  # columns are named by strings
     shown = ("score", "features", "rows", "search", "sets", "listed", "sets_per_s", "lists_s", "total_s")
     shown += ("optimal", "gap", "gap_percent", "target", "verified", "verify_s")
     rows = []

@@ -727,10 +727,13 @@ def test_lists_that_cannot_be_made_leave_the_lattice(monkeypatch):
 def test_first_interrupt_ends_the_time_and_the_second_raises():
     deadline = Deadline()
     usual = signal.getsignal(signal.SIGINT)
+    inner = deadline.within(100)
     with limits.interruptible(deadline):
+        assert not inner.interrupted
         signal.raise_signal(signal.SIGINT)
-        assert deadline.passed
-        assert deadline.interrupted
+        for either in (deadline, inner):
+            assert either.passed
+            assert either.interrupted
         with pytest.raises(KeyboardInterrupt):
             signal.raise_signal(signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is usual

@@ -301,7 +301,7 @@ class Relaxation:
         }
         if deadline.left < np.inf:
             options["time_limit"] = max(0.01, deadline.left)
-        found = linprog(  # type: ignore[call-overload]
+        found = linprog(  # type: ignore[call-overload]  # its stubs want every option as an int
             cost,
             A_ub=satisfied if rows else None,
             b_ub=-clusters.least.astype(np.float64) if rows else None,
