@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -97,6 +97,21 @@ class DiscreteTable:
     @cached_property
     def _position(self) -> dict[Hashable, int]:
         return {name: j for j, name in enumerate(self.vocabulary.names)}
+
+    def without_class(self) -> DiscreteTable:
+        """Return the same rows, the class being a variable like all others."""
+        return replace(self, vocabulary=Vocabulary(self.vocabulary.states))
+
+    def restricted(self, names: Iterable[Hashable]) -> DiscreteTable:
+        """Return the table of some of the variables, equal rows collapsed; the class stays the class if it is one."""
+        chosen = set(names)
+        kept = [name for name in self.vocabulary.names if name in chosen]
+        first, inverse = _row_groups([self.column(name) for name in kept], self.shape(kept), len(self.codes))
+        places = [self._position[name] for name in kept]
+        weights = np.bincount(inverse, self.weights, len(first)).astype(np.float64, copy=False)
+        class_name = self.vocabulary.class_name if self.vocabulary.class_name in chosen else None
+        vocabulary = Vocabulary({name: self.vocabulary.states[name] for name in kept}, class_name)
+        return DiscreteTable(vocabulary, np.asfortranarray(self.codes[first][:, places]), weights, self.n_rows)
 
     def column(self, name: Hashable) -> CodeArray:
         """Return the codes of one variable, shape (distinct rows,)."""

@@ -77,6 +77,11 @@ class Vocabulary:
         """All variables but the class."""
         return tuple(name for name in self.states if name != self.class_name)
 
+    @property
+    def common_parents(self) -> tuple[Hashable, ...]:
+        """The class, a parent of all features in an augmented naive Bayes; nothing without a class."""
+        return () if self.class_name is None else (self.class_name,)
+
     def arity(self, name: Hashable) -> int:
         """Return the number of states of a variable."""
         return len(self.states[name])

@@ -23,6 +23,8 @@ from anbexact._kernels.lattice import popcount
 
 SETTLED = 16
 """Settled cells of whole weights up to this are counted by weight; others are listed."""
+COUNTS = 4096
+"""Counts that are kept while features are scored together (half of a processor's nearest cache)."""
 DIRICHLET = 0
 LIKELIHOOD = 1
 
@@ -48,6 +50,20 @@ def sort_rows(keys, sizes):
 
 
 @njit(cache=True, nogil=True)
+def number_rows(keys, order):
+    """Number the distinct rows by their place in the order that sorts them."""
+    numbers = np.zeros(keys.shape[1], np.int64)
+    last = 0
+    for t in range(1, keys.shape[1]):
+        for k in range(keys.shape[0]):
+            if keys[k, order[t]] != keys[k, order[t - 1]]:
+                last += 1
+                break
+        numbers[order[t]] = last
+    return numbers
+
+
+@njit(cache=True, nogil=True)
 def rank_prefixes(keys, first):
     """Number, in sorted rows, the distinct values of ``keys[: first + m]``, for m = 0, 1, ...; (prefixes, rows)."""
     n_keys, n_rows = keys.shape
@@ -61,6 +77,19 @@ def rank_prefixes(keys, first):
         for m in range(n_keys - first + 1):
             ranks[m, t] = ranks[m, t - 1] + (1 if differs < first + m else 0)
     return ranks
+
+
+@njit(cache=True, nogil=True)
+def fill_following(parent, last, before, began, own):
+    """Complete ``own``, which holds the sets with one parent more of the last kind or a later one.
+
+    ``parent`` is the set without one of its last kind, ``before`` what follows these, from ``began`` on.
+    """
+    for s in range(own.shape[0]):
+        for kind in range(last[s]):
+            way = before[parent[s], kind]
+            if way >= 0:
+                own[s, kind] = own[way - began, last[s]]
 
 
 @njit(cache=True, nogil=True)
@@ -95,11 +124,11 @@ def rehash(keys, used, slots):
 
 
 @njit(cache=True, nogil=True)
-def _value(weight, values, a, log_gamma_a):
-    """Return the value of a cell: from the table where it reaches, else computed."""
+def _value(weight, values, table, width, a, log_gamma_a):
+    """Return the value of a cell: from a row of the tables where it reaches, else computed."""
     at = np.uint64(weight)
-    if at == weight and at < np.uint64(values.shape[0]):
-        return values[at]
+    if at == weight and at < width:
+        return values[table, at]
     return cell_value(float(weight), a, log_gamma_a)
 
 
@@ -119,127 +148,150 @@ def tabulate(values, a):
 
 @njit(cache=True, nogil=True)
 def _refine(
-    kind, rows, kids, weights, starts, n_cells, codes, ranks, counts, ends,
+    kind, rows, kids, weights, starts, n_cells, codes, ranks, counts, ends, merged_rows, merged_kids, merged_weights,
     new_rows, new_kids, new_weights, new_starts, histogram, settled, top, cell_of,
 ):  # fmt: skip
-    """Split every cell by ``codes`` and merge entries of equal rank; return the cells left and the settled listed.
+    """Merge entries of equal rank and split every cell by ``codes``; return the cells left and the settled listed.
 
-    ``cell_of[c * arity + k]`` receives the new cell of the rows of cell c with state k.
+    ``ranks`` are those of the features up to the one that splits: as entries are in the order of the rows, those to
+    be merged are neighbours. ``cell_of[c * arity + k]`` receives the new cell of the rows of cell c with state k.
     """
+    one = np.uint64(1)
     arity = counts.shape[0]
     cells = 0
     size = 0
     for c in range(n_cells):
-        first = np.uint64(starts[c])
-        last = np.uint64(starts[c + 1])
+        rank = np.int32(-1)
+        weight = weights[0]
+        merged = np.uint64(0)
+        for t in range(np.uint64(starts[c]), np.uint64(starts[c + 1])):
+            row = rows[t]
+            differs = ranks[row] != rank
+            rank = ranks[row]
+            merged += np.uint64(differs)
+            weight = weights[t] if differs else weight + weights[t]
+            merged_rows[merged - one] = row
+            merged_kids[merged - one] = kids[t]
+            merged_weights[merged - one] = weight
         counts[:] = 0
-        for t in range(first, last):
-            counts[codes[rows[t]]] += 1
-        base = size
+        for t in range(merged):
+            counts[codes[merged_rows[t]]] += 1
+        end = size
         for k in range(arity):
-            ends[k] = base
-            base += counts[k]
-        for t in range(first, last):
-            k = codes[rows[t]]
+            ends[k] = end
+            end += counts[k]
+        for t in range(merged):
+            k = codes[merged_rows[t]]
             to = np.uint64(ends[k])
-            new_rows[to] = rows[t]
-            new_kids[to] = kids[t]
-            new_weights[to] = weights[t]
+            new_rows[to] = merged_rows[t]
+            new_kids[to] = merged_kids[t]
+            new_weights[to] = merged_weights[t]
             ends[k] += 1
         for k in range(arity):
             if counts[k] == 0:
                 continue
-            begin = size
             low = ends[k] - counts[k]
-            rank = -1
-            pure = True
-            for t in range(low, ends[k]):
-                row = new_rows[t]
-                if ranks[row] == rank:
-                    new_weights[size - 1] += new_weights[t]
-                else:
-                    rank = ranks[row]
-                    new_rows[size] = row
-                    new_kids[size] = new_kids[t]
-                    new_weights[size] = new_weights[t]
-                    if new_kids[size] != new_kids[begin]:
-                        pure = False
-                    size += 1
-            if kind == LIKELIHOOD and pure:
-                size = begin
-            elif size - begin == 1:
-                size = begin
-                weight = new_weights[begin]
+            if kind == LIKELIHOOD and new_kids[low] == new_kids[ends[k] - 1]:
+                continue
+            if counts[k] == 1:
+                weight = new_weights[low]
                 if weight <= SETTLED and weight == math.floor(weight):
                     histogram[int(weight)] += 1
                 else:
                     settled[top] = weight
                     top += 1
-            else:
-                new_starts[cells] = begin
-                cell_of[c * arity + k] = cells
-                cells += 1
+                continue
+            new_starts[cells] = size
+            cell_of[c * arity + k] = cells
+            cells += 1
+            if low > size:
+                for t in range(np.uint64(low), np.uint64(ends[k])):
+                    to = t - np.uint64(low - size)
+                    new_rows[to] = new_rows[t]
+                    new_kids[to] = new_kids[t]
+                    new_weights[to] = new_weights[t]
+            size += counts[k]
     new_starts[cells] = size
     return cells, top
 
 
 @njit(cache=True, nogil=True)
 def score_cells(
-    rows, kids, weights, starts, n_cells, codes, arity, states, counts,
-    child_values, child_a, child_lg, values, a, lg,
+    kind, rows, kids, weights, starts, n_cells, codes, added, arities, states, counts,
+    tables_of, child_values, child_parameters, all_values, parameters, totals, observed,
 ):  # fmt: skip
-    """Split every cell by ``codes`` and return its score, and the sum of min(1, weight) over observed states."""
-    total = 0.0
-    observed = 0.0
+    """Split every cell by each of the features ``added``, and set what they score.
+
+    For ``DIRICHLET`` the sums of min(1, weight) over the observed states are set, too. ``codes`` are by row.
+    ``counts``, for the states of these features and of the child, are zero before and after.
+    """
+    one = np.uint64(1)
     n_states = np.uint64(states)
-    size = np.uint64(arity) * n_states
+    n_added = np.uint64(added.shape[0])
+    totals[:] = 0.0
+    observed[:] = 0.0
+    columns, n_codes, first_count, tables, widths = np.zeros((5, n_added), np.uint64)
+    child_lgs, lgs = np.zeros((2, n_added))
+    n_counts = np.uint64(0)
+    for j in range(n_added):
+        columns[j] = added[j]
+        n_codes[j] = arities[added[j]]
+        first_count[j] = n_counts
+        n_counts += n_codes[j] * n_states
+        widths[j] = child_values.shape[1] if tables_of[j] >= 0 else 0
+        tables[j] = max(tables_of[j], 0)
+        child_lgs[j] = math.lgamma(child_parameters[j]) if child_parameters[j] < math.inf else 0.0
+        lgs[j] = math.lgamma(parameters[j]) if parameters[j] < math.inf else 0.0
     for c in range(n_cells):
         first = np.uint64(starts[c])
         last = np.uint64(starts[c + 1])
-        if last - first == 2:
-            w0 = weights[first]
-            second = first + np.uint64(1)
-            w1 = weights[second]
-            if codes[rows[first]] != codes[rows[second]]:
-                total += _value(w0, child_values, child_a, child_lg) - _value(w0, values, a, lg)
-                total += _value(w1, child_values, child_a, child_lg) - _value(w1, values, a, lg)
-                observed += min(1.0, w0) + min(1.0, w1)
-            elif kids[first] != kids[second]:
-                total += _value(w0, child_values, child_a, child_lg) + _value(w1, child_values, child_a, child_lg)
-                total -= _value(w0 + w1, values, a, lg)
-                observed += min(1.0, w0) + min(1.0, w1)
-            else:
-                total += _value(w0 + w1, child_values, child_a, child_lg) - _value(w0 + w1, values, a, lg)
-                observed += min(1.0, w0 + w1)
-            continue
-        for k in range(size):
-            counts[k] = 0
         for t in range(first, last):
-            counts[np.uint64(codes[rows[t]]) * n_states + np.uint64(kids[t])] += weights[t]
-        for v in range(np.uint64(arity)):
-            given = counts[0] - counts[0]
-            for s in range(v * n_states, (v + np.uint64(1)) * n_states):
-                if counts[s] > 0:
-                    given += counts[s]
-                    total += _value(counts[s], child_values, child_a, child_lg)
-                    observed += min(1.0, counts[s])
-            if given > 0:
-                total -= _value(given, values, a, lg)
-    return total, observed
+            row = np.uint64(rows[t])
+            kid = np.uint64(kids[t])
+            weight = weights[t]
+            for j in range(n_added):
+                counts[first_count[j] + np.uint64(codes[row, columns[j]]) * n_states + kid] += weight
+        at = np.uint64(0)
+        for j in range(n_added):
+            table = tables[j]
+            width = widths[j]
+            total = 0.0
+            seen = 0.0
+            for _ in range(n_codes[j]):
+                given = counts[0] - counts[0]
+                part = 0.0
+                for _ in range(n_states):
+                    weight = counts[at]
+                    counts[at] = 0
+                    at += one
+                    given += weight
+                    part += _value(weight, child_values, table, width, child_parameters[j], child_lgs[j])
+                    if kind == DIRICHLET:
+                        seen += min(1.0, weight)
+                total += part - _value(given, all_values, table, width, parameters[j], lgs[j])
+            totals[j] += total
+            observed[j] += seen
 
 
 @njit(cache=True, nogil=True)
-def _score_settled(histogram, settled, top, child_values, child_a, child_lg, values, a, lg):
+def _score_settled(histogram, settled, top, child_values, all_values, table, child_a, a):
     """Return the score of the settled cells, and the sum of min(1, weight)."""
+    width = np.uint64(child_values.shape[1] if table >= 0 else 0)
+    child_lg = math.lgamma(child_a)
+    lg = math.lgamma(a)
     total = 0.0
     observed = 0.0
     for w in range(1, SETTLED + 1):
         if histogram[w] > 0:
-            gain = _value(w, child_values, child_a, child_lg) - _value(w, values, a, lg)
+            gain = _value(w, child_values, table, width, child_a, child_lg) - _value(
+                w, all_values, table, width, a, lg
+            )
             total += histogram[w] * gain
             observed += histogram[w]
     for t in range(top):
-        total += _value(settled[t], child_values, child_a, child_lg) - _value(settled[t], values, a, lg)
+        weight = settled[t]
+        total += _value(weight, child_values, table, width, child_a, child_lg)
+        total -= _value(weight, all_values, table, width, a, lg)
         observed += min(1.0, settled[t])
     return total, observed
 
@@ -299,9 +351,9 @@ def _rank(mask, v):
 
 @njit(cache=True, nogil=True)
 def walk(
-    kind, linear, last_size, quota, tolerance, numbers, members, place,
+    kind, linear, last_size, quota, tolerance, numbers, members,
     rows, kids, weights, starts, n_cells, histogram, settled, tops,
-    codes, arities, ranks, states, strides, before, after,
+    codes, row_codes, arities, ranks, states, following, alike, before, after,
     child_parameter, parameter, penalty, next_penalty, next_parameter, ceiling, dispersion,
     table_of, child_values, all_values,
     atoms, atom_codes, likelihoods, modes, atom_cells,
@@ -322,14 +374,16 @@ def walk(
         By how much a set must score above its subsets.
     numbers : (6,) int64
         Set to extend next, end of the sets to extend, open sets, listed sets, scored sets, tables in use.
-    members, place : (sizes,) int64
-        The set whose rows are laid out, highest feature first, and the index of its q at every depth; -1 ends it.
+    members : (sizes,) int64
+        The set whose rows are laid out, highest feature first; -1 ends it.
     rows, kids, weights, starts, n_cells, histogram, settled, tops
         Entries (a row that stands for each, its child's state, its weight), where cells start, and settled cells, at
         every depth.
-    codes, arities, ranks, strides
-        States of every feature in the sorted rows, how many it has, ``ranks[m]`` the distinct (child, features below
-        m) numbered, and what a feature adds to the index of q.
+    codes, row_codes, arities, ranks
+        States of every feature in the sorted rows, by feature and by row, how many it has, ``ranks[m]`` the distinct
+        (child, features below m) numbered.
+    following, alike
+        ``following[at, alike[v]]`` is the index of q with feature v joined.
     before, after : (features,) int64
         Feature that every admitted set with this one holds, too, and the feature of which this is said; -1 if none.
         Always ``before[v] > v``.
@@ -356,7 +410,12 @@ def walk(
     n_words = keys.shape[1]
     one = np.uint64(1)
     widest = arities.max()
-    counts = np.zeros(widest * states, weights.dtype)
+    counts = np.zeros(max(widest * states, COUNTS), weights.dtype)
+    merged_rows = np.empty(rows.shape[1], rows.dtype)
+    merged_kids = np.empty(rows.shape[1], kids.dtype)
+    merged_weights = np.empty(rows.shape[1], weights.dtype)
+    added, places, tables = np.zeros((3, arities.shape[0]), np.int64)
+    highs, child_parameters, parameters, totals, observed = np.zeros((5, arities.shape[0]))
     sizes = np.zeros(widest, np.int64)
     ends = np.zeros(widest, np.int64)
     cell_of = np.empty((rows.shape[1] + 1) * widest, np.int32)
@@ -407,48 +466,22 @@ def walk(
         if not any_allowed:
             continue
 
-        # Lay out the rows, keeping what the set shares with the one before.
-        depth = 0
-        while depth < size and members[depth] == path[depth]:
-            depth += 1
-        for d in range(depth, size):
-            v = path[d]
-            members[d] = v
-            place[d + 1] = place[d] + strides[v]
-            histogram[d + 1] = histogram[d]
-            n_cells[d + 1], tops[d + 1] = _refine(
-                kind, rows[d], kids[d], weights[d], starts[d], n_cells[d], codes[v], ranks[v], sizes[: arities[v]],
-                ends, rows[d + 1], kids[d + 1], weights[d + 1], starts[d + 1], histogram[d + 1], settled, tops[d],
-                cell_of,
-            )  # fmt: skip
-            for t in range(atoms.shape[0]):
-                atom_cells[d + 1, t] = cell_of[atom_cells[d, t] * arities[v] + atom_codes[v, t]]
-        members[size] = -1
-        if atoms.shape[0] > 0:
-            at = place[size]
-            bound = _upper_bound(
-                kids[size], weights[size], starts[size], n_cells[size], atom_cells[size], log_states, atoms,
-                likelihoods, modes, next_parameter[at], by_likelihood, by_mode,
-            )  # fmt: skip
-            for w in range(1, SETTLED + 1):
-                bound -= log_states * histogram[size, w]
-            for t in range(tops[size]):
-                bound -= log_states * min(1.0, settled[t])
-            if best[current] >= bound + tolerance:
-                best[current] = math.inf
-                continue
+        # What of it can be of use, by all that is known of subsets.
+        here = 0
+        for d in range(size):
+            here = following[here, alike[path[d]]]
         if linear:
             for d in range(size):
                 gains[d] = rest[subsets[d]] if subsets[d] >= 0 else math.inf
                 for e in range(size):
                     gains[d] = min(gains[d], dispersion[path[d], path[e]])
-
+        n_added = 0
         for v in range(lowest):
             if not (allowed[v >> 6] >> np.uint64(v & 63)) & one:
                 continue
             if before[v] >= 0 and not (key[before[v] >> 6] >> np.uint64(before[v] & 63)) & one:
                 continue
-            at = place[size] + strides[v]
+            at = following[here, alike[v]]
             highest = best[current]
             if kind == LIKELIHOOD and ceiling - penalty[at] <= highest:
                 continue
@@ -463,35 +496,84 @@ def walk(
                 if linear:
                     gain = min(gain, dispersion[v, path[d]])
                     most = min(most, dispersion[path[d], v])
-                    if most <= penalty[at] - penalty[at - strides[path[d]]]:
+                    if most <= penalty[at] - penalty[at] / arities[path[d]]:
                         dead = True
                         break
-            if linear and min(gain, dispersion[v, v]) <= penalty[at] - penalty[place[size]]:
+            if linear and min(gain, dispersion[v, v]) <= penalty[at] - penalty[here]:
                 dead = True
             if dead or highest == math.inf or (kind == LIKELIHOOD and ceiling - penalty[at] <= highest):
                 continue
+            added[n_added] = v
+            places[n_added] = at
+            highs[n_added] = highest
+            n_added += 1
+        if n_added == 0 and atoms.shape[0] == 0:
+            continue
+
+        # Lay out the rows, keeping what the set shares with the one before.
+        depth = 0
+        while depth < size and members[depth] == path[depth]:
+            depth += 1
+        for d in range(depth, size):
+            v = path[d]
+            members[d] = v
+            histogram[d + 1] = histogram[d]
+            n_cells[d + 1], tops[d + 1] = _refine(
+                kind, rows[d], kids[d], weights[d], starts[d], n_cells[d], codes[v], ranks[v + 1],
+                sizes[: arities[v]], ends, merged_rows, merged_kids, merged_weights, rows[d + 1], kids[d + 1],
+                weights[d + 1], starts[d + 1], histogram[d + 1], settled, tops[d], cell_of,
+            )  # fmt: skip
+            for t in range(atoms.shape[0]):
+                atom_cells[d + 1, t] = cell_of[atom_cells[d, t] * arities[v] + atom_codes[v, t]]
+        members[size] = -1
+        if atoms.shape[0] > 0:
+            bound = _upper_bound(
+                kids[size], weights[size], starts[size], n_cells[size], atom_cells[size], log_states, atoms,
+                likelihoods, modes, next_parameter[here], by_likelihood, by_mode,
+            )  # fmt: skip
+            for w in range(1, SETTLED + 1):
+                bound -= log_states * histogram[size, w]
+            for t in range(tops[size]):
+                bound -= log_states * min(1.0, settled[t])
+            if best[current] >= bound + tolerance:
+                best[current] = math.inf
+                continue
+
+        for j in range(n_added):
+            at = places[j]
             if table_of[at] < 0 and numbers[5] < child_values.shape[0]:
                 table_of[at] = numbers[5]
                 tabulate(child_values[numbers[5]], child_parameter[at])
                 tabulate(all_values[numbers[5]], parameter[at])
                 numbers[5] += 1
-            table = table_of[at]
-            width = child_values.shape[1] if table >= 0 else 0
-            child_a = child_parameter[at]
-            a = parameter[at]
-            child_lg = math.lgamma(child_a) if child_a < math.inf else 0.0
-            lg = math.lgamma(a) if a < math.inf else 0.0
-            total, observed = score_cells(
-                rows[size], kids[size], weights[size], starts[size], n_cells[size], codes[v], arities[v], states,
-                counts, child_values[table, :width], child_a, child_lg, all_values[table, :width], a, lg,
+            tables[j] = table_of[at]
+            child_parameters[j] = child_parameter[at]
+            parameters[j] = parameter[at]
+        begin = 0
+        while begin < n_added:
+            end = begin
+            room = counts.shape[0]
+            while end < n_added and arities[added[end]] * states <= room:
+                room -= arities[added[end]] * states
+                end += 1
+            score_cells(
+                kind, rows[size], kids[size], weights[size], starts[size], n_cells[size], row_codes, added[begin:end],
+                arities, states, counts, tables[begin:end], child_values, child_parameters[begin:end], all_values,
+                parameters[begin:end], totals[begin:end], observed[begin:end],
             )  # fmt: skip
+            begin = end
+        for j in range(n_added):
+            v = added[j]
+            at = places[j]
+            highest = highs[j]
             if kind == DIRICHLET:
                 more, more_observed = _score_settled(
-                    histogram[size], settled, tops[size],
-                    child_values[table, :width], child_a, child_lg, all_values[table, :width], a, lg,
+                    histogram[size], settled, tops[size], child_values, all_values, tables[j], child_parameter[at],
+                    parameter[at],
                 )  # fmt: skip
-                total += more
-                observed += more_observed
+                totals[j] += more
+                observed[j] += more_observed
+            total = totals[j]
             scored += 1
             score = total - penalty[at]
             key[v >> 6] |= one << np.uint64(v & 63)
@@ -501,7 +583,7 @@ def walk(
                 listed_scores[numbers[3]] = score
                 numbers[3] += 1
                 highest = score
-            bound = -log_states * observed if kind == DIRICHLET else ceiling - next_penalty[at]
+            bound = -log_states * observed[j] if kind == DIRICHLET else ceiling - next_penalty[at]
             remains = ceiling - total
             if (
                 size + 1 < last_size

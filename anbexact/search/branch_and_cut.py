@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
 from math import inf
-from typing import TypeVar
+from operator import itemgetter
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from anbexact._kernels.families import best_totals
-from anbexact.limits import Deadline, Progress
+from anbexact.limits import Deadline, Progress, run_tasks
 from anbexact.proof import Case, Component, Duals, Exhaustion, Split
 from anbexact.search.cluster_cuts import Arc, Bound, Branch, Lists, Relaxation
 from anbexact.search.orders import Orders
@@ -28,10 +29,10 @@ MOST_FEATURES_EXHAUSTED = 14
 """Features of a component that is solved by dynamic programming."""
 ROOT_PATIENCE = 12
 """Solutions of the relaxation without much gain after which branching begins."""
-CANDIDATES = 6
+AT_ONCE = 4
+"""Branches that are divided at a time."""
+CANDIDATES = 8
 """Arcs among which that to branch on is chosen."""
-RELIABLE = 1
-"""Times that what an arc gains is tried out."""
 PATIENCE = 2
 """The same, in the branches."""
 
@@ -68,6 +69,7 @@ def solve_lists(
     deadline: Deadline,
     progress: Progress | None,
     *,
+    threads: int = 1,
     most_nodes: float = inf,
 ) -> Choice:
     """Return the best acyclic choice of listed parent sets found by the deadline, with a proved bound.
@@ -90,6 +92,8 @@ def solve_lists(
         When to stop; what has been reached by then is returned. An interrupt (Ctrl-C) lets it pass.
     progress : Progress, optional
         Told the part of the gap that has been closed.
+    threads : int
+        What is found does not depend on it.
     most_nodes : float
         Branches that are bounded before the search stops as at the deadline; those without which there would be no
         bound are bounded in any case.
@@ -117,8 +121,9 @@ def solve_lists(
         components[int(group[0])] = Component(tuple(names[i] for i in group), bound, case)
     for k, (group, origins, search) in enumerate(searches):
         others = sum(other.nodes for *_, other in searches) - search.nodes
+        report = _Report(progress, k, len(searches))
         try:
-            search.run(tolerance / len(searches), most_nodes - others, deadline, _Report(progress, k, len(searches)))
+            search.run(tolerance / len(searches), most_nodes - others, threads, deadline, report)
         except KeyboardInterrupt:
             deadline.interrupt()
         chosen[group] = origins[search.orders.chosen]
@@ -221,7 +226,10 @@ class _Node:
 
     branch: Branch
     bound: Bound
-    split: tuple[int, int, _Node, _Node] | None = None
+    split: _Division | None = None
+
+
+_Division: TypeAlias = tuple[int, int, _Node, _Node]
 
 
 class _Search:
@@ -241,7 +249,6 @@ class _Search:
         everything = Branch(*np.zeros((2, part.n, part.masks.shape[1]), np.uint64))
         self.root = _Node(everything, self.relaxation.start(everything))
         self.nodes = 1
-        self._gains: dict[tuple[Arc, bool], list[float]] = {}
 
     @property
     def bound(self) -> float:
@@ -256,76 +263,93 @@ class _Search:
                 waiting.extend(node.split[2:])
         return highest
 
-    def run(self, tolerance: float, most_nodes: float, deadline: Deadline, report: _Report) -> None:
+    def run(self, tolerance: float, most_nodes: float, threads: int, deadline: Deadline, report: _Report) -> None:
         """Search until the bound is within the tolerance of the best choice, or the deadline or the nodes are over.
 
-        An interrupt leaves everything in order.
+        The branches of highest bound are divided, several at a time whatever the number of threads, each by what was
+        known before. An interrupt leaves everything in order.
         """
-        self.report = report
+        self.tolerance, self.threads, self.deadline, self.report = tolerance, threads, deadline, report
         report.gap(self.root.bound.value - self.orders.total)
         self.orders.search(deadline)
         self.relaxation.chosen = self.orders.chosen
-        self._improve(self.root, tolerance, ROOT_PATIENCE, deadline)
+        self._improve([self.root], ROOT_PATIENCE)
         queue = [(-self.root.bound.value, 0, self.root)]
-        while queue and self.nodes + 2 <= most_nodes and not deadline.passed:
-            highest, _, node = heappop(queue)
-            report.gap(-highest - self.orders.total)
-            if -highest <= self.orders.total + tolerance:
+        while queue and not deadline.passed:
+            report.gap(-queue[0][0] - self.orders.total)
+            nodes: list[_Node] = []
+            while queue and len(nodes) < AT_ONCE and self.nodes + 2 * len(nodes) + 2 <= most_nodes:
+                if -queue[0][0] <= self._goal:
+                    break
+                nodes.append(heappop(queue)[2])
+            if not nodes:
                 break
-            arc = self._best_arc(node, tolerance, deadline) or self.relaxation.open_arc(node.branch)
-            if arc is None:
-                continue
-            halves = [self._half(node, arc, present) for present in (False, True)]
-            node.split = (arc[0], arc[1], halves[0], halves[1])
+            halves = self._divided(nodes)
+            self._improve(halves, PATIENCE)
             for half in halves:
-                self._improve(half, tolerance, PATIENCE, deadline)
                 heappush(queue, (-half.bound.value, self.nodes, half))
                 self.nodes += 1
 
-    def _best_arc(self, node: _Node, tolerance: float, deadline: Deadline) -> Arc | None:
-        """Return the arc to branch on: the product of what either half gains is highest.
+    @property
+    def _goal(self) -> float:
+        """The bound at which a branch is closed."""
+        return self.orders.total + self.tolerance
 
-        Gains are tried out, until an arc has been tried often enough to go by the mean (reliability branching:
-        Achterberg, Koch & Martin, Operations Research Letters 2005).
+    def _divided(self, nodes: Sequence[_Node]) -> list[_Node]:
+        """Divide branches, and return the halves; a branch without an open arc has none.
+
+        The most promising arcs are tried out; that is taken for which the product of what either half gains is
+        highest (strong branching: Applegate, Bixby, Chvátal & Cook, Finding cuts in the TSP, DIMACS 1995).
         """
-        best, chosen = -1.0, None
-        tried = 0
-        for arc in node.bound.arcs:
-            product = 1.0
-            if len(self._gains.setdefault((arc, False), [])) < RELIABLE:
-                if tried == CANDIDATES:
-                    continue
-                tried += 1
-            for present in (False, True):
-                known = self._gains.setdefault((arc, present), [])
-                if len(known) < RELIABLE and not deadline.passed:
-                    half = self._half(node, arc, present)
-                    goal = self.orders.total + tolerance
-                    estimate = self.relaxation.estimate(half.branch, half.bound, goal, deadline)
-                    known.append(max(0.0, node.bound.value - estimate))
-                product *= 1e-3 + (sum(known) / len(known) if known else 0.0)
-            if product > best:
-                best, chosen = product, arc
-        return chosen
+        tried: list[dict[Arc, tuple[float, _Division]]] = [{} for _ in nodes]
 
-    def _half(self, node: _Node, arc: Arc, present: bool) -> _Node:
-        branch = node.branch.with_arc(*arc, present)
-        return _Node(branch, self.relaxation.inherited(branch, node.bound))
+        def attempt(k: int, arc: Arc) -> None:
+            division, product = self._division(nodes[k], arc), 1.0
+            for half in division[2:]:
+                half.bound, estimate = self.relaxation.estimate(half.branch, half.bound, self._goal, self.deadline)
+                product *= 1e-3 + max(0.0, nodes[k].bound.value - estimate)
+            tried[k][arc] = product, division
 
-    def _improve(self, node: _Node, tolerance: float, patience: int, deadline: Deadline) -> None:
-        def target(value: float) -> float:
-            if node is self.root:
-                self.report.gap(value - self.orders.total)
-                self._look()
-            return self.orders.total + tolerance
+        self._run([partial(attempt, k, arc) for k, node in enumerate(nodes) for arc in node.bound.arcs[:CANDIDATES]])
+        halves: list[_Node] = []
+        for node, found in zip(nodes, tried, strict=True):
+            if found:
+                in_order = [found[arc] for arc in node.bound.arcs if arc in found]
+                _, node.split = max(in_order, key=itemgetter(0))
+            elif (arc := self.relaxation.open_arc(node.branch)) is not None:
+                node.split = self._division(node, arc)
+            if node.split is not None:
+                halves += node.split[2:]
+        return halves
 
-        if node.bound.value > self.orders.total + tolerance:
-            node.bound = self.relaxation.improve(node.branch, node.bound, target, patience, deadline)
-            self._look()
+    def _division(self, node: _Node, arc: Arc) -> _Division:
+        branches = [node.branch.with_arc(*arc, present) for present in (False, True)]
+        absent, present = (_Node(branch, self.relaxation.inherited(branch, node.bound)) for branch in branches)
+        return *arc, absent, present
 
-    def _look(self) -> None:
+    def _improve(self, nodes: Sequence[_Node], patience: int) -> None:
+        """Lower the bounds of some branches, and look for better choices near the solutions."""
+
+        def improve(node: _Node) -> None:
+            def target(bound: Bound) -> float:
+                if node is self.root:
+                    self.report.gap(bound.value - self.orders.total)
+                    self._look(bound)
+                return self._goal
+
+            node.bound = self.relaxation.improve(node.branch, node.bound, target, patience, self.deadline)
+
+        nodes = [node for node in nodes if node.bound.value > self._goal]
+        self._run([partial(improve, node) for node in nodes])
+        for node in nodes:
+            self._look(node.bound)
+
+    def _run(self, tasks: Sequence[Callable[[], None]]) -> None:
+        run_tasks(tasks, len(tasks), self.threads, self.deadline, "proof", None)
+
+    def _look(self, bound: Bound) -> None:
         """Look for a better choice near the last solution of the relaxation."""
-        if self.orders.start_from(self.relaxation.hoped, 0):
+        if self.orders.start_from(bound.hoped, 0):
             self.relaxation.chosen = self.orders.chosen
 
     def case(self, names: Sequence[Hashable]) -> Case:

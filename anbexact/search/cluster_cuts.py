@@ -16,8 +16,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from numpy.random import Generator
 from scipy.optimize import linprog
-from scipy.sparse import csc_matrix
+from scipy.sparse import csc_matrix, hstack, identity, vstack
 
 from anbexact._kernels.clusters import credited, cycles, incidence, violated_clusters
 from anbexact.limits import Deadline
@@ -133,12 +134,17 @@ class Clusters:
 
 @dataclass(frozen=True)
 class Bound:
-    """A proved bound: clusters, multipliers, what follows from them; and arcs to branch on, most promising first."""
+    """A proved bound: clusters, multipliers, and what follows from them.
+
+    Of the last solution of the relaxation there are the arcs to branch on, most promising first, and
+    Σ_W x_iW · score of every feature i.
+    """
 
     value: float
     clusters: Clusters
     multipliers: Floats
-    arcs: tuple[Arc, ...] = ()
+    arcs: tuple[Arc, ...]
+    hoped: Floats
 
 
 def add_feature(mask: Masks, b: int) -> None:
@@ -162,8 +168,6 @@ class Relaxation:
     ----------
     chosen : (features,) int64
         The best choice known: clusters are preferred whose inequalities it satisfies with equality.
-    hoped : (features,) float64
-        Σ_W x_iW · score in the last solution.
     """
 
     def __init__(self, lists: Lists, chosen: Places) -> None:
@@ -171,8 +175,6 @@ class Relaxation:
         self.children = lists.children
         self.chosen = chosen
         self.best = lists.scores[lists.starts[:-1]]
-        self.hoped: Floats = self.best
-        self.rng = np.random.default_rng(0)
         self._no_clusters = (
             Clusters(np.zeros((0, lists.masks.shape[1]), np.uint64), np.zeros(0, np.int64)),
             np.zeros(0),
@@ -181,45 +183,48 @@ class Relaxation:
 
     def start(self, branch: Branch) -> Bound:
         """Return the bound without clusters."""
-        return self.inherited(branch, Bound(0.0, *self._no_clusters))
+        return self.inherited(branch, Bound(0.0, *self._no_clusters, (), self.best))
 
     def inherited(self, branch: Branch, bound: Bound) -> Bound:
         """Return what the multipliers of another branch prove for this one."""
         value, _ = proved(self.lists, branch, bound.clusters, bound.multipliers)
-        return Bound(value, bound.clusters, bound.multipliers)
+        return Bound(value, bound.clusters, bound.multipliers, (), bound.hoped)
 
     def improve(
-        self, branch: Branch, start: Bound, target: Callable[[float], float], patience: int, deadline: Deadline
+        self, branch: Branch, start: Bound, target: Callable[[Bound], float], patience: int, deadline: Deadline
     ) -> Bound:
         """Lower the bound of a branch by adding clusters to those of ``start``.
 
-        Ends when the bound is at most ``target(bound)``, asked after every solution of the relaxation; when there is
+        Ends when the bound is at most its target, asked for after every solution of the relaxation; when there is
         no violated cluster; when ``patience`` solutions gained next to nothing; or at the deadline.
         """
-        best, arcs = start, start.arcs
-        clusters, idle = start.clusters, np.zeros(len(start.clusters), np.int64)
-        _, values = proved(self.lists, branch, clusters, start.multipliers)
-        active = self._first(values, start.value - target(start.value))
+        best = start
+        rng = np.random.default_rng(0)
+        clusters, multipliers = start.clusters, start.multipliers
+        idle = np.zeros(len(clusters), np.int64)
+        _, values = proved(self.lists, branch, clusters, multipliers)
+        active = self._first(values, start.value - target(start))
         reached = [start.value]
         while not deadline.passed:
             columns = np.flatnonzero(active)
-            solution = self._solve(columns, clusters, deadline)
+            solution = self._solve(columns, values, clusters, multipliers, deadline)
             if solution is None:
                 break
             shares, priced, multipliers, optimum = solution
             own = self.children[columns]
-            weights = shares * self.lists.scores[columns]
-            self.hoped = np.bincount(own, weights=weights, minlength=self.lists.n).astype(np.float64)
+            hoped = np.bincount(own, shares * self.lists.scores[columns], self.lists.n).astype(np.float64)
             value, values = proved(self.lists, branch, clusters, multipliers)
             used = multipliers > 0
             if value < best.value:
-                best = Bound(value, clusters.those(used), multipliers[used])
-            goal = target(best.value)
+                best = Bound(value, clusters.those(used), multipliers[used], best.arcs, hoped)
+            best = replace(best, hoped=hoped)
+            goal = target(best)
             if best.value <= goal:
                 break
             grown = self._activate(active, values, priced + 1e-9, NEW_COLUMNS)
             support = shares > 1e-6
-            fresh, arcs = self._separate(columns[support], shares[support])
+            fresh, arcs = self._separate(columns[support], shares[support], rng)
+            best = replace(best, arcs=arcs)
             reached.append(best.value)
             gained = reached[max(0, len(reached) - 1 - patience)] - best.value
             gap = best.value - goal
@@ -229,20 +234,28 @@ class Relaxation:
             kept = (idle <= IDLE_ROUNDS) | used
             idle = np.concatenate([np.where(used, 0, idle + 1)[kept], np.zeros(len(fresh), np.int64)])
             clusters = clusters.those(kept).and_also(fresh)
-        return replace(best, arcs=arcs)
+            multipliers = np.concatenate([multipliers[kept], np.zeros(len(fresh))])
+        return best
 
-    def estimate(self, branch: Branch, start: Bound, goal: float, deadline: Deadline) -> float:
-        """Return the optimum of the relaxation of a branch, with the clusters of ``start`` and the sets at hand.
+    def estimate(self, branch: Branch, start: Bound, goal: float, deadline: Deadline) -> tuple[Bound, float]:
+        """Return what a solution with the clusters of ``start`` proves for a branch, and the optimum.
 
-        It counts as ``goal`` when it is lower: the branch is closed then.
+        The optimum, with the sets at hand, counts as ``goal`` when it is lower: the branch is closed then.
         """
+        best, optimum = start, start.value
         if start.value > goal:
             _, values = proved(self.lists, branch, start.clusters, start.multipliers)
             columns = np.flatnonzero(self._first(values, start.value - goal))
-            solution = self._solve(columns, start.clusters, deadline)
+            solution = self._solve(columns, values, start.clusters, start.multipliers, deadline)
             if solution is not None:
-                return min(start.value, max(goal, solution[3]))
-        return max(goal, start.value)
+                _, _, multipliers, optimum = solution
+                value, _ = proved(self.lists, branch, start.clusters, multipliers)
+                if value < start.value:
+                    used = multipliers > 0
+                    best = replace(
+                        start, value=value, clusters=start.clusters.those(used), multipliers=multipliers[used]
+                    )
+        return best, max(goal, min(start.value, optimum))
 
     def open_arc(self, branch: Branch) -> Arc | None:
         """Return an arc that is not decided, of the best set that a branch admits; None if there is none."""
@@ -278,22 +291,30 @@ class Relaxation:
         return grown
 
     def _solve(
-        self, columns: Places, clusters: Clusters, deadline: Deadline
+        self, columns: Places, values: Floats, clusters: Clusters, multipliers: Floats, deadline: Deadline
     ) -> tuple[Floats, Floats, Floats, float] | None:
         """Return x, the features' dual values as credited scores, the clusters' multipliers, and the optimum.
 
+        The costs are what the sets lack in ``values``, credited by the multipliers at hand, so that the simplex
+        method, which begins anew, finds its way by them; a surplus over a cluster inequality costs its multiplier.
         A cluster inequality may be violated at a high price, so that there is a solution in every branch.
         """
         lists, n = self.lists, self.lists.n
         count, rows = len(columns), len(clusters)
         own = self.children[columns]
+        least = clusters.least.astype(np.float64)
+        highest = np.maximum.reduceat(values, lists.starts[:-1])
+        priced = np.flatnonzero(multipliers)
         pointers, indices = incidence(lists.masks, self.children, columns, clusters.masks, clusters.least)
-        pointers = np.concatenate([pointers, pointers[-1] + np.arange(1, rows + 1)])
-        indices = np.concatenate([indices, np.arange(rows)])
-        satisfied = csc_matrix((np.full(len(indices), -1.0), indices, pointers), shape=(rows, count + rows))
-        ends = np.concatenate([np.arange(count + 1), np.full(rows, count)])
-        one = csc_matrix((np.ones(count), own, ends), shape=(n, count + rows))
-        cost = np.concatenate([self.best[own] - lists.scores[columns], np.full(rows, self.penalty)])
+        counted = csc_matrix((np.ones(len(indices)), indices, pointers), shape=(rows, count))
+        surplus = csc_matrix(
+            (np.full(len(priced), -1.0), priced, np.arange(len(priced) + 1)), shape=(rows, len(priced))
+        )
+        satisfied = hstack([counted, identity(rows), surplus], format="csr")
+        ends = np.concatenate([np.arange(count + 1), np.full(rows + len(priced), count)])
+        one = csc_matrix((np.ones(count), own, ends), shape=(n, count + rows + len(priced)))
+        free = multipliers == 0
+        cost = np.concatenate([highest[own] - values[columns], self.penalty - multipliers, multipliers[priced]])
         options: dict[str, bool | float] = {
             "presolve": False,
             "dual_feasibility_tolerance": 1e-9,
@@ -303,20 +324,23 @@ class Relaxation:
             options["time_limit"] = max(0.01, deadline.left)
         found = linprog(  # type: ignore[call-overload]  # its stubs want every option as an int
             cost,
-            A_ub=satisfied if rows else None,
-            b_ub=-clusters.least.astype(np.float64) if rows else None,
-            A_eq=one,
-            b_eq=np.ones(n),
+            A_ub=-satisfied[free],
+            b_ub=-least[free],
+            A_eq=vstack([one, satisfied[priced]], format="csc"),
+            b_eq=np.concatenate([np.ones(n), least[priced]]),
             method="highs-ds",
             options=options,
         )
         if found.status != 0:
             return None
-        multipliers = np.maximum(-found.ineqlin.marginals, 0.0) if rows else np.zeros(0)
-        multipliers[multipliers < 1e-9] = 0.0
-        return found.x[:count], self.best - found.eqlin.marginals, multipliers, float(self.best.sum() - found.fun)
+        solved = multipliers.copy()
+        solved[free] = -found.ineqlin.marginals
+        solved[priced] += found.eqlin.marginals[n:]
+        solved[solved < 1e-9] = 0.0
+        optimum = float(highest.sum() - multipliers @ least - found.fun)
+        return found.x[:count], highest - found.eqlin.marginals[:n], solved, optimum
 
-    def _separate(self, columns: Places, shares: Floats) -> tuple[Clusters, tuple[Arc, ...]]:
+    def _separate(self, columns: Places, shares: Floats, rng: Generator) -> tuple[Clusters, tuple[Arc, ...]]:
         """Return violated clusters, and the arcs with shares between 0 and 1.
 
         Those come first whose two cases differ most in mean score, times the share of either case.
@@ -334,9 +358,9 @@ class Relaxation:
         weight = np.abs(worth * (1.0 - mass) - (np.bincount(own, weights=scores, minlength=n) - worth) * mass)
         order = np.argsort(np.where(split, -weight, np.inf), axis=None, kind="stable")
         arcs = tuple((int(k) // n, int(k) % n) for k in order[: split.sum()])
-        return self._found(columns, shares), arcs
+        return self._found(columns, shares, rng), arcs
 
-    def _found(self, columns: Places, shares: Floats) -> Clusters:
+    def _found(self, columns: Places, shares: Floats, rng: Generator) -> Clusters:
         """Return clusters violated half way to the best choice; if they are few, also those violated here."""
         n = self.lists.n
         most = min(MOST_LEAST, int(np.bitwise_count(self.lists.masks[columns]).sum(axis=1).max()))
@@ -344,19 +368,19 @@ class Relaxation:
         found = self._no_clusters[0]
         for at, weights in (halves, (columns, shares)):
             for least in range(1, most + 1):
-                found = found.and_also(self._violated(at, weights, least))
+                found = found.and_also(self._violated(at, weights, least, rng))
             if len(found) >= ENOUGH_CUTS * n:
                 break
         return found.distinct()
 
-    def _violated(self, columns: Places, shares: Floats, least: int) -> Clusters:
+    def _violated(self, columns: Places, shares: Floats, least: int, rng: Generator) -> Clusters:
         """Return clusters with a sum below ``least``, the most violated that are not too alike."""
         n = self.lists.n
         bits = unpack(self.lists.masks[columns], n)
         at, parents = np.nonzero(bits)
         own = self.children[columns]
         pointers = np.searchsorted(at, np.arange(len(columns) + 1))
-        starts = self.rng.random((RANDOM_STARTS, n)) < np.linspace(0.1, 0.6, RANDOM_STARTS)[:, None]
+        starts = rng.random((RANDOM_STARTS, n)) < np.linspace(0.1, 0.6, RANDOM_STARTS)[:, None]
         if least == 1:
             mass = np.zeros((n, n))
             np.add.at(mass, (parents, own[at]), shares[at])

@@ -88,7 +88,7 @@ def solve_pruned(
         brief = candidates.limit not in ("", "time_limit")
         choice = solve_lists(
             lists, features, tolerance, deadline.within(PROOF_SECONDS) if brief else deadline, progress,
-            most_nodes=MOST_NODES if brief else inf,
+            threads=threads, most_nodes=MOST_NODES if brief else inf,
         )  # fmt: skip
         return lists, candidates.largest, choice
 
