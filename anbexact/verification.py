@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -37,7 +38,7 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     Parameters
     ----------
     structure : Structure
-        As :func:`~anbexact.learn_anb` returned it.
+        As :func:`~anbexact.learn_anb` or :func:`~anbexact.learn_gbn` returned it.
     table : DiscreteTable
         The table from which it was learned.
 
@@ -68,20 +69,26 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     certificate, proof = structure.certificate, structure.certificate.proof
     if proof is None:
         raise ValueError(
-            f"the certificate carries no proof to check ({certificate.method}); learn_anb attaches one unless the "
-            "time runs out in a search through all sets of features"
+            f"the certificate carries no proof to check ({certificate.method}); learn_anb and learn_gbn attach one "
+            "unless the time runs out in a search through all sets of features"
         )
-    class_name, features = class_of(table), table.vocabulary.features
+    class_name = class_of(table)
     if set(structure.parents) != set(table.vocabulary.names) or structure.class_name != class_name:
         raise ValueError(
             f"the structure has the class {structure.class_name!r} and the features {list(structure.features)}, the "
-            f"table the class {class_name!r} and the features {list(features)}"
+            f"table the class {class_name!r} and the features {list(table.vocabulary.features)}"
         )
+    shared_out = [name for component in proof.components for name in component.features]
+    if proof.apart:
+        alone = not any(structure.parents[name] or structure.children(name) for name in proof.apart)
+        return class_name not in proof.apart and alone and verify(*_without(structure, proof, table))
+    if class_name in shared_out:  # a general network
+        table = table.without_class()
+    features, common = table.vocabulary.features, table.vocabulary.common_parents
     constraints = make_constraints(features, proof.max_parents, proof.required, proof.forbidden)
     total = total_score(table, proof.score, dict(structure.parents))
-    of_class = proof.score.local_score(table, class_name, [])
+    of_class = sum(proof.score.local_score(table, name, []) for name in common)
     slack = rounding_error(table, total)
-    shared_out = [name for component in proof.components for name in component.features]
     if len(shared_out) != len(features) or set(shared_out) != set(features):
         return False
     check = _Check(table, proof, constraints, slack)
@@ -90,7 +97,7 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     bound = of_class + sum(component.bound for component in proof.components)
     stated = bound if proof.largest is None else of_class + check.bound_beyond()
     return (
-        _is_admitted(structure, constraints)
+        _is_admitted(structure, constraints, common)
         and abs(structure.score - total) <= slack
         and abs(certificate.upper_bound - certificate.gap - structure.score) <= slack
         and (certificate.gap <= slack or not certificate.optimal)
@@ -100,13 +107,22 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     )
 
 
-def _is_admitted(structure: Structure, constraints: Constraints) -> bool:
-    """Return whether the class is a parent of every feature, and the other parents are admitted."""
-    of_class = structure.class_name
-    return not structure.parents[of_class] and all(
-        of_class in structure.parents[child]
-        and constraints.admits(child, (name for name in structure.parents[child] if name != of_class))
-        for child in structure.features
+def _without(structure: Structure, proof: Proof, table: DiscreteTable) -> tuple[Structure, DiscreteTable]:
+    """Return structure and table without the features that stand alone."""
+    alone = sum(proof.score.local_score(table, name, []) for name in proof.apart)
+    certificate = structure.certificate
+    stated = replace(certificate, upper_bound=certificate.upper_bound - alone, proof=replace(proof, apart=()))
+    parents = {name: of_name for name, of_name in structure.parents.items() if name not in proof.apart}
+    rest = Structure(structure.class_name, parents, structure.score - alone, stated)
+    return rest, table.restricted(parents)
+
+
+def _is_admitted(structure: Structure, constraints: Constraints, common: Collection[Hashable]) -> bool:
+    """Return whether the common parents are parents of all others, and the other parents are admitted."""
+    return not any(structure.parents[name] for name in common) and all(
+        set(common) <= set(of_child) and constraints.admits(child, (name for name in of_child if name not in common))
+        for child, of_child in structure.parents.items()
+        if child not in common
     )
 
 
@@ -116,7 +132,8 @@ class _Check:
     def __init__(self, table: DiscreteTable, proof: Proof, constraints: Constraints, slack: float) -> None:
         self.table, self.proof, self.constraints, self.slack = table, proof, constraints, slack
         self.place = {name: k for k, name in enumerate(table.vocabulary.features)}
-        self.whole = proof.largest is None and [type(part.case) for part in proof.components] == [Exhaustion]
+        cases = [type(part.case) for part in proof.components]
+        self.whole = proof.largest is None and cases in ([], [Exhaustion])
         self._made: Candidates | None = None
 
     def _candidates(self) -> Candidates:
@@ -219,7 +236,7 @@ class _Check:
                 continue
             for s in admitted:
                 parents = [name for name in order if with_gap[s] & bits[name]]
-                best[k, s] = score.local_score(table, child, [class_of(table), *parents])
+                best[k, s] = score.local_score(table, child, [*table.vocabulary.common_parents, *parents])
         return _over_subsets(best)
 
 

@@ -235,6 +235,8 @@ def score_subtree(
 ):  # fmt: skip
     """Set scores of the ``2**(n - decided)`` sets whose highest ``decided`` bits are ``prefix``.
 
+    Returns the work that this was: entries that were moved or laid out, and counts that were looked up.
+
     Parameters
     ----------
     prefix, decided : int
@@ -312,6 +314,7 @@ def score_subtree(
     level = n
     root = n - decided
     index = 0
+    work = 0
     while True:
         if level == dense:
             for subset in range(1 << dense):
@@ -326,14 +329,16 @@ def score_subtree(
                 laid = min(width, n_cells[level] - first)
                 _lay_out(rows[level], weights[level], starts[level, first:], laid, slots, n_slots, boards[0])
                 lengths[0] = n_slots * laid
+                work += starts[level, first + laid] - starts[level, first]
                 for subset in range(1 << dense):
                     _marginalise(subset, arities[:dense], boards, board, outer, lengths)
                     if sizes[level] + size_of[subset] <= max_size:
                         at = q[level] + q_of[subset]
+                        work += lengths[dense]
                         counts_left = boards[board[dense], : lengths[dense]]
                         out[index + subset] += _cells_score(counts_left, whole, values[at], a[at], log_gamma_a[at])
             if root == dense:
-                return
+                return work
             level += 1
             continue
         feature = level - 1
@@ -344,12 +349,13 @@ def score_subtree(
             take = visits[level]
             if take == 2 or (take == 1 and sizes[level] >= max_size):
                 if level == root:
-                    return
+                    return work
                 visits[level] = 0
                 index &= ~(1 << feature)
                 level += 1
                 continue
             visits[level] += 1
+        work += starts[level, n_cells[level]]
         histogram[below, :] = histogram[level, :]
         if take == 1:
             if level <= root:

@@ -16,7 +16,10 @@ Floats = npt.NDArray[np.float64]
 
 @runtime_checkable
 class Score(Protocol):
-    """A decomposable score: the score of a structure is the sum of its local scores."""
+    """A decomposable score: the score of a structure is the sum of its local scores.
+
+    One that only scores families in which the class is a parent says so by a true attribute ``needs_class``.
+    """
 
     @property
     def name(self) -> str:

@@ -105,27 +105,27 @@ class BDeu(FamilyScore):
         return self.set_score(table, [*parents, child]) - self.set_score(table, list(parents))
 
     def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
-        """Return a bound on the local score of a feature over all parent sets that contain the class.
+        """Return a bound on the local score of a feature over all parent sets (with the class, if there is one).
 
         ``Σ_c min(-Σ_k min(1, N_ck) ln r, Σ_a Σ_k N_ak ln(N_ak / N_a))`` with k the states of the child (a first
         occurrence has predictive probability 1/r at most; the logarithm of that of a weight is convex in it, so that
-        weights below 1 count in proportion) and a the joint states of all other variables within class c (a marginal
-        likelihood is at most the maximum likelihood). Total in nats.
+        weights below 1 count in proportion) and a the joint states of all other variables within class c, or overall
+        in a table without class (a marginal likelihood is at most the maximum likelihood). Total in nats.
 
         References
         ----------
         de Campos and Ji, JMLR 12 (2011); Correia, Cussens and de Campos, AISTATS 2020.
         """
-        class_name = table.vocabulary.class_name
-        others = [name for name in table.vocabulary.names if name not in (child, class_name)]
         arity = table.vocabulary.arity(child)
-        of_class = table.column(class_name)
-        atoms = table.groups([class_name, *others])
+        of_class = table.groups(table.vocabulary.common_parents)
+        atoms = table.groups([name for name in table.vocabulary.names if name != child])
         joint = np.zeros((atoms.max() + 1, arity))
         np.add.at(joint, (atoms, table.column(child)), table.weights)
         likelihood = xlogy(joint, joint).sum(axis=1) - xlogy(joint.sum(axis=1), joint.sum(axis=1))
         class_of_atom = np.zeros(len(joint), dtype=np.intp)
         class_of_atom[atoms] = of_class
-        bounds = np.bincount(class_of_atom, likelihood, table.vocabulary.arity(class_name))
-        observed = np.minimum(table.counts([class_name, child]), 1.0).sum(axis=1)
+        seen = np.zeros((of_class.max() + 1, arity))
+        np.add.at(seen, (of_class, table.column(child)), table.weights)
+        observed = np.minimum(seen, 1.0).sum(axis=1)
+        bounds = np.bincount(class_of_atom, likelihood, len(seen))
         return float(np.minimum(bounds, -observed * np.log(arity)).sum())

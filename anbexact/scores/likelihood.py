@@ -67,19 +67,18 @@ class _MaximumLikelihoodScore(FamilyScore):
         return float(xlogy(weights, weights).sum() + constant[0])
 
     def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
-        """Return a bound on the local score of a feature over all parent sets that contain the class.
+        """Return a bound on the local score of a feature over all parent sets (with the class, if there is one).
 
-        The likelihood with all other variables as parents, less the penalty with the class as the only one:
+        The likelihood with all other variables as parents, less the penalty with no parent but the class:
         the former cannot fall, the latter cannot rise, as parents leave. Total in nats.
         """
-        class_name = table.vocabulary.class_name
         atoms = table.groups([name for name in table.vocabulary.names if name != child])
         given = np.bincount(atoms, table.weights)[atoms]
         likelihood = float(xlogy(table.weights, table.weights / given).sum())
-        arity, n_classes = table.vocabulary.arity(child), table.vocabulary.arity(class_name)
         if not self.bounded_at(table.weight_sum):
             return likelihood
-        return likelihood - float(self.family_penalty(np.array([float(n_classes)]), arity, table.weight_sum)[0])
+        fewest = np.array([_product(table.shape(table.vocabulary.common_parents))])
+        return likelihood - float(self.family_penalty(fewest, table.vocabulary.arity(child), table.weight_sum)[0])
 
     def _penalty(self, n_configurations: Floats, n_states: int, weight_sum: Floats) -> Floats:
         """Return P(q r, N) - P(q, N), broadcast."""

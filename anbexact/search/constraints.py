@@ -104,8 +104,8 @@ def _edges(features: Sequence[Hashable], edges: Iterable[Edge], kind: str) -> li
         for name in (parent, child):
             if name not in known:
                 raise ValueError(
-                    f"the {kind} edge {(parent, child)!r} names {name!r}, which is not a feature; "
-                    f"the features are {list(features)} (the class is a parent of every feature already)"
+                    f"the {kind} edge {(parent, child)!r} names {name!r}, but edges can be {kind} between "
+                    f"{list(features)} only (in an augmented naive Bayes, the class is a parent of every feature)"
                 )
         if parent == child:
             raise ValueError(f"the {kind} edge {(parent, child)!r} joins a feature to itself")

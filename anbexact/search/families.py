@@ -13,7 +13,6 @@ from anbexact._kernels.families import best_totals, count_children, refine
 from anbexact.limits import Deadline, Progress, run_tasks
 from anbexact.scores import FamilyScore, Score
 from anbexact.search.constraints import Constraints
-from anbexact.search.naive_bayes import class_of
 from anbexact.search.optimum import Optimum, Stopped
 from anbexact.table import DiscreteTable
 
@@ -30,7 +29,8 @@ def family_memory(table: DiscreteTable, max_parents: int, threads: int) -> int:
     arities = sorted(table.shape(table.vocabulary.features), reverse=True)
     n = len(arities)
     configurations = min(len(table.weights), prod(arities[:max_parents]))
-    at_work = max(BATCH_CELLS, table.vocabulary.arity(class_of(table)) * configurations * arities[0])
+    n_classes = prod(table.shape(table.vocabulary.common_parents))
+    at_work = max(BATCH_CELLS, n_classes * configurations * arities[0])
     return (16 * n << max(n - 1, 0)) + (8 << n) + 48 * threads * at_work + 100_000_000
 
 
@@ -70,8 +70,11 @@ class _Families:
         self.table, self.score, self.constraints, self.deadline = table, score, constraints, deadline
         self.stopped = False
         self.features = table.vocabulary.features
-        self.class_name = class_of(table)
-        self.of_class = table.column(self.class_name).astype(np.int64)
+        self.common = table.vocabulary.common_parents
+        self.n_classes = prod(table.shape(self.common))
+        self.of_class = (
+            table.column(*self.common).astype(np.int64) if self.common else np.zeros(len(table.codes), int)
+        )
         self.codes = np.stack([table.column(name) for name in self.features])
         self.arities = np.array(table.shape(self.features))
         n = len(self.features)
@@ -103,7 +106,7 @@ class _Families:
         """Score all children that may have exactly these parents."""
         mask = sum(1 << b for b in chosen)
         names = [self.features[b] for b in chosen]
-        parents = [self.class_name, *names]
+        parents = [*self.common, *names]
         children = [
             b for b, child in enumerate(self.features) if not mask >> b & 1 and self.constraints.admits(child, names)
         ]
@@ -114,11 +117,11 @@ class _Families:
         arities = self.table.shape(parents)
         for arity in sorted({int(self.arities[b]) for b in children}):
             alike = [b for b in children if self.arities[b] == arity]
-            step = max(1, BATCH_CELLS // (arities[0] * count * arity))
+            step = max(1, BATCH_CELLS // (self.n_classes * count * arity))
             for k in range(0, len(alike), step):
                 batch = alike[k : k + step]
                 counts = count_children(
-                    configuration, count, self.of_class, arities[0], self.codes[batch], arity, self.table.weights
+                    configuration, count, self.of_class, self.n_classes, self.codes[batch], arity, self.table.weights
                 )
                 found = self.score.family_scores(counts, arities)
                 for b, value in zip(batch, found.tolist(), strict=True):

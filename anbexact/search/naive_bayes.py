@@ -18,6 +18,15 @@ def class_of(table: DiscreteTable) -> Hashable:
     return name
 
 
+def check_class_free(search: str, score: Score) -> None:
+    """Refuse a score for which the class is no variable like all others."""
+    if getattr(score, "needs_class", False):
+        raise TypeError(
+            f"{search} takes the class for a variable like all others, but {score.name} needs it among the parents "
+            "of every feature: use another score, such as BDeu or BIC, or learn an augmented naive Bayes"
+        )
+
+
 def learn_naive_bayes(table: DiscreteTable, score: Score | None = None) -> Structure:
     """Return the structure in which the class is the only parent of every feature.
 

@@ -34,7 +34,9 @@ TABULATED = 256
 
 @dataclass(frozen=True)
 class FamilyScorer:
-    """Local scores of features given the class and some other features; by the fastest way that the score allows.
+    """Local scores of features given some other features and the class, if there is one.
+
+    By the fastest way that the score allows.
 
     A score with set scores is summed by a kernel, every set once; a :class:`~anbexact.scores.FamilyScore` gets
     the counts of many families of one shape; any other score is asked family by family.
@@ -60,14 +62,19 @@ class FamilyScorer:
         return self.table.vocabulary.names
 
     @cached_property
+    def common(self) -> Positions:
+        """Position of the class; nothing without a class."""
+        return np.array([self.names.index(name) for name in self.table.vocabulary.common_parents], dtype=np.int64)
+
+    @cached_property
     def class_position(self) -> int:
-        """Position of the class."""
+        """Position of the class, which the table must have."""
         return self.names.index(class_of(self.table))
 
     @cached_property
     def features(self) -> Positions:
         """Positions of the features."""
-        return np.delete(np.arange(len(self.names)), self.class_position)
+        return np.delete(np.arange(len(self.names)), self.common)
 
     @cached_property
     def has_set_score(self) -> bool:
@@ -124,6 +131,8 @@ class FamilyScorer:
     ) -> Floats | None:
         """Return local(child | class, parents) of every family, total in nats; None when time ran out.
 
+        Without a class, local(child | parents).
+
         Parameters
         ----------
         children : (families,) int64
@@ -133,11 +142,11 @@ class FamilyScorer:
         """
         if len(children) == 0:
             return np.empty(0)
-        of_class = np.full((len(children), 1), self.class_position)
+        of_class = np.tile(self.common, (len(children), 1))
         if self.has_set_score:
             given = np.concatenate([of_class, parents], axis=1)
             joint = np.concatenate([of_class, np.sort(np.concatenate([parents, children[:, None]], axis=1))], axis=1)
-            padded = np.concatenate([np.full_like(of_class, -1), given], axis=1)
+            padded = np.concatenate([np.full((len(children), 1), -1), given], axis=1)
             sets, place = _distinct(np.concatenate([joint, padded]), len(self.names))
             scores = self.set_scores(sets, phase, progress)
             return None if scores is None else scores[place[: len(joint)]] - scores[place[len(joint) :]]
@@ -175,7 +184,8 @@ class FamilyScorer:
         counts = np.empty((len(batch), int(cells)))
         own = np.ascontiguousarray(members[batch])
         count_cells(self._codes, self._arities, self.table.weights, own, 0, len(batch), counts)
-        families = counts.reshape(len(batch), int(arities[0]), -1, int(arities[-1]))
+        n_classes = int(arities[0]) if len(self.common) else 1
+        families = counts.reshape(len(batch), n_classes, -1, int(arities[-1]))
         out[batch] = self.score.family_scores(families, tuple(arities[:-1].tolist()))
 
     def _shares(self, work: Positions) -> list[int]:

@@ -55,9 +55,9 @@ class SetScoreProblem:
         enough = n - 27 + len(self.rows).bit_length()
         return max(0, min(max(6, n - 16, min(enough, 14)), n - self.dense))
 
-    def subtree(self, prefix: int, out: npt.NDArray[np.float64]) -> None:
-        """Score the sets whose highest ``decided`` bits are ``prefix``."""
-        score_subtree(
+    def subtree(self, prefix: int, out: npt.NDArray[np.float64]) -> int:
+        """Score the sets whose highest ``decided`` bits are ``prefix``; return the steps that it took."""
+        work: int = score_subtree(
             prefix, self.decided, self.rows, self.weights, self.starts, self.codes, self.ranks, self.slots,
             self.dense, self.arities, self.strides, self.parameters, self.log_gammas, self.values, self.whole,
             self.max_size, out,
@@ -65,6 +65,7 @@ class SetScoreProblem:
         if self.constants.any():
             first = prefix << (len(self.features) - self.decided)
             out += self.set_constants(range(first, first + len(out)))
+        return work
 
     def set_constants(self, masks: Sequence[int]) -> npt.NDArray[np.float64]:
         """Return the part of the set scores that depends on the numbers of states alone; -1 is the full set."""
@@ -112,10 +113,10 @@ def cell_value_bytes(table: DiscreteTable) -> int:
 
 def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScoreProblem:
     """Sort the rows, rank their prefixes and tabulate the cell values."""
-    class_name = table.vocabulary.class_name
+    common = table.vocabulary.common_parents
     features = entropy_order(table, table.vocabulary.features)
     n = len(features)
-    of_class = table.column(class_name)
+    of_class = table.column(*common) if common else np.zeros(len(table.codes), np.int16)
     codes = np.stack([table.column(name) for name in features])
     order = np.lexsort((*codes[::-1], of_class))
     codes = np.ascontiguousarray(codes[:, order])
@@ -129,7 +130,8 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
         ranks[m + 1] = np.cumsum(differs)
     arities = np.array(table.shape(features), dtype=np.int64)
     strides = np.zeros(n, dtype=np.int64)
-    log_q = np.array([log(table.vocabulary.arity(class_name))])
+    n_classes = prod(table.shape(common))
+    log_q = np.array([log(n_classes)])
     for arity in sorted(set(arities.tolist())):
         strides[arities == arity] = len(log_q)
         exponents = np.arange((arities == arity).sum() + 1)
@@ -145,7 +147,7 @@ def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScorePro
     slots = np.zeros(len(order), dtype=np.int32)
     for b in reversed(range(dense)):
         slots = slots * np.int32(arities[b]) + codes[b]
-    starts = np.searchsorted(of_class, np.arange(table.vocabulary.arity(class_name) + 1))
+    starts = np.searchsorted(of_class, np.arange(n_classes + 1))
     return SetScoreProblem(
         features,
         table.vocabulary.features,
@@ -194,7 +196,7 @@ def score_all_sets(
     size = 1 << (n - decided)
     scores = np.zeros(1 << n)
 
-    def tasks() -> Iterator[partial[None]]:
+    def tasks() -> Iterator[partial[int]]:
         for prefix in range(1 << decided):
             if prefix.bit_count() <= problem.max_size:
                 yield partial(problem.subtree, prefix, scores[prefix * size : (prefix + 1) * size])

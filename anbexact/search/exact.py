@@ -1,4 +1,4 @@
-"""Exact search for the optimal augmented naive Bayes: the front door."""
+"""Exact search for the optimal augmented naive Bayes, and the optimal general network: the front door."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from anbexact.search.candidates import FEWER_SETS, MOST_SETS, has_candidates
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.families import MOST_FEATURES_UNLIMITED, family_memory, solve_families
 from anbexact.search.hill_climbing import add_arcs
-from anbexact.search.lattice import MOST_FEATURES, Cost, lattice_cost, solve_lattice
-from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
+from anbexact.search.lattice import MOST_FEATURES, Cost, lattice_cost, lattice_seconds, solve_lattice
+from anbexact.search.naive_bayes import check_class_free, class_of, learn_naive_bayes, total_score
 from anbexact.search.optimum import ROUNDING, Stopped, rounding_error
 from anbexact.search.pruned import solve_pruned
 from anbexact.search.set_scores import cell_value_bytes, n_sets
@@ -37,7 +37,9 @@ from anbexact.table import DiscreteTable
 AT_ONCE, QUICK = 1.0, 10.0
 """Estimated seconds up to which all sets of features are gone through without candidate lists being tried first:
 where a limit on parents promises short lists, and where nothing does."""
-SETS_A_SECOND = 50_000
+TRIED = 0.3
+"""Part of these seconds that candidate lists may take before all sets of features are gone through after all."""
+SETS_A_SECOND = 100_000
 """Parent sets a second and thread that candidate lists may take to be preferred to all sets of features; a fifth of
 what is scored."""
 
@@ -106,7 +108,7 @@ def learn_anb(
     ------
     SearchTooLargeError
         Before the search starts, if it would need more memory than allowed, the features are too many for a score
-        without candidate lists, or have too many different numbers of states for them.
+        without candidate lists.
     ValueError
         For constraints or limits that make no sense.
     KeyboardInterrupt
@@ -129,25 +131,108 @@ def learn_anb(
     >>> structure.certificate.optimal
     True
     """
+    limits = (max_parents, required, forbidden, time_limit, memory_limit)
+    return _learn(table, class_of(table), score, *limits, n_jobs, progress)
+
+
+def learn_gbn(
+    table: DiscreteTable,
+    score: Score | None = None,
+    *,
+    max_parents: int | None = None,
+    required: Iterable[Edge] = (),
+    forbidden: Iterable[Edge] = (),
+    time_limit: float | None = None,
+    memory_limit: float | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Structure:
+    """Learn the general Bayesian network of highest score, and prove it.
+
+    The acyclic graph over all variables, the class one like any other, that maximises ``Σ_v local(v | Π_v)``. The
+    searches, their cost, their ties and what they prove are those of :func:`learn_anb`, over one variable more.
+    Markov equivalent networks have the same score by a score-equivalent score (and the same posterior by EAP
+    tables); which of them is returned is decided by the rule for ties.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        A table with a class.
+    score : Score, default BDeu()
+        Any score that needs no class among the parents, as aCLL does.
+    max_parents : int, optional
+        Most parents of a variable, the class counted.
+    required, forbidden : iterable of (parent, child)
+        Arcs that must, and must not, be in the structure; the class can be in them.
+    time_limit, memory_limit, n_jobs, progress
+        As in :func:`learn_anb`.
+
+    Returns
+    -------
+    Structure
+        With ``certificate.optimal`` true unless a limit ended the search. :func:`~anbexact.verify` checks the
+        certificate.
+
+    Raises
+    ------
+    TypeError
+        For a score that needs the class among the parents.
+    SearchTooLargeError, ValueError, KeyboardInterrupt
+        As :func:`learn_anb`.
+
+    References
+    ----------
+    Silander and Myllymäki, UAI 2006; Sugahara and Ueno, *Exact Learning Augmented Naive Bayes Classifier*, section 3.
+
+    Examples
+    --------
+    >>> from anbexact import DiscreteTable, learn_gbn
+    >>> from anbexact.datasets import load_monks
+    >>> structure = learn_gbn(DiscreteTable.from_frame(*load_monks(1)))
+    >>> structure.parents["is_monk"]
+    ('head_shape', 'body_shape', 'jacket_color')
+    >>> structure.certificate.optimal
+    True
+    """
+    if score is not None:
+        check_class_free("learn_gbn", score)
+    limits = (max_parents, required, forbidden, time_limit, memory_limit)
+    return _learn(table.without_class(), class_of(table), score, *limits, n_jobs, progress)
+
+
+def _learn(
+    table: DiscreteTable,
+    class_name: Hashable,
+    score: Score | None,
+    max_parents: int | None,
+    required: Iterable[Edge],
+    forbidden: Iterable[Edge],
+    time_limit: float | None,
+    memory_limit: float | None,
+    n_jobs: int | None,
+    progress: Progress | None,
+) -> Structure:
+    """Return the best structure over the features of a table; its class, if it has one, is a parent of them all."""
     check_limit("time_limit", time_limit)
     check_limit("memory_limit", memory_limit)
     deadline = Deadline(time_limit)
-    class_of(table)
     score = BDeu() if score is None else score
     features = table.vocabulary.features
     constraints = make_constraints(features, max_parents, required, forbidden)
     if not features:
-        return learn_naive_bayes(table, score)
-    search = _Search(table, score, constraints, thread_count(n_jobs), deadline, memory_limit, progress)
+        naive = learn_naive_bayes(table, score)
+        return replace(naive, certificate=replace(naive.certificate, proof=Proof(score, 0, (), (), None, ())))
+    search = _Search(table, class_name, score, constraints, thread_count(n_jobs), deadline, memory_limit, progress)
     structure = search.pruned() if search.prunes else None
     return search.exhaustive() if structure is None else structure
 
 
 @dataclass(frozen=True)
 class _Search:
-    """What is searched, and with what means."""
+    """What is searched, and with what means; in a table without class, a general network."""
 
     table: DiscreteTable
+    class_name: Hashable
     score: Score
     constraints: Constraints
     threads: int
@@ -197,21 +282,30 @@ class _Search:
         if not self.has_lattice:
             return self.n > MOST_FEATURES_UNLIMITED
         most = self.constraints.max_parents
-        few = self.n * n_sets(self.n - 1, most) <= self._worth and self.cost.seconds > AT_ONCE
-        return few or self.cost.seconds > QUICK
+        few = self.n * n_sets(self.n - 1, most) <= self._worth and self.seconds > AT_ONCE
+        return few or self.seconds > QUICK
+
+    @cached_property
+    def seconds(self) -> float:
+        """Estimated time of going through all sets of features."""
+        if self.cost.seconds <= AT_ONCE:
+            return self.cost.seconds
+        assert isinstance(self.score, SetScore)
+        seconds = lattice_seconds(self.table, self.score, self.constraints.max_parents, self.threads, self.deadline)
+        return self.cost.seconds if seconds is None else seconds
 
     @cached_property
     def _worth(self) -> float:
         """Parent sets that candidate lists may score to be preferred to going through all sets of features."""
-        return SETS_A_SECOND * self.threads * self.cost.seconds
+        return SETS_A_SECOND * self.threads * self.seconds
 
     def pruned(self) -> Structure | None:
         """Return the best structure by candidate lists; None where going through everything promises more."""
         assert isinstance(self.score, BoundedScore)
         deadline, most_sets = self.deadline, inf
-        otherwise = self.fits and self.has_lattice and deadline.left > 2 * self.cost.seconds
+        otherwise = self.fits and self.has_lattice and deadline.left > 2 * self.seconds
         if otherwise:
-            deadline, most_sets = deadline.within(self.cost.seconds), self._worth
+            deadline, most_sets = deadline.within(TRIED * self.seconds), self._worth
         elif isinf(deadline.left) and self.constraints.max_parents >= self.n - 1:
             most_sets = MOST_SETS if self.score.proportional_penalty else FEWER_SETS
         try:
@@ -238,7 +332,7 @@ class _Search:
             return self._certified(found.parents, found.bound, found.sets, method, found.proof)
         gap = "optimal" if proved else f"within {structure.certificate.gap:.6g} nats of the best"
         method += (
-            f"; proved {gap} among structures with at most {found.proof.largest} feature parents, "
+            f"; proved {gap} among structures with at most {found.proof.largest} {self._parents}, "
             f"more were not gone through: {found.limit}"
         )
         return self._certified(found.parents, found.beyond, found.sets, method, found.proof)
@@ -254,7 +348,7 @@ class _Search:
         self._check_memory()
         fallback = None
         if not isinf(deadline.left):
-            fallback = add_arcs(table, score, class_of(table), constraints, deadline.within(deadline.left / 2))
+            fallback = add_arcs(table, score, constraints, deadline.within(deadline.left / 2))
         if isinstance(score, SetScore) and self.has_lattice:
             method = "lattice dynamic programme"
             solved = solve_lattice(table, score, constraints, self.threads, deadline, self.progress)
@@ -315,8 +409,12 @@ class _Search:
         )
 
     @cached_property
+    def _parents(self) -> str:
+        return "feature parents" if self.table.vocabulary.common_parents else "parents"
+
+    @cached_property
     def _limits(self) -> str:
-        return "" if self.constraints.free else _describe(self.constraints, self.n)
+        return "" if self.constraints.free else _describe(self.constraints, self.n, self._parents)
 
     def _certified(
         self,
@@ -327,21 +425,25 @@ class _Search:
         proof: Proof | None,
     ) -> Structure:
         """Score the structure afresh and state what the bound, on the scores of the features, proves."""
-        class_name = class_of(self.table)
-        parents = {child: (class_name, *feature_parents[child]) for child in self.table.vocabulary.features}
-        parents[class_name] = ()
+        common = self.table.vocabulary.common_parents
+        parents = {
+            child: (*common, *sorted(feature_parents[child], key=lambda name: name != self.class_name))
+            for child in self.table.vocabulary.features
+        }
+        for name in common:
+            parents[name] = ()
+            bound += self.score.local_score(self.table, name, [])
         total = total_score(self.table, self.score, parents)
-        bound += self.score.local_score(self.table, class_name, [])
         optimal = bound - total <= rounding_error(self.table, total)
         bound = total if optimal else bound
         certificate = Certificate(optimal, bound, bound - total, sets, self.deadline.elapsed, method, proof)
-        return Structure(class_name, parents, total, certificate)
+        return Structure(self.class_name, parents, total, certificate)
 
 
-def _describe(constraints: Constraints, n: int) -> str:
+def _describe(constraints: Constraints, n: int, parents: str) -> str:
     parts = []
     if constraints.max_parents < n - 1:
-        parts.append(f"at most {constraints.max_parents} feature parents")
+        parts.append(f"at most {constraints.max_parents} {parents}")
     n_required = sum(map(len, constraints.required.values()))
     n_forbidden = sum(map(len, constraints.forbidden.values()))
     if n_required:
