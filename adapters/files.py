@@ -33,54 +33,76 @@ from sklearn.utils.validation import check_is_fitted
 
 import anbexact
 from anbexact.adapters.proofs import describe_proof, restore_proof
+from anbexact.aode import PairCounts
 from anbexact.classifiers import (
     ANBClassifier,
+    AODEClassifier,
+    BNC2PClassifier,
     CkGClassifier,
     FANClassifier,
     FixedStructureClassifier,
+    FSANBClassifier,
+    GBNClassifier,
+    GreedyGBNClassifier,
+    KDBClassifier,
     LogitFANClassifier,
+    MCDAGClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
     PrunedNaiveBayesClassifier,
+    TableClassifier,
     TANClassifier,
 )
 from anbexact.counts import FamilyCounts
 from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
 from anbexact.parameters import ConditionalTable
-from anbexact.scores import ACLL, AIC, BIC, FNML, HQ, K2, LL, MIT, QNML, BDeu, BDs
+from anbexact.scores import ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, LL, MIT, QNML, BDeu, BDs
 from anbexact.structure import Certificate, Structure
 from anbexact.vocabulary import Vocabulary
 
 FORMAT = "anbexact classifier"
 FORMAT_VERSION = 1
-ESTIMATORS: dict[str, type[NetworkClassifier]] = {
+ESTIMATORS: dict[str, type[TableClassifier]] = {
     cls.__name__: cls
     for cls in (
         ANBClassifier,
+        AODEClassifier,
+        BNC2PClassifier,
         CkGClassifier,
         FANClassifier,
         FixedStructureClassifier,
+        FSANBClassifier,
+        GBNClassifier,
+        GreedyGBNClassifier,
+        KDBClassifier,
         LogitFANClassifier,
+        MCDAGClassifier,
         NaiveBayesClassifier,
         PrunedNaiveBayesClassifier,
         TANClassifier,
     )
 }
-SCORES = (ACLL, AIC, BIC, FNML, HQ, K2, LL, MIT, QNML, BDeu, BDs)
+FURTHER = {
+    "FSANBClassifier": ("threshold_", "log_bayes_factors_"),
+    "LogitFANClassifier": ("l2_",),
+    "PrunedNaiveBayesClassifier": ("l2_",),
+}
+"""Further fitted attributes that are kept: numbers, and arrays of them."""
+SCORES = (ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, LL, MIT, QNML, BDeu, BDs)
 OBJECTS: dict[str, type[Any]] = {
     cls.__name__: cls for cls in (*SCORES, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
 }
 """Objects that may stand in a constructor parameter, written as their own constructor parameters."""
 
 
-def save(classifier: NetworkClassifier, path: str | Path) -> None:
+def save(classifier: TableClassifier, path: str | Path) -> None:
     """Write a fitted classifier to a JSON file that :func:`load` reads.
 
     The file appears under its name only when it is complete; until then an older file of that name stays.
 
     Parameters
     ----------
-    classifier : NetworkClassifier
+    classifier : TableClassifier
         One of this package's classifiers, fitted.
     path : str or Path
         The file; its folder must exist.
@@ -112,7 +134,7 @@ def save(classifier: NetworkClassifier, path: str | Path) -> None:
     write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def load(path: str | Path) -> NetworkClassifier:
+def load(path: str | Path) -> TableClassifier:
     """Read a classifier that :func:`save` wrote. It predicts bit for bit the same.
 
     Parameters
@@ -122,7 +144,7 @@ def load(path: str | Path) -> NetworkClassifier:
 
     Returns
     -------
-    NetworkClassifier
+    TableClassifier
         Fitted, of the class that was saved, with the same constructor parameters.
 
     Raises
@@ -171,7 +193,7 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(contents, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
+def _describe(classifier: TableClassifier) -> dict[str, Any]:
     """Return the JSON form of a fitted classifier."""
     estimator = type(classifier).__name__
     if ESTIMATORS.get(estimator) is not type(classifier):
@@ -179,9 +201,8 @@ def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
             f"cannot write a {type(classifier).__module__}.{estimator}: only {', '.join(ESTIMATORS)} can be saved"
         )
     check_is_fitted(classifier)
-    vocabulary, structure = classifier.vocabulary_, classifier.structure_
+    vocabulary = classifier.vocabulary_
     number = {name: j for j, name in enumerate(vocabulary.names)}
-    proof = structure.certificate.proof
     return {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -193,7 +214,7 @@ def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
         },
         "n_features_in": int(classifier.n_features_in_),
         "feature_names_in": _names_in(classifier),
-        "class": number[structure.class_name],
+        "class": number[vocabulary.class_name],
         "variables": [
             {
                 "name": encode_as("the column name", name),
@@ -202,6 +223,27 @@ def _describe(classifier: NetworkClassifier) -> dict[str, Any]:
             for name, states in vocabulary.states.items()
         ],
         "cut_points": [[number[name], encode(cuts.tolist())] for name, cuts in classifier.cut_points_.items()],
+        "further": {
+            name: encode(np.asarray(getattr(classifier, name)).tolist()) for name in FURTHER.get(estimator, ())
+        },
+        **_describe_learned(classifier, number),
+    }
+
+
+def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int]) -> dict[str, Any]:
+    """Return the structure and its tables, or the counts of pairs and how they become probabilities."""
+    if isinstance(classifier, AODEClassifier):
+        weights = classifier.counts_.weights
+        cells = np.flatnonzero(weights)
+        return {
+            "ess": classifier.ess_,
+            "min_weight": classifier.min_weight_,
+            "pairs": {"cells": cells.tolist(), "weights": _plain_numbers(weights[cells])},
+        }
+    assert isinstance(classifier, NetworkClassifier)
+    structure = classifier.structure_
+    proof = structure.certificate.proof
+    return {
         "structure": {
             "parents": [
                 [number[child], [number[parent] for parent in of_child]]
@@ -246,7 +288,7 @@ def _plain_numbers(weights: npt.NDArray[np.float64]) -> list[float] | list[int]:
     return [int(weight) for weight in numbers] if np.array_equal(weights, np.rint(weights)) else numbers
 
 
-def _restore(document: Mapping[str, Any]) -> NetworkClassifier:
+def _restore(document: Mapping[str, Any]) -> TableClassifier:
     """Return the classifier that a document describes."""
     cls = ESTIMATORS[document["estimator"]]
     classifier = cls(**{name: decode(value) for name, value in document["parameters"].items()})
@@ -255,6 +297,21 @@ def _restore(document: Mapping[str, Any]) -> NetworkClassifier:
     vocabulary = Vocabulary({name: tuple(states) for name, states in variables}, names[document["class"]])
     if len(vocabulary.names) < len(names):
         raise ValueError("two variables have the same name")
+    cut_points = {names[j]: np.array(decode(cuts), dtype=np.float64) for j, cuts in document["cut_points"]}
+    classifier.n_features_in_ = document["n_features_in"]
+    if document["feature_names_in"] is not None:
+        classifier.feature_names_in_ = np.array(document["feature_names_in"], dtype=object)
+    for name in FURTHER.get(document["estimator"], ()):
+        if name in document.get("further", {}):  # older files have none
+            value = decode(document["further"][name])
+            setattr(classifier, name, np.array(value) if isinstance(value, list) else float(value))
+    if isinstance(classifier, AODEClassifier):
+        pairs = PairCounts(vocabulary)
+        cells, weights = _read_cells(document["pairs"], len(pairs.weights), "pairs")
+        pairs.weights[cells] = weights
+        of_aode = float(document["ess"]), float(document["min_weight"])
+        return classifier._set_counted(vocabulary, pairs, cut_points, of_aode)
+    assert isinstance(classifier, NetworkClassifier)
     described = document["structure"]
     proof = described.get("proof")
     if proof is not None:
@@ -265,10 +322,6 @@ def _restore(document: Mapping[str, Any]) -> NetworkClassifier:
         decode(described["score"]),
         Certificate(**{key: decode(value) for key, value in described["certificate"].items()}, proof=proof),
     )
-    cut_points = {names[j]: np.array(decode(cuts), dtype=np.float64) for j, cuts in document["cut_points"]}
-    classifier.n_features_in_ = document["n_features_in"]
-    if document["feature_names_in"] is not None:
-        classifier.feature_names_in_ = np.array(document["feature_names_in"], dtype=object)
     if "tables" in document:
         tables = [_read_table(table, names, vocabulary) for table in document["tables"]]
         _check_families(tables, structure)
@@ -291,15 +344,22 @@ def _check_families(families: Sequence[FamilyCounts | ConditionalTable], structu
 def _read_counts(described: Mapping[str, Any], names: list[Hashable], vocabulary: Vocabulary) -> FamilyCounts:
     name, *parents = (names[j] for j in described["variables"])
     shape = tuple(vocabulary.arity(variable) for variable in (name, *parents))
+    return FamilyCounts(name, tuple(parents), shape, *_read_cells(described, math.prod(shape), repr(name)))
+
+
+def _read_cells(
+    described: Mapping[str, Any], size: int, what: str
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return the observed cells of ``size`` and their weights; ``what`` says of what they are the counts."""
     cells = np.array(described["cells"], dtype=np.int64)
     weights = np.array(described["weights"], dtype=np.float64)
-    ascending = bool((np.diff(cells, prepend=-1) > 0).all()) and cells.max(initial=-1) < math.prod(shape)
+    ascending = bool((np.diff(cells, prepend=-1) > 0).all()) and cells.max(initial=-1) < size
     if len(cells) != len(weights) or not ascending or not (np.isfinite(weights) & (weights > 0)).all():
-        raise ValueError(f"the counts of {name!r} are none")
-    return FamilyCounts(name, tuple(parents), shape, cells, weights)
+        raise ValueError(f"the counts of {what} are none")
+    return cells, weights
 
 
-def _names_in(classifier: NetworkClassifier) -> list[str] | None:
+def _names_in(classifier: TableClassifier) -> list[str] | None:
     names = getattr(classifier, "feature_names_in_", None)
     return None if names is None else [str(name) for name in names]
 

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from anbexact.adapters.columns import identified
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
-from anbexact.classifiers.inputs import read_labels
+from anbexact.inputs import read_labels
 from anbexact.limits import Progress, check_limit, thread_count
 from anbexact.logit.closure import Closure, close, obstacles
 from anbexact.logit.listing import TermList, cells_of_counts, cells_of_design

@@ -17,6 +17,7 @@ def describe_proof(proof: Proof, number: Mapping[Hashable, int]) -> dict[str, An
         "forbidden": [[number[parent], number[child]] for parent, child in proof.forbidden],
         "largest": proof.largest,
         "gap": proof.gap,
+        "apart": [number[name] for name in proof.apart],
         "components": [
             {
                 "features": [number[name] for name in component.features],
@@ -57,6 +58,7 @@ def restore_proof(described: Mapping[str, Any], names: Sequence[Hashable], score
             for component in described["components"]
         ),
         described["gap"],
+        tuple(names[k] for k in described.get("apart", ())),
     )
 
 

@@ -10,13 +10,23 @@ from anbexact.classifiers import (
     ANBClassifier,
     CkGClassifier,
     FANClassifier,
+    FSANBClassifier,
+    GBNClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
     TANClassifier,
 )
 from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
 from anbexact.scores import BDeu
-from anbexact.search import SearchTooLargeError, learn_anb, learn_ckg, learn_fan, learn_naive_bayes, learn_tan
+from anbexact.search import (
+    SearchTooLargeError,
+    learn_anb,
+    learn_ckg,
+    learn_fan,
+    learn_gbn,
+    learn_naive_bayes,
+    learn_tan,
+)
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 from anbexact.verification import verify
@@ -31,6 +41,8 @@ __all__ = [
     "CkGClassifier",
     "DiscreteTable",
     "FANClassifier",
+    "FSANBClassifier",
+    "GBNClassifier",
     "MDLPDiscretizer",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
@@ -41,6 +53,7 @@ __all__ = [
     "learn_anb",
     "learn_ckg",
     "learn_fan",
+    "learn_gbn",
     "learn_naive_bayes",
     "learn_tan",
     "load",

@@ -101,6 +101,8 @@ class Proof:
         Their bounds, with the class's own local score, sum to the bound.
     gap : float
         What the structure lacks at most, in nats, to the best of those for which the proof holds.
+    apart : tuple of features
+        Features that stand alone in all structures for which the proof holds; they are in no component.
     """
 
     score: Score
@@ -110,3 +112,4 @@ class Proof:
     largest: int | None
     components: tuple[Component, ...]
     gap: float = 0.0
+    apart: tuple[Hashable, ...] = ()

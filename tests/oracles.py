@@ -6,7 +6,7 @@ variable (``arities[v]``). Variables are named by their position; by convention 
 
 from functools import cache
 from itertools import combinations, pairwise, permutations, product
-from math import comb, exp, factorial, inf, lgamma, log, log1p, log2
+from math import comb, exp, factorial, inf, lgamma, log, log1p, log2, prod
 
 import numpy as np
 
@@ -878,3 +878,228 @@ def proved_bound(case, features, lists):
             default=-inf,
         )
     return total - sum(k * z for _, k, z in case.clusters)
+
+
+def averaged_one_dependence(rows, weights, arities, ess, min_weight):
+    """P(c, x) of every joint state, the class last: the mixture of estimators, naive Bayes where there is none."""
+    *features, class_ = range(len(arities))
+    pair = {(i, j): eap(rows, weights, arities, j, (class_, i), ess) for i in features for j in features if i != j}
+    single = {i: eap(rows, weights, arities, i, (class_,), ess) for i in features}
+    prior = eap(rows, weights, arities, class_, (), ess)
+    seen = {i: counts(rows, weights, arities, [i]) for i in features}
+    mass = {}
+    for state in product(*map(range, arities)):
+        c = state[class_]
+        parents = [i for i in features if seen[i][state[i],] >= min_weight]
+        mass[state] = sum(
+            prior[c,] * single[i][state[i], c] * prod(pair[i, j][state[j], c, state[i]] for j in features if j != i)
+            for i in parents
+        )
+        if not parents:
+            mass[state] = prior[c,] * prod(single[i][state[i], c] for i in features)
+    total = sum(mass.values())
+    return {state: value / total for state, value in mass.items()}
+
+
+def k_dependence(rows, weights, arities, k, tolerance=1e-9):
+    """The order of the features by I(X_i; C), and each one's feature parents by I(X_i; X_j | C); the class last."""
+    *features, class_ = range(len(arities))
+
+    def best(candidates, value):
+        top = max(map(value, candidates))
+        return min(v for v in candidates if value(v) >= top - tolerance)
+
+    def gain(i, given, j):
+        parents = [class_] * given
+        more = log_likelihood(rows, weights, arities, i, [*parents, j])
+        return more - log_likelihood(rows, weights, arities, i, parents)
+
+    order, parents = [], {}
+    while len(order) < len(features):
+        i = best([v for v in features if v not in order], lambda v: gain(v, 0, class_))
+        chosen = []
+        while len(chosen) < min(k, len(order)):
+            chosen.append(best([j for j in order if j not in chosen], lambda j, i=i: gain(i, 1, j)))
+        order.append(i)
+        parents[i] = sorted(chosen)
+    return order, parents
+
+
+def conditional_log_likelihood(rows, weights, arities, parents):
+    """Σ w ln P(c | x) at the maximum likelihood parameters, the class last: products of every table's entries."""
+    *_, class_ = range(len(arities))
+    tables = {v: maximum_likelihood(rows, weights, arities, v, of_v) for v, of_v in parents.items()}
+    total = 0.0
+    for row, weight in zip(rows, weights, strict=True):
+        joint = []
+        for c in range(arities[class_]):
+            state = (*row[:-1], c)
+            joint.append(prod(tables[v][(state[v], *(state[u] for u in of_v))] for v, of_v in parents.items()))
+        total += weight * log(joint[row[-1]] / sum(joint))
+    return total
+
+
+def conditional_description_length(rows, weights, arities, parents):
+    """½ ln N |Θ| minus the conditional log likelihood."""
+    parameters = sum((arities[v] - 1) * prod(arities[u] for u in of_v) for v, of_v in parents.items())
+    return log(sum(weights)) / 2 * parameters - conditional_log_likelihood(rows, weights, arities, parents)
+
+
+def moves(graph, max_parents=None, required=(), forbidden=()):
+    """All graphs with one arc less, then with one more, then with one turned round; by child, then by parent."""
+    found = []
+    for kind in ("delete", "add", "reverse"):
+        for child, of_child in graph.items():
+            for parent in graph:
+                changed = {v: set(of_v) for v, of_v in graph.items()}
+                if child == parent or (parent in of_child) != (kind != "add"):
+                    continue
+                changed[child] ^= {parent}
+                if kind == "reverse":
+                    changed[parent] |= {child}
+                lists = {v: tuple(sorted(of_v)) for v, of_v in changed.items()}
+                if is_acyclic(lists) and all(
+                    admitted(v, of_v, max_parents, required, forbidden) for v, of_v in lists.items()
+                ):
+                    found.append(lists)
+    return found
+
+
+def climb(start, score, tolerance, tabu=0, **constraints):
+    """Hill climbing as it is described, every graph scored from scratch: the best graph and its score."""
+    graph, best, idle, recent = start, start, 0, [start]
+    while True:
+        candidates = [(score(other), other) for other in moves(graph, **constraints) if other not in recent]
+        if not candidates or (tabu and idle >= tabu):
+            return best, score(best)
+        highest = max(value for value, _ in candidates)
+        if not tabu and highest <= score(graph) + tolerance:
+            return best, score(best)
+        graph = next(other for value, other in candidates if value >= highest - tolerance)
+        recent = [*recent, graph][-tabu:] if tabu else []
+        idle = 0 if score(graph) > score(best) + tolerance else idle + 1
+        best = best if idle else graph
+
+
+def graphs_by_masks(n):
+    """All acyclic graphs over n variables, as masks of parents: every choice of parents among those before."""
+    found = set()
+    for order in permutations(range(n)):
+        for chosen in product(*(range(1 << place) for place in range(n))):
+            parents = [0] * n
+            for place, (child, picked) in enumerate(zip(order, chosen, strict=True)):
+                parents[child] = sum(1 << order[k] for k in range(place) if picked >> k & 1)
+            found.add(tuple(parents))
+    return sorted(found)
+
+
+def is_class_focused_graph(graph, class_):
+    """Whether every arc points to the class or to a child of it; ``graph`` maps a variable to its parents."""
+    return all(child == class_ or class_ in of_child or not of_child for child, of_child in graph.items())
+
+
+def g2_test(rows, weights, x, y, given):
+    """G² of X and Y given Z, and its degrees of freedom: states that never occur along with z do not count."""
+    strata = {}
+    for row, weight in zip(rows, weights, strict=True):
+        stratum = strata.setdefault(tuple(row[v] for v in given), {})
+        stratum[row[x], row[y]] = stratum.get((row[x], row[y]), 0.0) + weight
+    statistic, freedom = 0.0, 0
+    for n_xy in strata.values():
+        n_x = {a: sum(n for (s, _), n in n_xy.items() if s == a) for a, _ in n_xy}
+        n_y = {b: sum(n for (_, s), n in n_xy.items() if s == b) for _, b in n_xy}
+        n_z = sum(n_xy.values())
+        statistic += 2 * sum(n * log(n * n_z / (n_x[a] * n_y[b])) for (a, b), n in n_xy.items())
+        freedom += (len(n_x) - 1) * (len(n_y) - 1)
+    return statistic, freedom
+
+
+def d_separated(graph, x, y, given):
+    """Whether a set separates two variables of a graph: no path in the moral graph of their ancestors avoids it."""
+    kept = {x, y, *given}
+    while more := {u for v in kept for u in graph[v]} - kept:
+        kept |= more
+    linked = {frozenset((u, v)) for v in kept for u in graph[v]}
+    linked |= {frozenset(pair) for v in kept for pair in combinations(graph[v], 2)}
+    reached = {x}
+    while more := {v for v in kept - reached - set(given) if any(frozenset((u, v)) in linked for u in reached)}:
+        reached |= more
+    return y not in reached
+
+
+def neighbours_in(graph, v):
+    """Parents and children of a variable."""
+    return {*graph[v], *(child for child, of_child in graph.items() if v in of_child)}
+
+
+def max_min_candidates(n, x, association, most=None):
+    """MMPC as it is described, before the correction for symmetry; ``association(x, y, given)`` < 0: independent."""
+    chosen = []
+    while True:
+        least = {
+            y: min(association(x, y, given) for given in subsets(chosen, most))
+            for y in range(n)
+            if y != x and y not in chosen
+        }
+        dependent = {y: value for y, value in least.items() if value >= 0}
+        if not dependent:
+            break
+        chosen.append(min(y for y, value in dependent.items() if value == max(dependent.values())))
+    for y in tuple(chosen):
+        if any(association(x, y, given) < 0 for given in subsets([v for v in chosen if v != y], most)):
+            chosen.remove(y)
+    return chosen
+
+
+def hiton_candidates(n, x, association, most=None):
+    """Interleaved HITON-PC, before the correction for symmetry: the newest candidate is tested first."""
+    alone = {y: association(x, y, ()) for y in range(n) if y != x}
+    chosen = []
+    for new in sorted((y for y in alone if alone[y] >= 0), key=lambda y: (-alone[y], y)):
+        for y in (new, *chosen):
+            rest = [v for v in {*chosen, new} if v != y]
+            if any(association(x, y, given) < 0 for given in subsets(rest, most)):
+                chosen = [v for v in chosen if v != y]
+                if y == new:
+                    break
+            elif y == new:
+                chosen = [*chosen, new]
+    return chosen
+
+
+def pcmb_candidates(n, x, association, most=None):
+    """GetPCD of PCMB."""
+    chosen, left = [], [y for y in range(n) if y != x]
+    while True:
+        before = list(chosen)
+        least = {y: min(association(x, y, given) for given in subsets(chosen, most)) for y in left}
+        left = [y for y in left if least[y] >= 0]
+        if left:
+            best = min(y for y in left if least[y] == max(least[v] for v in left))
+            chosen, left = [*chosen, best], [y for y in left if y != best]
+        rest = {y: [v for v in chosen if v != y] for y in chosen}
+        chosen = [y for y in chosen if all(association(x, y, given) >= 0 for given in subsets(rest[y], most))]
+        if chosen == before:
+            return chosen
+
+
+def score_based_candidates(rows, weights, arities, x, ess, spouses=False):
+    """SLL before the correction for symmetry, or S²TMB: the best of all graphs over a few variables at a time."""
+
+    def best(members):
+        members = sorted(members)
+        named = (
+            {members[v]: [members[u] for u in of_v] for v, of_v in graph.items()} for graph in graphs(len(members))
+        )
+        return max(named, key=lambda graph: structure_score(rows, weights, arities, graph, ess))
+
+    found, others = set(), set(range(len(arities))) - {x}
+    for y in sorted(others):
+        found = neighbours_in(best({x, y, *found}), x)
+    if spouses:
+        of_children = set()
+        for y in sorted(others - found):
+            graph = best({x, y, *found, *of_children})
+            found = neighbours_in(graph, x)
+            of_children = {u for of_v in graph.values() if x in of_v for u in of_v} - found - {x}
+    return found

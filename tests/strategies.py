@@ -16,8 +16,9 @@ SCORES = {
     if isclass(getattr(anbexact.scores, name))
     and not isabstract(getattr(anbexact.scores, name))
     and not getattr(getattr(anbexact.scores, name), "_is_protocol", False)
+    and hasattr(getattr(anbexact.scores, name), "local_score")
 }
-"""Every score class, by name; its defaults must make a usable score."""
+"""Every decomposable score, by name; its defaults must make a usable score."""
 SEARCHES = {name: getattr(anbexact.search, name) for name in anbexact.search.__all__ if name.startswith("learn_")}
 """Every search, by name: called as ``search(table, score)``."""
 

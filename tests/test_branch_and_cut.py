@@ -13,7 +13,7 @@ import anbexact.search.cluster_cuts as cluster_cuts
 from anbexact.limits import Deadline
 from anbexact.proof import Duals, Exhaustion, Split
 from anbexact.search.branch_and_cut import solve_lists
-from anbexact.search.parent_sets import ParentSets, members, n_words
+from anbexact.search.parent_sets import ParentSets, members, n_words, pack
 
 TOLERANCE = 1e-6
 
@@ -274,8 +274,83 @@ def test_most_nodes(monkeypatch):
     assert limited[3] == solved(lists, most_nodes=5)
 
 
+def test_result_does_not_depend_on_threads(monkeypatch):
+    monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
+    lists = dense_lists(8)
+    one, *others = [solved(lists, threads=threads, most_nodes=15) for threads in (1, 2, 3)]
+    check(lists, one, names_of(lists))
+    assert one.nodes > 2 * branch_and_cut.AT_ONCE
+    assert all(other == one for other in others)
+
+
+@st.composite
+def relaxations(draw):
+    """Lists, clusters k of their features, multipliers of some of them, and which sets have a column."""
+    n = draw(st.integers(3, 6))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    lists = random_lists(draw(st.integers(0, 2**32)), n, required=[(0, 1)] if draw(st.booleans()) else [])
+    sizes = [len(own.scores) for own in lists]
+    part = cluster_cuts.Lists(
+        np.concatenate([own.masks for own in lists]),
+        np.concatenate([own.scores for own in lists]),
+        np.cumsum([0, *sizes]),
+    )
+    clusters = [(c, k) for size in range(2, n + 1) for c in combinations(range(n), size) for k in range(1, size)]
+    drawn = [clusters[i] for i in rng.permutation(len(clusters))[: draw(st.integers(0, 8))]]
+    rows = np.array([[v in c for v in range(n)] for c, _ in drawn], bool).reshape(-1, n)
+    least = np.array([k for _, k in drawn], np.int64)
+    multipliers = rng.uniform(0, 3, len(drawn)) * rng.integers(0, 2, len(drawn))
+    active = rng.random(part.starts[-1]) < draw(st.sampled_from([0.5, 1.0]))
+    active[part.starts[1:] - 1] = True
+    return part, cluster_cuts.Clusters(pack(rows), least), multipliers, np.flatnonzero(active)
+
+
+def relaxed_optimum(part, clusters, columns, penalty):
+    """Return the optimum of the relaxation, stated plainly: the most of x · scores - penalty · violation."""
+    count, n = len(columns), part.n
+    own = part.children[columns]
+    counted = np.array(
+        [
+            [
+                i in members(mask) and len({*members(part.masks[s])} & {*members(mask)}) < k
+                for s, i in zip(columns, own, strict=True)
+            ]
+            for mask, k in zip(clusters.masks, clusters.least, strict=True)
+        ],
+        float,
+    ).reshape(-1, count)
+    one = (own == np.arange(n)[:, None]).astype(float)
+    found = linprog(
+        np.concatenate([-part.scores[columns], np.full(len(clusters), penalty)]),
+        A_ub=-np.column_stack([counted, np.eye(len(clusters))]),
+        b_ub=-clusters.least,
+        A_eq=np.column_stack([one, np.zeros((n, len(clusters)))]),
+        b_eq=np.ones(n),
+    )
+    return -found.fun
+
+
+@settings(max_examples=80, deadline=None)
+@given(drawn=relaxations())
+def test_relaxation_from_any_multipliers(drawn):
+    part, clusters, multipliers, columns = drawn
+    relaxation = cluster_cuts.Relaxation(part, part.starts[1:] - 1)
+    branch = cluster_cuts.Branch(*np.zeros((2, part.n, 1), np.uint64))
+    _, values = cluster_cuts.proved(part, branch, clusters, multipliers)
+    shares, priced, found, optimum = relaxation._solve(columns, values, clusters, multipliers, Deadline())
+    assert optimum == pytest.approx(relaxed_optimum(part, clusters, columns, relaxation.penalty), abs=1e-6)
+    assert np.all(found >= 0)
+    assert np.bincount(part.children[columns], shares) == pytest.approx(np.ones(part.n))
+    _, values = cluster_cuts.proved(part, branch, clusters, found)
+    highest = np.full(part.n, -np.inf)
+    np.maximum.at(highest, part.children[columns], values[columns])
+    assert priced == pytest.approx(highest, abs=1e-6)
+    assert highest.sum() - found @ clusters.least == pytest.approx(optimum, abs=1e-6)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("call", [1, 2, 7, 60])
-def test_interrupt(monkeypatch, call):
+def test_interrupt(monkeypatch, call, threads):
     monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
     calls = []
 
@@ -288,8 +363,9 @@ def test_interrupt(monkeypatch, call):
     monkeypatch.setattr(cluster_cuts, "linprog", interrupted)
     lists = dense_lists(12)
     deadline = Deadline()
-    choice = solve_lists(lists, names_of(lists), TOLERANCE, deadline, None)
-    assert len(calls) == call
+    choice = solve_lists(lists, names_of(lists), TOLERANCE, deadline, None, threads=threads)
+    assert len(calls) >= call
+    assert threads > 1 or len(calls) == call
     assert deadline.interrupted
     check(lists, choice, names_of(lists))
 

@@ -490,8 +490,8 @@ class TestConstraintsThatMakeNoSense:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"required": [("f0", "nobody")]}, "names 'nobody', which is not a feature"),
-            ({"forbidden": [("c", "f0")]}, "names 'c', which is not a feature"),
+            ({"required": [("f0", "nobody")]}, "names 'nobody', but edges can be required between"),
+            ({"forbidden": [("c", "f0")]}, "names 'c', but edges can be forbidden between"),
             ({"required": [("f0", "f1"), ("f1", "f0")]}, "the required edges form a cycle"),
             ({"required": [("f0", "f1")], "forbidden": [("f0", "f1")]}, "is both required and forbidden"),
             (

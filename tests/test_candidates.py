@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from strategies import SCORES, Problem, problems, random_problem
 
 import anbexact.search.candidates as candidates
+import anbexact.search.walk as search_walk
 from anbexact import BDeu
 from anbexact._kernels import candidates as kernel
 from anbexact.limits import Deadline, SearchTooLargeError
@@ -32,7 +33,7 @@ bounded_scores = st.one_of(
 
 
 def listed(
-    problem, score, *, required=(), forbidden=(), max_parents=None, threads=1, seconds=None, memory=inf,
+    problem, score, *, required=(), forbidden=(), max_parents=None, threads=1, deadline=None, memory=inf,
     most_sets=inf, largest=None, progress=None,
 ):  # fmt: skip
     """Return the lists of a problem; edges are pairs of feature numbers."""
@@ -40,8 +41,8 @@ def listed(
     named = [[(f"f{a}", f"f{b}") for a, b in edges] for edges in (required, forbidden)]
     constraints = make_constraints(table.vocabulary.features, max_parents, *named)
     return candidate_lists(
-        table, score, constraints, threads=threads, deadline=Deadline(seconds), memory=memory, most_sets=most_sets,
-        largest=largest, progress=progress,
+        table, score, constraints, threads=threads, deadline=deadline or Deadline(), memory=memory,
+        most_sets=most_sets, largest=largest, progress=progress,
     )  # fmt: skip
 
 
@@ -227,6 +228,15 @@ class TestLists:
         problem.weights = [weight if t % 3 else 1.0 for t in range(25)]
         check(problem, score, listed(problem, score))
 
+    @pytest.mark.parametrize("weights", ["ones", "mixed"])
+    @pytest.mark.parametrize("name", BOUNDED)
+    def test_more_states_than_are_counted_together(self, name, weights):
+        problem = random_problem(12, 7, n_rows=60, max_arity=3, weights=weights)
+        problem.rows = [(*(10 * v for v in row[:-1]), row[-1]) for row in problem.rows]
+        problem.arities[:7] = [30, 31, 32, 33, 34, 35, 70]
+        assert sum(problem.arities[1:7]) * problem.arities[0] > kernel.COUNTS
+        check(problem, BOUNDED[name](), listed(problem, BOUNDED[name]()), children=[0, 3])
+
     @pytest.mark.parametrize("name", BOUNDED)
     def test_one_feature(self, name):
         problem = random_problem(1, 1)
@@ -296,7 +306,7 @@ class TestSameLists:
     def test_quota(self, name, weights, quota, monkeypatch):
         problem = random_problem(22, 6, n_rows=60, weights=weights)
         expected = listed(problem, BOUNDED[name](), required=[(1, 0)])
-        monkeypatch.setattr(candidates, "QUOTA", quota)
+        monkeypatch.setattr(search_walk, "QUOTA", quota)
         assert same(listed(problem, BOUNDED[name](), required=[(1, 0)]), expected)
 
     @pytest.mark.parametrize(("tables", "tabulated"), [(1, 1024), (512, 1), (512, 17), (1, 2), (2, 0)])
@@ -304,8 +314,8 @@ class TestSameLists:
     @pytest.mark.parametrize("name", BOUNDED)
     def test_tables(self, name, weights, tables, tabulated, monkeypatch):
         problem = random_problem(23, 5, n_rows=60, weights=weights)
-        monkeypatch.setattr(candidates, "TABLES", tables)
-        monkeypatch.setattr(candidates, "TABULATED", tabulated)
+        monkeypatch.setattr(search_walk, "TABLES", tables)
+        monkeypatch.setattr(search_walk, "TABULATED", tabulated)
         check(problem, BOUNDED[name](), listed(problem, BOUNDED[name]()))
 
     @pytest.mark.parametrize("name", BOUNDED)
@@ -331,7 +341,6 @@ LIMITS = {
     "few sets": {"most_sets": 40},
     "fewer sets": {"most_sets": 8},
     "no set": {"most_sets": 0},
-    "no time": {"seconds": 0},
     "one parent": {"largest": 1},
     "two parents": {"largest": 2},
     "none": {"largest": 0},
@@ -393,7 +402,7 @@ class TestIncomplete:
 
     def test_limits_are_named(self):
         problem = random_problem(41, 6, n_rows=100)
-        assert "time_limit" in {own.limit for own in listed(problem, BDeu(), seconds=0).lists}
+        assert "time_limit" in {own.limit for own in listed(problem, BDeu(), deadline=Deadline(0)).lists}
         assert "there are more than 10 to score" in {own.limit for own in listed(problem, BDeu(), most_sets=10).lists}
         assert "more were not asked for" in {own.limit for own in listed(problem, BDeu(), largest=1).lists}
 
@@ -401,7 +410,7 @@ class TestIncomplete:
         """Unlimited lists of 40 binary features for BDeu do not complete; the time is kept, more or less."""
         problem = random_problem(42, 40, n_rows=200, max_arity=2)
         deadline = Deadline()
-        found = listed(problem, BDeu(1.0), threads=2, seconds=0.7)
+        found = listed(problem, BDeu(1.0), threads=2, deadline=Deadline(0.7))
         assert deadline.elapsed < 5
         assert found.largest is not None
         assert {own.limit for own in found.lists} == {"time_limit"}
@@ -413,6 +422,8 @@ class TestIncomplete:
         told = []
 
         def interrupt(phase, _fraction):
+            if phase == "rows of candidate parent sets":
+                return
             told.append(phase)
             if len(told) > after:
                 raise KeyboardInterrupt
@@ -434,7 +445,7 @@ class TestIncomplete:
                     raise KeyboardInterrupt
             return walk(*arguments)
 
-        monkeypatch.setattr(candidates.kernel, "walk", interrupted)
+        monkeypatch.setattr(search_walk.kernel, "walk", interrupted)
         found = listed(problem, BDeu(1.0), threads=threads)
         assert {own.limit for own in found.lists} <= {"interrupt", ""}
         assert found.largest == 1
@@ -443,13 +454,146 @@ class TestIncomplete:
         assert same(listed(problem, BDeu(1.0), largest=1), found)
 
 
-class TestRefused:
-    def test_too_many_numbers_of_states(self, monkeypatch):
-        monkeypatch.setattr(candidates, "MOST_CONFIGURATION_COUNTS", 8)
-        problem = random_problem(1, 8, max_arity=6)
-        with pytest.raises(SearchTooLargeError, match="max_parents"):
-            listed(problem, BDeu(1.0))
+class Looks(Deadline):
+    """A deadline that passes once it was looked at some times."""
 
+    def __init__(self, looks):
+        super().__init__()
+        self.looks = looks
+
+    @property
+    def left(self):
+        self.looks -= 1
+        return inf if self.looks >= 0 and not self.interrupted else 0.0
+
+
+def laid_out(found):
+    """For how many features the rows were laid out."""
+    return sum(walk.laid_out for walk in found._walks)
+
+
+class TestNotLaidOut:
+    """Features whose rows were not laid out in time have the required parents as their list."""
+
+    @pytest.mark.parametrize("weights", WEIGHTS)
+    @pytest.mark.parametrize("name", BOUNDED)
+    def test_lists_and_bounds_hold(self, name, weights):
+        score = BOUNDED[name]()
+        problem = with_copies(random_problem(60, 5, n_rows=60, weights=weights), 0)
+        constraints = {"required": [(0, 3), (3, 4)], "forbidden": [(1, 0)]}
+        seen = set()
+        for looks in range(12):
+            found = listed(problem, score, deadline=Looks(looks), **constraints)
+            check(problem, score, found, **constraints)
+            seen.add(laid_out(found))
+            for child, own in enumerate(found.lists):
+                parents = {a for a, b in constraints["required"] if b == child}
+                if not found._walks[child].laid_out:
+                    assert list(sets_of(own)) == [tuple(parents)]
+                    assert own.limit in ("time_limit", "")
+                    full = listed(problem, score, largest=0, **constraints).lists[child]
+                    slack = rounding(problem)
+                    assert max(own.beyond, own.scores[0]) >= max(full.beyond, full.scores[0]) - slack
+        assert {0, 1, 4} < seen
+
+    @pytest.mark.parametrize("name", BOUNDED)
+    def test_taken_up_again(self, name):
+        score = BOUNDED[name]()
+        problem = random_problem(61, 5, n_rows=60)
+        for looks in (0, 4, 6):
+            found = listed(problem, score, deadline=Looks(looks))
+            assert laid_out(found) < 5
+            assert found.extend(Deadline(), most_sets=inf, progress=None)
+            assert laid_out(found) == 5
+            assert same(found, listed(problem, score))
+
+    @pytest.mark.parametrize("max_parents", [0, 1])
+    def test_nothing_to_add(self, max_parents):
+        problem = random_problem(62, 3)
+        limits = {"max_parents": max_parents, "required": [(1, 0)] * max_parents}
+        found = listed(problem, BDeu(1.0), deadline=Deadline(0), **limits)
+        assert laid_out(found) == 0
+        check(problem, BDeu(1.0), found, **limits)
+        assert [own.complete for own in found.lists] == [True, max_parents == 0, max_parents == 0]
+
+    @pytest.mark.parametrize("threads", [1, 2])
+    @pytest.mark.parametrize("name", ["BDeu", "BIC"])
+    def test_interrupt(self, name, threads, monkeypatch):
+        score = BOUNDED[name]()
+        problem = random_problem(63, 6, n_rows=60)
+        sort_rows, calls, lock = kernel.sort_rows, [], threading.Lock()
+
+        def interrupted(*arguments):
+            with lock:
+                calls.append(None)
+                if len(calls) == 5:
+                    raise KeyboardInterrupt
+            return sort_rows(*arguments)
+
+        monkeypatch.setattr(search_walk.kernel, "sort_rows", interrupted)
+        found = listed(problem, score, threads=threads)
+        assert 1 <= laid_out(found) < 6
+        assert {own.limit for own in found.lists} == {"interrupt"}
+        check(problem, score, found)
+
+    @pytest.mark.parametrize("threads", [1, 2])
+    def test_too_little_memory_is_no_interrupt(self, threads):
+        deadline = Deadline()
+        with pytest.raises(SearchTooLargeError, match="memory_limit"):
+            listed(random_problem(64, 6), BDeu(), threads=threads, memory=50_000, deadline=deadline)
+        assert not deadline.interrupted
+
+
+class TestConfigurations:
+    @given(
+        counted=st.dictionaries(st.integers(2, 9), st.integers(1, 3), max_size=5).map(
+            lambda states: tuple(sorted(states.items()))
+        ),
+        last_size=st.integers(0, 6),
+        most=st.sampled_from([1, 7, 30, 10**6]),
+    )
+    def test_every_count_has_one_number(self, counted, last_size, most):
+        """Sets of features, one added at a time, come to one place for each count of features by number of states."""
+        last_size = min(last_size, sum(times for _, times in counted))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(search_walk, "MOST_CONFIGURATION_COUNTS", most)
+            largest, q, following = search_walk.configurations(counted, 3.0, last_size)
+        counts = [tuple(c) for c in np.ndindex(*(times + 1 for _, times in counted))]
+        of_size = [sum(sum(count) <= size for count in counts) for size in range(last_size + 1)]
+        assert largest == max(size for size, n in enumerate(of_size) if size == 0 or n <= most)
+        place = {tuple(0 for _ in counted): 0}
+        for count in sorted(counts, key=sum):
+            for k in range(len(counted)):
+                more = tuple(c + (j == k) for j, c in enumerate(count))
+                if more in counts and sum(more) <= largest:
+                    assert place.setdefault(more, following[place[count], k]) == following[place[count], k]
+                elif sum(count) <= largest:
+                    assert following[place[count], k] == -1
+        assert sorted(place.values()) == list(range(len(q))) == list(range(of_size[largest]))
+        for count, at in place.items():
+            assert q[at] == 3.0 * np.prod([float(states) ** c for (states, _), c in zip(counted, count, strict=True)])
+
+    @pytest.mark.parametrize("name", BOUNDED)
+    def test_too_many_to_tell_apart(self, name, monkeypatch):
+        problem = random_problem(1, 7, n_rows=80, max_arity=5)
+        score = BOUNDED[name]()
+        assert listed(problem, score).largest is None
+        monkeypatch.setattr(search_walk, "MOST_CONFIGURATION_COUNTS", 8)
+        found = listed(problem, score)
+        assert found.largest == 1
+        assert {own.limit for own in found.lists} <= {"", "they have too many different numbers of joint states"}
+        check(problem, score, found)
+        assert same(listed(problem, score, largest=1), found)
+
+    def test_thirty_different_numbers_of_states(self):
+        problem = random_problem(2, 30, n_rows=40)
+        problem.arities[:30] = range(6, 36)
+        found = listed(problem, BIC(), max_parents=3)
+        assert found.largest is None
+        assert all(own.complete for own in found.lists)
+
+
+class TestRefused:
     def test_scores_without_bounds(self):
         table = random_problem(1, 3).table
         assert not has_candidates(table, SCORES["FNML"]())
@@ -540,7 +684,7 @@ class TestDirichletBounds:
                     mixed.append(n_k)
                     likelihoods.append(oracles.highest_likelihood(n_k))
         counts = np.array(mixed, dtype=float).reshape(len(mixed), states)
-        modes = candidates._modes(counts, scale * largest) if len(mixed) else np.empty(0)
+        modes = search_walk._modes(counts, scale * largest) if len(mixed) else np.empty(0)
         bound = kernel._upper_bound(
             np.array(kids, np.int16), np.array(weights), np.array(starts, np.int32), 2, np.array(cell, np.int32),
             log(states), counts, np.array(likelihoods, dtype=float), modes, largest, np.ones(5), np.ones(5),
@@ -553,7 +697,7 @@ class TestDirichletBounds:
     def test_best_parameter(self, atoms, most):
         mixed = [n_k for n_k in atoms if sum(n > 0 for n in n_k) > 1]
         assume(mixed)
-        modes = candidates._modes(np.array(mixed), most)
+        modes = search_walk._modes(np.array(mixed), most)
         for n_k, mode in zip(mixed, modes.tolist(), strict=True):
             assert 0 < mode <= most * (1 + 1e-12)
             reached = oracles.evenly_spread(n_k, mode)
@@ -593,7 +737,7 @@ class TestPenalisedBounds:
         data = problem.rows, problem.weights
         of_class = problem.n
         names = [f"f{v}" for v in range(problem.n)]
-        dispersion = candidates._dispersion(problem.table, names, 1)
+        dispersion = candidates._dispersion(problem.table, BIC(), names, 1, Deadline())
         slack = rounding(problem)
         for v in range(problem.n):
             for u in range(problem.n):

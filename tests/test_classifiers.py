@@ -6,6 +6,7 @@ import re
 import warnings
 
 import numpy as np
+import oracles
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -18,9 +19,13 @@ from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder, StandardScal
 from strategies import SCORES, random_problem
 
 import anbexact
-import anbexact.classifiers.anb as anb
+import anbexact.classifiers.room as room
 from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
+from anbexact.classifiers import BNC2PClassifier, GreedyGBNClassifier, MCDAGClassifier
+from anbexact.cli import main
+from anbexact.compare import compare
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
+from anbexact.scores import CLL, CMDL
 
 MODELS = [NaiveBayesClassifier, ANBClassifier]
 
@@ -318,9 +323,9 @@ class TestANB:
         X, y = load_tic_tac_toe()
         free = ANBClassifier().fit(X, y)
         tables = [table.values.nbytes for table in free.conditional_tables_.values()]
-        monkeypatch.setattr(anb, "available_memory", lambda: 2 * sum(tables) + max(tables) - 1)
-        monkeypatch.setattr(anb, "ROOM", 8 * 9 * 2 * 3**3)
-        with pytest.warns(UserWarning, match=r"highest score would take .* kB: learned again with at most 2 feature"):
+        monkeypatch.setattr(room, "available_memory", lambda: 2 * sum(tables) + max(tables) - 1)
+        monkeypatch.setattr(room, "ROOM", 8 * 9 * 2 * 3**3)
+        with pytest.warns(UserWarning, match=r"structure found would take .* kB: learned again with max_parents=2"):
             few = ANBClassifier().fit(X, y)
         assert dict(few.structure_.parents) == dict(ANBClassifier(max_parents=2).fit(X, y).structure_.parents)
         assert few.structure_.certificate.method.endswith("at most 2 feature parents")
@@ -339,6 +344,106 @@ class TestANB:
             warnings.simplefilter("error")
             X, y = data
             ANBClassifier().fit(X, y).predict_proba(X)
+
+
+class TestGreedy:
+    """Networks learned greedily: by hill climbing, and over equivalence classes."""
+
+    MODELS = (
+        GreedyGBNClassifier(),
+        GreedyGBNClassifier(structure_score="cmdl", max_parents=3),
+        GreedyGBNClassifier(structure_score=CLL(), max_parents=2, tabu=3),
+        BNC2PClassifier(),
+        MCDAGClassifier(),
+    )
+
+    @pytest.mark.parametrize("model", MODELS, ids=repr)
+    def test_tables_and_posterior_are_those_of_the_structure(self, model, data):
+        X, y = data
+        fitted = clone(model).set_params(ess=2.0).fit(X, y)
+        frame = pd.concat([X, y], axis=1)
+        frame["length"] = np.searchsorted(fitted.cut_points_["length"], X["length"], side="right")
+        codes = frame.apply(lambda column: column.astype("category").cat.codes).to_numpy().tolist()
+        arities = [len(states) for states in fitted.vocabulary_.states.values()]
+        names = fitted.vocabulary_.names
+        tables = {}
+        for v, name in enumerate(names):
+            parents = [names.index(parent) for parent in fitted.structure_.parents[name]]
+            tables[v] = (parents, oracles.eap(codes, [1.0] * 120, arities, v, parents, 2.0))
+        for t in (0, 50, 119):
+            expected = oracles.log_posterior(tables, arities, 4, dict(enumerate(codes[t][:4])))
+            np.testing.assert_allclose(fitted.predict_log_proba(X.iloc[[t]])[0], expected, rtol=1e-9)
+
+    @pytest.mark.parametrize("model", MODELS, ids=repr)
+    def test_other_forms(self, model, data, tmp_path):
+        X, y = data
+        fitted = clone(model).fit(X, y)
+        proba = fitted.predict_proba(X)
+        fitted.save(tmp_path / "model.json")
+        np.testing.assert_array_equal(anbexact.load(tmp_path / "model.json").predict_proba(X), proba)
+        np.testing.assert_allclose(fitted.to_logit().predict_proba(X), proba, rtol=1e-9)
+        assert fitted.network_.check_model()
+        own = fitted.explain(X.iloc[:3])
+        assert [explanation.predicted for explanation in own] == fitted.predict(X.iloc[:3]).tolist()
+
+    @pytest.mark.parametrize("model", MODELS, ids=repr)
+    def test_rows_are_added_where_local_scores_tell_the_score(self, model, data):
+        X, y = data
+        fitted = clone(model).fit(X, y)
+        if model.structure_score == "bdeu":
+            twice = clone(model).fit(X, y).partial_fit(X, y)
+            assert twice.structure_.parents == fitted.structure_.parents
+            assert twice.counts_["flag"].weights.sum() == 240
+        else:
+            assert not hasattr(fitted, "partial_fit")
+            assert fitted.score_name_ in ("CLL", "CMDL")
+
+    def test_finds_what_depends_on_the_class(self):
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, 2, 500)
+        near = np.where(rng.random(500) < 0.9, y, 1 - y)
+        X = pd.DataFrame({"near": near, "noise": rng.integers(0, 2, 500), "both": near ^ (rng.random(500) < 0.1)})
+        for model in (GreedyGBNClassifier(), GreedyGBNClassifier(structure_score="cmdl")):
+            edges = {frozenset(edge) for edge in model.fit(X, y).structure_.edges}
+            assert frozenset({"near", "class"}) in edges
+            assert not any("noise" in edge for edge in edges)
+        for model in (BNC2PClassifier(), MCDAGClassifier()):
+            assert max(map(len, model.fit(X, y).structure_.parents.values())) <= 2
+            assert model.score(X, y) > 0.85
+
+    def test_parameters(self, data):
+        X, y = data
+        required = GreedyGBNClassifier(required_edges=[("answer", "flag")], forbidden_edges=[("answer", "length")])
+        edges = required.fit(X, y).structure_.edges
+        assert ("answer", "flag") in edges
+        assert ("answer", "length") not in edges
+        seeds = [np.random.RandomState(3), 3]
+        one, two = (GreedyGBNClassifier(restarts=2, random_state=seed).fit(X, y).structure_ for seed in seeds)
+        assert one.parents == two.parents
+        assert GreedyGBNClassifier(ess="auto").fit(X, y).ess_ > 0
+        for model in (BNC2PClassifier(time_limit=1e-9), MCDAGClassifier(time_limit=1e-9)):
+            assert model.fit(X, y).structure_.edges == ()
+        with pytest.raises(ValueError, match=r"structure_score must be one of 'bdeu'.* not 'cdml'"):
+            GreedyGBNClassifier(structure_score="cdml").fit(X, y)
+        with pytest.raises(TypeError, match="CMDL"):
+            ANBClassifier(structure_score=CMDL()).fit(X, y)
+
+    def test_tables_too_large_for_the_memory_are_learned_again_with_fewer_parents(self, monkeypatch):
+        X, y = load_tic_tac_toe()
+        monkeypatch.setattr(room, "available_memory", lambda: 1000)
+        monkeypatch.setattr(room, "ROOM", 8 * 9 * 2 * 3**2)
+        with pytest.warns(UserWarning, match=r"structure found would take .* kB: learned again with max_parents=1"):
+            few = GreedyGBNClassifier().fit(X, y)
+        assert few.structure_.parents == GreedyGBNClassifier(max_parents=1).fit(X, y).structure_.parents
+
+    def test_compared_by_name_and_on_the_command_line(self, tmp_path, capsys):
+        X, y = load_monks(1)
+        names = ["gGBN", "GBN-CMDL", "BNC2P", "MC-DAG"]
+        assert list(compare(X, y, folds=2, models=names, refit=False).index) == names
+        pd.concat([X, y], axis=1).to_csv(tmp_path / "monks.csv", index=False)
+        for model, title in (("ggbn", "gGBN"), ("bnc2p", "BNC2P"), ("mcdag", "MC-DAG")):
+            assert main(["fit", str(tmp_path / "monks.csv"), "--class", "is_monk", "--model", model]) == 0
+            assert f"({title})" in capsys.readouterr().out
 
 
 def test_public_names_exist():

@@ -13,13 +13,17 @@ import pandas as pd
 import pytest
 
 import anbexact
-import anbexact.search.anb as anb
+import anbexact.search.exact as anb
 from anbexact import ANBClassifier, NaiveBayesClassifier
+from anbexact.classifiers import AODEClassifier
 from anbexact.cli import main
 from anbexact.compare import COLUMNS
 from anbexact.datasets import load_anes96, load_dataset, load_monks
 from anbexact.report.text import read_comparison
 
+REFITTED = ("NB", "TAN", "FAN", "C2G", "kDB", "ANB", "fsANB")
+OWN_LINES = [f"{name}{what}" for name in REFITTED for what in ("", " refitted")]
+OWN_LINES.insert(OWN_LINES.index("ANB"), "AODE")
 MONKS_ARCS = [["head_shape", "body_shape"], ["jacket_color", "body_shape"]]
 
 
@@ -210,14 +214,12 @@ def test_compare_on_the_embedded_table(capsys):
     assert "alcohol = " in out
     assert "odds, so P(" in out
     lines = out.splitlines()
-    assert len(lines) <= 65
+    assert len(lines) <= 70
     assert max(map(len, lines)) <= 120
     table = lines[lines.index("") + 1 : lines.index("", lines.index("") + 1)]
     assert max(map(len, table)) <= 100
-    assert [line.split("  ")[0] for line in table[2:12:2]] == ["NB", "TAN", "FAN", "C2G", "ANB"]
-    assert [line.split("  ")[0] for line in table[3:12:2]] == [
-        f"{name} refitted" for name in ("NB", "TAN", "FAN", "C2G", "ANB")
-    ]
+    names = [line.split("  ")[0] for line in table[2:19]]
+    assert names == [*OWN_LINES, "CategoricalNB", "logistic regression"]
     assert "parameters" in table[1]
     assert "Lowest log loss: " in out
     assert "The refit lowered the log loss of" in out
@@ -235,9 +237,8 @@ def test_compare_own_table(capsys):
     document = json.loads(out)
     assert code == 0
     assert document["folds"] == 3
-    networks = ["NB", "TAN", "FAN", "C2G", "ANB"]
-    names = [line for name in networks for line in (name, f"{name} refitted")]
-    assert [row["model"] for row in document["models"]] == [*names, "CategoricalNB", "logistic regression"]
+    names = [row["model"] for row in document["models"]]
+    assert names == [*OWN_LINES, "CategoricalNB", "logistic regression"]
     assert [row["refit_of"] for row in document["models"][:4]] == [None, "NB", None, "TAN"]
     assert set(document["models"][0]) == {"model", "refit_of", *COLUMNS}
     assert document["models"][2]["accuracy"] == 1.0
@@ -446,14 +447,14 @@ def test_fit_with_everything_chosen(tmp_path, capsys):
     assert document["ess"] > 1
 
 
-@pytest.mark.parametrize("model", ["nb", "tan", "fan", "ckg", "anb"])
+@pytest.mark.parametrize("model", ["nb", "tan", "fan", "ckg", "kdb", "anb"])
 def test_every_model(capsys, model):
     code, out, _ = run(
         capsys, "fit", "monks.csv", "--class", "monk", "--model", model, "--score", "k2", "-o", "m.json"
     )
     assert code == 0
     assert "score (K2)" in out
-    assert f"({model.upper() if model != 'ckg' else 'CkG'})" in out
+    assert f"({ {'ckg': 'CkG', 'kdb': 'kDB'}.get(model, model.upper()) })" in out
     assert anbexact.load("m.json").score_name_ == "K2"
     code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", model, "--parameters", "friedman")
     assert "equivalent sample size 1, tables by friedman" in out
@@ -465,3 +466,44 @@ def test_k_belongs_to_ckg(capsys):
     code, _, err = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "tan", "--k", "1")
     assert code == 2
     assert "--k does not belong to --model tan" in err
+
+
+def test_aode_has_no_structure_to_print(capsys):
+    arguments = ["fit", "monks.csv", "--class", "monk", "--model", "aode", "--ess", "2"]
+    code, out, err = run(capsys, *arguments, "-o", "m.json")
+    assert (code, err) == (0, "")
+    assert "averaged one-dependence estimators (AODE), equivalent sample size 2" in out
+    assert "monk and one feature -> every other feature, averaged over 6" in out
+    assert "in 17 of 17 states: those of training weight 1 or more" in out
+    X, y = load_monks(1)
+    expected = AODEClassifier(ess=2.0).fit(X, y)
+    assert np.array_equal(anbexact.load("m.json").predict_proba(X), expected.predict_proba(X))
+    code, out, _ = run(capsys, "predict", "m.json", "monks.csv")
+    assert (code, out.splitlines()[1:]) == (0, expected.predict(X).tolist())
+    code, out, _ = run(capsys, *arguments, "--json")
+    document = json.loads(out)
+    assert (document["ess"], document["min_weight"]) == (2.0, 1.0)
+    assert "certificate" not in document
+    assert "--score does not belong to --model aode" in error_of(capsys, *arguments, "--score", "k2")
+    for refused in ([*arguments, "-o", "m.bif"], ["convert", "m.json", "m.bif"]):
+        assert "m.bif: AODEClassifier is no network" in error_of(capsys, *refused)
+
+
+def test_fit_says_what_features_tell(capsys):
+    code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "fsanb", "--ess", "1")
+    assert code == 0
+    lines = out.splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("what features tell about monk:"))
+    assert lines[first + 1].split()[:2] == ["jacket_color", "-84.3"]
+    assert "standing alone: head_shape, body_shape, is_smiling, holding, has_tie" in out
+    _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--json")
+    report = json.loads(out)["feature_report"]
+    assert [row["rank"] for row in report] == [4, 4, 2, 4, 1, 2]
+    assert report[4]["log_bayes_factor"] == pytest.approx(-84.33038930219118)
+
+
+def test_fit_shows_where_the_class_stands(capsys):
+    _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "gbn")
+    assert "head_shape, body_shape, jacket_color -> monk" in out
+    assert "standing alone: is_smiling, holding, has_tie" in out
+    assert "no arcs between features" in out

@@ -10,10 +10,10 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import StratifiedKFold
 
-import anbexact.search.anb as anb
+import anbexact.search.exact as anb
 from anbexact import ANBClassifier, NaiveBayesClassifier, SearchTooLargeError
 from anbexact.adapters import LogitModel, to_logit
-from anbexact.classifiers import FixedStructureClassifier, LogitFANClassifier
+from anbexact.classifiers import AODEClassifier, FixedStructureClassifier, LogitFANClassifier
 from anbexact.compare import COLUMNS, MODELS, calibration_error, compare
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
 
@@ -114,6 +114,21 @@ def test_parameters_of_scikit_learn():
     assert frame.loc["logistic regression", "parameters"] == np.mean(ranks)
 
 
+def test_parameters_of_aode():
+    """Those of every pair given the class, less what the pairs have in common."""
+    X, y = load_anes96()
+    X = X[["selfLR", "TVnews", "PID"]]
+    frame = compare(X, y, folds=3, models=["AODE"])
+    assert list(frame.index) == ["AODE"]
+    sizes = []
+    for train, _ in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        free = [AODEClassifier().fit(X.iloc[train], y.iloc[train]).vocabulary_.arity(name) - 1 for name in X]
+        sizes.append(1 + 2 * (sum(free) + sum(a * b for a, b in itertools.combinations(free, 2))))
+    assert frame.loc["AODE", "parameters"] == np.mean(sizes)
+    named = compare(X, y, folds=3, models={"mine": AODEClassifier()})
+    np.testing.assert_array_equal(named[KEPT].to_numpy(), frame[KEPT].to_numpy())
+
+
 @pytest.mark.parametrize("digits", [1, 2, 15])
 def test_calibration_error(digits):
     rng = np.random.default_rng(digits)
@@ -134,7 +149,7 @@ def test_one_row_per_model_and_plain_columns():
     X, y = load_monks(1)
     seen = []
     frame = compare(X, y, folds=3, progress=lambda phase, fraction: seen.append((phase, fraction)))
-    refits = {name: f"{name} refitted" for name in MODELS[:5]}
+    refits = {name: f"{name} refitted" for name in ("NB", "TAN", "FAN", "C2G", "kDB", "ANB", "fsANB")}
     lines = [line for name in MODELS for line in (name, refits.get(name)) if line]
     assert list(frame.index) == lines
     assert tuple(frame.columns) == COLUMNS
@@ -356,8 +371,9 @@ def test_really_too_large(monkeypatch):
     monkeypatch.setattr(anb, "available_memory", lambda: 100_000)
     rng = np.random.default_rng(0)
     frame = compare(rng.integers(0, 2, (40, 60)), rng.integers(0, 2, 40), folds=2)
-    assert frame.loc[["ANB", "ANB refitted"]].isna().all(axis=None)
-    assert frame.drop(index=["ANB", "ANB refitted"]).notna().all(axis=None)
+    refused = ["ANB", "ANB refitted", "fsANB", "fsANB refitted"]
+    assert frame.loc[refused].isna().all(axis=None)
+    assert frame.drop(index=refused).notna().all(axis=None)
     assert "ANB was refused: the memory does not suffice to lay out the rows" in frame.attrs["notes"][0]
 
 

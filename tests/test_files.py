@@ -24,9 +24,9 @@ from strategies import SCORES
 import anbexact
 from anbexact import ANBClassifier, BDeu, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
 from anbexact.adapters import files, from_pgmpy
-from anbexact.classifiers import FixedStructureClassifier
+from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
-from anbexact.scores import HQ, MIT, BDs
+from anbexact.scores import CLL, CMDL, HQ, MIT, BDs
 
 AWKWARD = [
     "",
@@ -449,6 +449,13 @@ def test_a_copy_goes_its_own_way():
     assert not np.array_equal(twin.predict_proba(X), before)
     np.testing.assert_array_equal(model.predict_proba(X), before)
     np.testing.assert_array_equal(clone(twin).fit(X, y).predict_proba(X), before)
+
+
+@pytest.mark.parametrize("score", ["cmdl", CLL(), CMDL()], ids=repr)
+def test_scores_of_whole_structures(tmp_path, score):
+    X, y = load_monks(1)
+    loaded = through_file(GreedyGBNClassifier(structure_score=score, random_state=7, restarts=1).fit(X, y), tmp_path)
+    assert (loaded.structure_score, loaded.random_state) == (score, 7)
 
 
 @pytest.mark.parametrize("score", [*(score() for score in SCORES.values()), HQ(0.5), MIT(0.9), BDs(3.0)], ids=repr)

@@ -339,9 +339,9 @@ class TestParameters:
             ({"memory_limit": -1}, "memory_limit must be None or a number above 0, not -1"),
             (
                 {"required_edges": [("age", "size")]},
-                r"required edge \('age', 'size'\) names 'size', which is not a fea",
+                r"required edge \('age', 'size'\) names 'size', but edges",
             ),
-            ({"required_edges": [("answer", "age")]}, "the class is a parent of every feature already"),
+            ({"required_edges": [("answer", "age")]}, "the class is a parent of every feature"),
             ({"required_edges": [("age", "count"), ("count", "age")]}, "the required edges form a cycle"),
             (
                 {"required_edges": [("age", "count")], "forbidden_edges": [("age", "count")]},

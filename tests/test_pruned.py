@@ -8,11 +8,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from strategies import Problem, random_problem
-from test_candidates import BOUNDED, WEIGHTS, bounded_scores, candidate_problems, with_copies
+from test_candidates import BOUNDED, WEIGHTS, Looks, bounded_scores, candidate_problems, with_copies
 
-import anbexact.search.anb as anb
 import anbexact.search.branch_and_cut as branch_and_cut
+import anbexact.search.exact as anb
 import anbexact.search.pruned as pruned
+import anbexact.search.walk as walk
 from anbexact import BDeu, SearchTooLargeError, learn_anb, verify
 from anbexact.limits import Deadline
 from anbexact.scores import BIC, FNML, K2, LL
@@ -234,6 +235,36 @@ class TestIncomplete:
         if seconds < 0.01:
             assert not certificate.optimal
 
+    @pytest.mark.usefixtures("_beyond")
+    @pytest.mark.parametrize("looks", [0, 8, 11, 14])
+    @pytest.mark.parametrize("name", BOUNDED)
+    def test_rows_not_laid_out_in_time(self, name, looks, monkeypatch):
+        """What was not laid out has the required parents, and a bound; the statement is true and can be checked."""
+        monkeypatch.setattr(anb, "Deadline", lambda _seconds: Looks(looks))
+        score = BOUNDED[name]()
+        problem = random_problem(333, 6, n_rows=80)
+        constraints = {"required": [(0, 3), (3, 4)]}
+        structure = learn_anb(problem.table, score, n_jobs=1, **named(constraints))
+        check(problem, score, structure, **constraints)
+        assert not structure.certificate.optimal
+        assert structure.certificate.method.startswith("pruned search")
+        assert "time_limit" in structure.certificate.method
+        assert structure.certificate.upper_bound >= brute_force(problem, score, **constraints)
+        assert verify(structure, problem.table)
+
+    @pytest.mark.usefixtures("_beyond")
+    def test_too_many_numbers_of_joint_states(self, monkeypatch):
+        monkeypatch.setattr(walk, "MOST_CONFIGURATION_COUNTS", 8)
+        problem = random_problem(334, 7, n_rows=80, max_arity=5)
+        structure = learn_anb(problem.table)
+        check(problem, BDeu(), structure)
+        assert structure.certificate.method == (
+            "pruned search; proved optimal among structures with at most 2 feature parents, "
+            "more were not gone through: they have too many different numbers of joint states"
+        )
+        assert structure.certificate.upper_bound >= brute_force(problem, BDeu())
+        assert verify(structure, problem.table)
+
     @pytest.mark.parametrize("score", [BDeu(1.0), BIC()], ids=str)
     def test_memory(self, score):
         problem = random_problem(331, 30, n_rows=200, max_arity=3)
@@ -297,8 +328,7 @@ class TestDoor:
         if few:
             few_sets(monkeypatch, 5)
         else:
-            monkeypatch.setattr(anb, "lattice_cost", lambda *_a, **_k: anb.Cost(1, 1, 1e6))
-            monkeypatch.setattr(anb, "cell_value_bytes", lambda _table: 0)
+            monkeypatch.setattr(anb._Search, "seconds", 1e6)
         structure = learn_anb(problem.table)
         assert structure.certificate.method == ("lattice dynamic programme" if few else "pruned search")
         assert structure.score == pytest.approx(expected.score, rel=1e-12)

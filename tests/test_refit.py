@@ -14,6 +14,7 @@ from scipy.optimize import minimize
 from statsmodels.discrete.discrete_model import MNLogit
 from strategies import Problem, problems, random_problem
 
+import anbexact.folds as folding
 import anbexact.logit.fit as fitting
 import anbexact.logit.strength as strengths
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
@@ -431,8 +432,8 @@ class TestSplit:
     @given(weights=st.lists(st.lists(st.integers(0, 9), min_size=3, max_size=3), min_size=1, max_size=12))
     def test_of_whole_weights_deals_row_by_row(self, weights):
         weights = np.array(weights, dtype=float)
-        parts = strengths.split_weights(weights, 5)
-        order = np.random.default_rng(strengths.SEED).permutation(len(weights))
+        parts = folding.split_weights(weights, 5)
+        order = np.random.default_rng(folding.SEED).permutation(len(weights))
         np.testing.assert_array_equal([part[order] for part in parts], oracles.dealt(weights[order], 5))
         np.testing.assert_array_equal(sum(parts), weights)
         for of_class in range(3):
@@ -451,7 +452,7 @@ class TestSplit:
     def test_of_all_combinations_leaves_no_state_to_one_fold(self, folds):
         rows = np.array(list(product(range(folds), repeat=4)))
         weights = np.eye(2)[(rows.sum(axis=1) > 2 * folds).astype(int)]
-        for part in strengths.split_weights(weights, folds):
+        for part in folding.split_weights(weights, folds):
             shares = [part[rows[:, j] == state].sum() / part.sum() for j in range(4) for state in range(folds)]
             assert 0.2 / folds < min(shares) <= max(shares) < 2 / folds
 
@@ -459,7 +460,7 @@ class TestSplit:
     def test_of_real_weights_is_a_partition(self, seed, spread):
         rng = np.random.default_rng(seed)
         weights = np.exp(rng.normal(0, spread, (40, 3))) * (rng.random((40, 3)) < 0.7)
-        parts = strengths.split_weights(weights, 5)
+        parts = folding.split_weights(weights, 5)
         assert len(parts) == 5
         assert all((part >= 0).all() for part in parts)
         np.testing.assert_allclose(sum(parts), weights, rtol=1e-15)
@@ -469,7 +470,7 @@ class TestSplit:
     @pytest.mark.parametrize("seed", range(5))
     def test_of_real_weights_is_balanced(self, seed):
         weights = np.exp(np.random.default_rng(seed).normal(0, 0.5, (400, 3)))
-        totals = np.array([part.sum(axis=0) for part in strengths.split_weights(weights, 5)])
+        totals = np.array([part.sum(axis=0) for part in folding.split_weights(weights, 5)])
         np.testing.assert_allclose(totals, [weights.sum(axis=0) / 5] * 5, rtol=0.25)
 
 
@@ -508,7 +509,7 @@ class TestStrength:
         X, y = problem.frame()
         network = FixedStructureClassifier(parents)
         model = fit(problem, network).to_logit().refit(X, y, problem.weights)
-        parts = strengths.split_weights(model.refitted.design.weights, 3)
+        parts = folding.split_weights(model.refitted.design.weights, 3)
         chosen = model.refitted.strength
 
         def relearned(left_in):
@@ -554,7 +555,7 @@ class TestStrength:
         model = classifier.to_logit().refit(X, y)
         chosen = model.refitted.strength
         assert chosen.generative == pytest.approx(classifier.to_logit().log_likelihood(X, y), rel=1e-12)
-        parts = strengths.split_weights(model.refitted.design.weights, 5)
+        parts = folding.split_weights(model.refitted.design.weights, 5)
         l2, value = chosen.tried[1]
         expected = self.slow_value(model, problem.arities, parts, l2, lambda _: classifier)
         assert value == pytest.approx(expected, rel=1e-5)

@@ -13,7 +13,15 @@ from anbexact import (
     NaiveBayesClassifier,
     TANClassifier,
 )
-from anbexact.classifiers import LogitFANClassifier, PrunedNaiveBayesClassifier
+from anbexact.classifiers import (
+    AODEClassifier,
+    BNC2PClassifier,
+    GreedyGBNClassifier,
+    KDBClassifier,
+    LogitFANClassifier,
+    MCDAGClassifier,
+    PrunedNaiveBayesClassifier,
+)
 from anbexact.discretize import CutPointDiscretizer
 
 N_CHECKS = {
@@ -23,6 +31,12 @@ N_CHECKS = {
     TANClassifier(): 61,
     FANClassifier(): 61,
     CkGClassifier(): 61,
+    KDBClassifier(): 61,
+    AODEClassifier(): 61,
+    GreedyGBNClassifier(): 61,
+    GreedyGBNClassifier(structure_score="cmdl", tabu=3, restarts=1, random_state=0): 61,
+    BNC2PClassifier(): 61,
+    MCDAGClassifier(): 61,
     LogitFANClassifier(): 61,
     PrunedNaiveBayesClassifier(): 61,
     MedianDiscretizer(): 53,

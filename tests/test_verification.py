@@ -10,8 +10,8 @@ from strategies import random_problem, table_of
 from test_candidates import BOUNDED
 from test_pruned import few_sets
 
-import anbexact.search.anb as anb
 import anbexact.search.branch_and_cut as branch_and_cut
+import anbexact.search.exact as anb
 from anbexact import BDeu, learn_anb, learn_naive_bayes, verify
 from anbexact.limits import Deadline
 from anbexact.proof import Component, Duals, Exhaustion, Split

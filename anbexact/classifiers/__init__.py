@@ -1,20 +1,33 @@
 """scikit-learn estimators: each composes the rooms below it and adds nothing else."""
 
-from anbexact.classifiers.anb import ANBClassifier
+from anbexact.classifiers.aode import AODEClassifier
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
+from anbexact.classifiers.exact import ANBClassifier, GBNClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.classifiers.fsanb import FSANBClassifier
+from anbexact.classifiers.greedy import BNC2PClassifier, GreedyGBNClassifier, MCDAGClassifier
+from anbexact.classifiers.kdb import KDBClassifier
 from anbexact.classifiers.logit_fan import LogitFANClassifier, PrunedNaiveBayesClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
+from anbexact.classifiers.table_classifier import TableClassifier
 
 __all__ = [
     "ANBClassifier",
+    "AODEClassifier",
+    "BNC2PClassifier",
     "CkGClassifier",
     "FANClassifier",
+    "FSANBClassifier",
     "FixedStructureClassifier",
+    "GBNClassifier",
+    "GreedyGBNClassifier",
+    "KDBClassifier",
     "LogitFANClassifier",
+    "MCDAGClassifier",
     "NaiveBayesClassifier",
     "NetworkClassifier",
     "PrunedNaiveBayesClassifier",
     "TANClassifier",
+    "TableClassifier",
 ]

@@ -170,7 +170,7 @@ class LogitFANClassifier(NetworkClassifier):
         self._set_fitted(table.vocabulary, structure, fitted, cut_points)
         self.l2_ = found.l2
         if complaint:
-            warnings.warn(complaint, UserWarning, stacklevel=4)
+            warnings.warn(complaint, UserWarning, stacklevel=5)
         return self
 
 

@@ -8,6 +8,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import anbexact
+from anbexact.classifiers import NetworkClassifier
 from anbexact.cli.learning import learn, unfitted
 from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.options import DATA_HELP, Commands, add_common
@@ -28,7 +29,6 @@ from anbexact.report.text import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from anbexact.classifiers import NetworkClassifier
     from anbexact.report.query import Query
 
 DEMO_TABLE = "wine"
@@ -111,7 +111,7 @@ def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], args: argparse.Namespace
 
 def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
     """Print the measurements, what must be known to read them, and what they say."""
-    from anbexact.classifiers.inputs import MANY_VALUES
+    from anbexact.inputs import MANY_VALUES
 
     print(f"\n{frame.attrs['folds']}-fold cross-validation, structure and cut points relearned in every fold")
     print_comparison(frame)
@@ -131,6 +131,7 @@ def _learn(X: pd.DataFrame, y: pd.Series[Any], threads: int | None) -> tuple[str
     except anbexact.SearchTooLargeError:
         name, classifier = "NB", unfitted("nb", threads=threads)
         learn(classifier, X, y)
+    assert isinstance(classifier, NetworkClassifier)
     return name, classifier
 
 

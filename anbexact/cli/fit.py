@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import warnings
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers.base import CHOICES
+from anbexact.classifiers import AODEClassifier, NetworkClassifier, TableClassifier
+from anbexact.classifiers.base import PARAMETERS
 from anbexact.cli.learning import MODELS, learn, unfitted
 from anbexact.cli.messages import InputError
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_common, number_or_auto
 from anbexact.cli.tables import features_and_class, read_table
 from anbexact.discretize import AUTO, RULES
+from anbexact.report import feature_report
 from anbexact.report.text import (
     class_sizes,
     describe,
+    print_features,
     print_json,
+    print_mixture,
     print_structure,
     print_wrapped,
     sample_sizes,
@@ -24,8 +29,6 @@ from anbexact.scores.names import SCORES
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from anbexact.classifiers import NetworkClassifier
 
 
 def add(commands: Commands) -> None:
@@ -61,13 +64,11 @@ def add(commands: Commands) -> None:
         help=f"where continuous columns are cut (default auto: {AUTO})",
     )
     parser.add_argument("--score", choices=tuple(SCORES), help="what the structure is scored by (default bdeu)")
-    parser.add_argument(
-        "--parameters", choices=CHOICES["parameters"], help="how the tables are estimated (default eap)"
-    )
+    parser.add_argument("--parameters", choices=PARAMETERS, help="how the tables are estimated (default eap)")
     parser.add_argument("--max-parents", type=int, metavar="K", help="most feature parents of a feature (anb)")
-    parser.add_argument("--k", type=int, metavar="K", help="most feature parents of a feature (ckg; default 2)")
+    parser.add_argument("--k", type=int, metavar="K", help="most feature parents of a feature (ckg, kdb; default 2)")
     parser.add_argument(
-        "--time-limit", type=float, metavar="S", help="seconds of search: the best so far is taken (not nb)"
+        "--time-limit", type=float, metavar="S", help="seconds after which a search ends: the best so far is taken"
     )
     parser.add_argument("--weights", metavar="COLUMN", help="a column that holds the weight of every row, no feature")
     add_common(parser)
@@ -96,11 +97,23 @@ def run(args: argparse.Namespace) -> None:
         write_model(classifier, args.output)
     rows_trained = _count_trained(X, weights)
     accuracy = classifier.score(X, y, weights)
+    features = None
+    if isinstance(classifier, NetworkClassifier):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of rows that are left out: said already
+            features = feature_report(classifier, X, y, weights)
     if args.json:
-        print_json(_document(args, classifier, len(X), rows_trained, accuracy))
+        document = _document(args, classifier, len(X), rows_trained, accuracy)
+        if features is not None:
+            document["feature_report"] = features.reset_index().to_dict(orient="records")
+        print_json(document)
     else:
         _print_table(args, X, y, rows_trained)
         _print_classifier(args, classifier, accuracy)
+        if features is not None:
+            print_features(features, args.class_name)
+        if args.output is not None:
+            print(f"saved to {args.output}")
 
 
 def _check(args: argparse.Namespace) -> None:
@@ -126,7 +139,7 @@ def _count_trained(X: pd.DataFrame, weights: pd.Series[Any] | None) -> int:
 
 
 def _document(
-    args: argparse.Namespace, classifier: NetworkClassifier, rows: int, rows_trained: int, accuracy: float
+    args: argparse.Namespace, classifier: TableClassifier, rows: int, rows_trained: int, accuracy: float
 ) -> dict[str, Any]:
     """Return all of it for JSON."""
     return {
@@ -148,7 +161,7 @@ def _print_table(args: argparse.Namespace, X: pd.DataFrame, y: pd.Series[Any], r
     print_wrapped(class_sizes(y))
 
 
-def _print_classifier(args: argparse.Namespace, classifier: NetworkClassifier, accuracy: float) -> None:
+def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, accuracy: float) -> None:
     """Print what was learned: cut points, structure and accuracy."""
     cuts = {name: ", ".join(f"{cut:g}" for cut in of_name) for name, of_name in classifier.cut_points_.items()}
     found = [f"{name} at {of_name}" for name, of_name in cuts.items() if of_name]
@@ -159,10 +172,11 @@ def _print_classifier(args: argparse.Namespace, classifier: NetworkClassifier, a
         print_wrapped(f"not cut, so of no use: {', '.join(whole)}")
     print()
     title = MODELS[args.model][0]
-    if not classifier.structure_.certificate.optimal:
+    if isinstance(classifier, NetworkClassifier) and not classifier.structure_.certificate.optimal:
         title = title.removeprefix("optimal ")
     print(f"{title}, {sample_sizes(classifier)}")
-    print_structure(classifier)
+    if isinstance(classifier, AODEClassifier):
+        print_mixture(classifier)
+    elif isinstance(classifier, NetworkClassifier):
+        print_structure(classifier)
     print(f"accuracy on the rows it was learned from: {accuracy:.4f} (flattering; anbexact compare cross-validates)")
-    if args.output is not None:
-        print(f"saved to {args.output}")

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import anbexact
+from anbexact.classifiers import NetworkClassifier, TableClassifier
 from anbexact.cli.messages import InputError, note
-
-if TYPE_CHECKING:
-    from anbexact.classifiers import NetworkClassifier
 
 NETWORKS = (".bif", ".xmlbif", ".xml", ".xdsl")
 """Extensions of network files for other programs. JSON loses nothing."""
@@ -32,7 +29,7 @@ def check_output(path: str) -> None:
         raise InputError(f"{path}: there is no folder {folder}")
 
 
-def read_model(path: str, class_name: str | None = None) -> NetworkClassifier:
+def read_model(path: str, class_name: str | None = None) -> TableClassifier:
     """Return the classifier in a file; ``class_name`` is for network files that do not say what the class is."""
     try:
         if is_network(path):
@@ -49,11 +46,13 @@ def read_model(path: str, class_name: str | None = None) -> NetworkClassifier:
     return classifier
 
 
-def write_model(classifier: NetworkClassifier, path: str) -> None:
+def write_model(classifier: TableClassifier, path: str) -> None:
     """Write a classifier to a file."""
     if not is_network(path):
         classifier.save(path)
         return
+    if not isinstance(classifier, NetworkClassifier):
+        raise InputError(f"{path}: {type(classifier).__name__} is no network: give it the extension .json")
     from anbexact.adapters import to_file
 
     try:

@@ -35,15 +35,16 @@ def compare(
 ) -> pd.DataFrame:
     """Cross-validate classifiers on one table, the structure relearned in every fold.
 
-    Every model sees the same stratified folds. ``"NB"``, ``"TAN"``, ``"FAN"``, ``"C2G"`` (CkG with k = 2) and
-    ``"ANB"`` are this package's classifiers with their defaults. ``"CategoricalNB"`` is scikit-learn's, with numeric
-    columns of more than 10 distinct values cut as these cut them (MDLP), and missing or unknown cells replaced by the
-    most frequent state. ``"logistic regression"`` is scikit-learn's (L2 penalty, C = 1): numeric columns uncut and
-    standardised, missing ones replaced by the median, the others one-hot encoded. For scikit-learn's two the states
-    are turned into numbers beforehand, outside of the times. A first fit of every model, not counted, keeps
-    compilation out of the times.
+    Every model sees the same stratified folds. ``"NB"``, ``"TAN"``, ``"FAN"``, ``"C2G"`` (CkG with k = 2), ``"kDB"``
+    (k = 2), ``"AODE"``, ``"ANB"`` and ``"fsANB"`` are this package's classifiers with their defaults; ``"GBN"``,
+    ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``, too, where they are named. ``"CategoricalNB"`` is
+    scikit-learn's, with numeric columns of more than 10 distinct values cut as these cut them (MDLP), and missing or
+    unknown cells replaced by the most frequent state. ``"logistic regression"`` is scikit-learn's (L2 penalty, C =
+    1): numeric columns uncut and standardised, missing ones replaced by the median, the others one-hot encoded. For
+    scikit-learn's two the states are turned into numbers beforehand, outside of the times. A first fit of every
+    model, not counted, keeps compilation out of the times.
 
-    This package's classifiers are *generative*: their tables fit features and class together. Each has a second line,
+    This package's networks are *generative*: their tables fit features and class together. Each has a second line,
     "NB refitted" below "NB": the logistic regression with the network's class posterior
     (:func:`~anbexact.adapters.to_logit`), its coefficients refitted to the same training rows by conditional
     likelihood, with a prior whose strength is chosen by cross-validation within these rows (``l2="auto"``). Missing

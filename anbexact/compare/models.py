@@ -11,19 +11,28 @@ import pandas as pd
 
 from anbexact.classifiers import (
     ANBClassifier,
+    AODEClassifier,
+    BNC2PClassifier,
     CkGClassifier,
     FANClassifier,
+    FSANBClassifier,
+    GBNClassifier,
+    GreedyGBNClassifier,
+    KDBClassifier,
+    MCDAGClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
     TANClassifier,
 )
-from anbexact.classifiers.inputs import MANY_VALUES
 from anbexact.columns import Column, read_columns
 from anbexact.compare.data import Data
 from anbexact.compare.measures import Floats
 from anbexact.discretize import AUTO, RULES
+from anbexact.inputs import MANY_VALUES
 
-MODELS = ("NB", "TAN", "FAN", "C2G", "ANB", "CategoricalNB", "logistic regression")
+MODELS = ("NB", "TAN", "FAN", "C2G", "kDB", "AODE", "ANB", "fsANB", "CategoricalNB", "logistic regression")
+RIVALS = ("GBN", "gGBN", "GBN-CMDL", "BNC2P", "MC-DAG")
+"""General networks, exact and greedy, compared where they are named."""
 
 
 @dataclass(frozen=True)
@@ -38,26 +47,30 @@ class Contender:
 def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs: int | None) -> dict[str, Contender]:
     """Return the classifiers by their names."""
     if isinstance(models, Mapping):
-        return {
-            name: Contender(
-                estimator, data.frame, network_parameters if isinstance(estimator, NetworkClassifier) else _unknown
-            )
-            for name, estimator in models.items()
-        }
+        return {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in models.items()}
     names = MODELS if models is None else (models,) if isinstance(models, str) else tuple(models)
-    strangers = [name for name in names if name not in MODELS]
+    known = (*MODELS, *RIVALS)
+    strangers = [name for name in names if name not in known]
     if strangers or not names:
-        raise ValueError(f"models must be among {', '.join(map(repr, MODELS))}, not {strangers or names!r}")
+        raise ValueError(f"models must be among {', '.join(map(repr, known))}, not {strangers or names!r}")
     columns = read_columns(data.frame)
     numbers = np.column_stack([_as_numbers(column) for column in columns])
-    networks = {
+    own = {
         "NB": NaiveBayesClassifier(n_jobs=n_jobs),
         "TAN": TANClassifier(n_jobs=n_jobs),
         "FAN": FANClassifier(n_jobs=n_jobs),
         "C2G": CkGClassifier(k=2, n_jobs=n_jobs),
+        "kDB": KDBClassifier(k=2, n_jobs=n_jobs),
+        "AODE": AODEClassifier(n_jobs=n_jobs),
         "ANB": ANBClassifier(n_jobs=n_jobs),
+        "fsANB": FSANBClassifier(n_jobs=n_jobs),
+        "GBN": GBNClassifier(n_jobs=n_jobs),
+        "gGBN": GreedyGBNClassifier(n_jobs=n_jobs),
+        "GBN-CMDL": GreedyGBNClassifier(structure_score="cmdl", n_jobs=n_jobs),
+        "BNC2P": BNC2PClassifier(n_jobs=n_jobs),
+        "MC-DAG": MCDAGClassifier(n_jobs=n_jobs),
     }
-    ready = {name: Contender(network, data.frame, network_parameters) for name, network in networks.items()}
+    ready = {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in own.items()}
     ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)
     ready["logistic regression"] = Contender(_logistic_regression(columns), numbers, logistic_regression_parameters)
     return {name: ready[name] for name in names}
@@ -71,6 +84,11 @@ def network_parameters(model: NetworkClassifier) -> float:
     return float(
         sum((table.values.shape[0] - 1) * table.values[0].size for table in model.conditional_tables_.values())
     )
+
+
+def aode_parameters(model: AODEClassifier) -> float:
+    """Return the free probabilities of all pairs: (s - 1) + s Σ_i (r_i - 1) + s Σ_{i<j} (r_i - 1)(r_j - 1)."""
+    return float(model.counts_.n_parameters)
 
 
 def categorical_nb_parameters(model: Any) -> float:
@@ -93,6 +111,13 @@ def logistic_regression_parameters(model: Any) -> float:
 
 def _unknown(_: Any) -> float:
     return float("nan")
+
+
+def _count_of(estimator: Any) -> Callable[[Any], float]:
+    """Return what counts the free parameters of a classifier that takes the frame as it is."""
+    if isinstance(estimator, AODEClassifier):
+        return aode_parameters
+    return network_parameters if isinstance(estimator, NetworkClassifier) else _unknown
 
 
 # ---- scikit-learn's two

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
+from anbexact.folds import split_weights
 from anbexact.limits import Deadline, Progress
 from anbexact.logit.design import Design
 from anbexact.logit.fit import fit
@@ -20,8 +21,6 @@ MANY_ROWS = 10_000
 STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
 """What is tried, strongest first: the first four, then on until one is worse than the one before."""
 ALWAYS = 4
-SEED = 0
-"""Of the shuffle before rows are dealt to folds."""
 PRECISION = 1e-3
 """Of the fits within the folds."""
 
@@ -148,28 +147,3 @@ def _top(tried: Sequence[tuple[float, float]]) -> float:
     (_, before), (l2, value), (_, after) = tried[best - 1 : best + 2]
     bend = before - 2 * value + after
     return l2 * 10 ** ((after - before) / (2 * bend)) if bend < 0 else l2
-
-
-def split_weights(weights: Floats, folds: int) -> Sequence[Floats]:
-    """Return a partition of the weights of distinct rows into folds, of much the same classes and features each.
-
-    Dealt out class by class, the rows shuffled by a fixed seed: in order, a table of all combinations of states would
-    give every fold its own states of some feature. Whole weights are rows of weight 1, each dealt on its own, so that
-    collapsed and repeated rows are treated alike. Others stay together unless they outweigh a whole deal.
-    """
-    order = np.random.default_rng(SEED).permutation(len(weights))
-    flat = weights[order].T.ravel()
-    parts = np.zeros((folds, len(flat)))
-    if np.array_equal(flat, np.rint(flat)):
-        ends = np.cumsum(flat)
-        for k in range(folds):
-            parts[k] = np.diff(np.floor((ends + folds - 1 - k) / folds), prepend=np.floor((folds - 1 - k) / folds))
-    else:
-        unit = flat[flat > 0].mean()
-        large = flat >= folds * unit
-        small = np.where(large, 0.0, flat)
-        fold = ((np.cumsum(small) - small / 2) / unit).astype(np.int64) % folds
-        for k in range(folds):
-            parts[k] = np.where(large, flat / folds, np.where(fold == k, small, 0.0))
-    back = np.argsort(order)
-    return [part.reshape(weights.T.shape).T[back] for part in parts]

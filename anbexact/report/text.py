@@ -8,10 +8,10 @@ import textwrap
 from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from anbexact.classifiers import AODEClassifier, NetworkClassifier, TableClassifier
+
 if TYPE_CHECKING:
     import pandas as pd
-
-    from anbexact.classifiers import NetworkClassifier
 
 WIDTH = 118
 """Characters in a line."""
@@ -40,16 +40,23 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def describe(classifier: NetworkClassifier) -> dict[str, Any]:
+def describe(classifier: TableClassifier) -> dict[str, Any]:
     """Return what was learned, for JSON; scores in nats, total."""
+    vocabulary = classifier.vocabulary_
+    common = {
+        "class": vocabulary.class_name,
+        "classes": classifier.classes_.tolist(),
+        "features": list(vocabulary.features),
+        "cut_points": {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()},
+    }
+    if isinstance(classifier, AODEClassifier):
+        return {**common, "ess": classifier.ess_, "min_weight": classifier.min_weight_}
+    assert isinstance(classifier, NetworkClassifier)
     structure = classifier.structure_
     return {
-        "class": structure.class_name,
-        "classes": classifier.classes_.tolist(),
-        "features": list(structure.features),
+        **common,
         "ess": classifier.ess_,
         "smoothing": classifier.smoothing_,
-        "cut_points": {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()},
         "feature_edges": structure.feature_edges,
         "score_name": classifier.score_name_,
         "score": structure.score,
@@ -57,8 +64,11 @@ def describe(classifier: NetworkClassifier) -> dict[str, Any]:
     }
 
 
-def sample_sizes(classifier: NetworkClassifier) -> str:
+def sample_sizes(classifier: TableClassifier) -> str:
     """Return the equivalent sample sizes of score and tables as text, or what takes their place."""
+    if isinstance(classifier, AODEClassifier):
+        return f"equivalent sample size {classifier.ess_:.4g}"
+    assert isinstance(classifier, NetworkClassifier)
     in_score = classifier.score_name_ in ("BDeu", "BDs")
     if classifier.parameters != "eap":
         tables = f"tables by {classifier.parameters}"
@@ -68,24 +78,65 @@ def sample_sizes(classifier: NetworkClassifier) -> str:
     return f"equivalent sample size {classifier.ess_:.4g}, {classifier.smoothing_:.4g} in the tables"
 
 
+def print_mixture(classifier: AODEClassifier) -> None:
+    """Print which estimators are averaged."""
+    admitted = classifier.counts_.admitted(classifier.min_weight_)
+    vocabulary = classifier.vocabulary_
+    print(f"{vocabulary.class_name} and one feature -> every other feature, averaged over {len(vocabulary.features)}")
+    weight = f"training weight {classifier.min_weight_:g} or more"
+    print(f"as that one feature in {admitted.sum():,} of {len(admitted):,} states: those of {weight}")
+
+
+def _names(names: Sequence[Hashable]) -> str:
+    return ", ".join(map(str, names))
+
+
 def print_structure(classifier: NetworkClassifier) -> None:
-    """Print the arcs between features, the score and the certificate."""
+    """Print the arcs of the class and between features, the score and the certificate."""
     structure = classifier.structure_
     arcs: dict[Hashable, list[str]] = {}
     for parent, child in structure.feature_edges:
         arcs.setdefault(child, []).append(str(parent))
-    if not arcs:
-        print(f"{structure.class_name} -> every feature; no arcs between features")
+    n_arcs = len(structure.feature_edges)
+    between = "no arcs between features" if not n_arcs else f"{n_arcs} arc{'s' * (n_arcs > 1)} between features:"
+    of_class = _names(structure.parents[structure.class_name])
+    children = structure.children(structure.class_name)
+    if children == structure.features:
+        print(f"{structure.class_name} -> every feature{', and ' if n_arcs else '; '}{between}")
     else:
-        n_arcs = len(structure.feature_edges)
-        noun = "arcs" if n_arcs > 1 else "arc"
-        print(f"{structure.class_name} -> every feature, and {n_arcs} {noun} between features:")
+        if of_class:
+            print_wrapped(f"{of_class} -> {structure.class_name}")
+        if children:
+            print_wrapped(f"{structure.class_name} -> {_names(children)}")
+        touched = {name for edge in structure.edges for name in edge}
+        alone = [name for name in structure.parents if name not in touched]
+        if alone:
+            print_wrapped(f"standing alone: {_names(alone)}")
+        print(between)
     for child, parents in list(arcs.items())[:MOST_LINES]:
         print_wrapped(f"{', '.join(parents)} -> {child}", "  ")
     if len(arcs) > MOST_LINES:
         print(f"  ... and arcs into {len(arcs) - MOST_LINES} more features")
     print(f"score ({classifier.score_name_}) {structure.score:.3f} nats in total")
     print_wrapped(f"certificate: {structure.certificate}")
+
+
+def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
+    """Print what the features tell about the class, those of which the data say so most clearly first."""
+    shown = report.sort_values("rank", kind="stable")[:MOST_LINES]
+    lines = [
+        (str(name), f"{row.log_bayes_factor:,.1f}", "-" if math.isnan(row.information) else f"{row.information:.4f}")
+        for name, row in shown.iterrows()
+    ]
+    lines = [(f"what features tell about {class_name}:", "ln BF", "information"), *lines]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    print()
+    for first, *others in lines:
+        print_cells(first, others, widths)
+    if len(report) > MOST_LINES:
+        print(f"... and {len(report) - MOST_LINES} more features")
+    print("ln BF: log Bayes factor, for independence above 0, for dependence below; information: conditional mutual")
+    print("  information with the class in this network, nats per row")
 
 
 def print_comparison(frame: pd.DataFrame) -> None:

@@ -1,9 +1,10 @@
-"""Scores of structures: decomposable, total over the data in nats, to be maximised."""
+"""Scores of structures: total over the data in nats, to be maximised; decomposable, but for CLL and CMDL."""
 
 from anbexact.scores.acll import ACLL, acll_constants
 from anbexact.scores.base import BoundedScore, FamilyScore, Score, SetScore, family_counts
 from anbexact.scores.bdeu import BDeu
 from anbexact.scores.bds import BDs
+from anbexact.scores.cll import CLL, CMDL
 from anbexact.scores.k2 import K2
 from anbexact.scores.likelihood import AIC, BIC, HQ, LL
 from anbexact.scores.mit import MIT
@@ -13,6 +14,8 @@ __all__ = [
     "ACLL",
     "AIC",
     "BIC",
+    "CLL",
+    "CMDL",
     "FNML",
     "HQ",
     "K2",

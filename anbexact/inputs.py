@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 
 from anbexact.columns import Column, frame_names, is_series, read_column, read_columns
 from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, interval_names
-from anbexact.table import Weights, class_name_of
+from anbexact.table import DiscreteTable, Weights, check_weights, class_name_of, table_from_columns
 from anbexact.vocabulary import CodeArray, Vocabulary
 
 MANY_VALUES = 10
@@ -31,6 +31,36 @@ def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
     validate_data(estimator, shape, y, skip_check_array=True)
     check_consistent_length(columns[0].missing, y)
     return columns
+
+
+def read_training(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None
+) -> tuple[DiscreteTable, dict[Hashable, Cuts]]:
+    """Return the table to learn from, and the cut points of its continuous columns.
+
+    As the estimator's ``discretizer``, ``categories`` and ``handle_missing`` say, on which names and width of X are
+    recorded; ``classes`` are declared states of the class.
+    """
+    columns = record_columns(estimator, X, y)
+    weights = check_weights(sample_weight, len(columns[0]))
+    target = read_target(y, columns, weights)
+    learned = weights > 0
+    if estimator.handle_missing != "own_state":  # rows with a missing cell are left out of training
+        learned &= ~np.any([column.missing for column in columns], axis=0)
+    categories = estimator.categories
+    if classes is not None:
+        if target.name in (categories or {}):
+            raise ValueError(f"the classes are declared twice, by classes= and for {target.name!r} in categories=")
+        categories = {**(categories or {}), target.name: check_classes(classes)}
+    cut_points = fit_cut_points(columns, target, weights * learned, estimator.discretizer, categories or {})
+    table = table_from_columns(
+        [discretise(column, cut_points) for column in columns],
+        target,
+        weights,
+        categories=categories,
+        handle_missing=estimator.handle_missing,
+    )
+    return table, cut_points
 
 
 def check_columns(estimator: Any, X: Any) -> None:
@@ -135,7 +165,7 @@ def fit_cut_points(
             f"no cut point was found in any of the {len(names)} continuous columns ({names[0]!r}, ...), so that they "
             f"say nothing about the class{light}; discretizer='median' cuts in any case",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
     return dict(zip(names, found, strict=True))
 

@@ -1,0 +1,167 @@
+"""The optimal augmented naive Bayes, and the optimal general network."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.room import learn_within_memory
+from anbexact.scores import Score
+from anbexact.search import learn_anb, learn_gbn
+from anbexact.search.constraints import Edge
+from anbexact.structure import Structure
+from anbexact.table import DiscreteTable
+
+
+class ExactClassifier(NetworkClassifier):
+    """A network whose structure is found, and proved, by an exact search. Subclasses say which."""
+
+    def __init__(
+        self,
+        *,
+        structure_score: str | Score = "bdeu",
+        ess: float | str = 1.0,
+        parameters: str = "eap",
+        smoothing: float | str | None = None,
+        max_parents: int | None = None,
+        required_edges: Iterable[Edge] = (),
+        forbidden_edges: Iterable[Edge] = (),
+        discretizer: Any = "auto",
+        categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        time_limit: float | None = None,
+        memory_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            structure_score=structure_score,
+            ess=ess,
+            parameters=parameters,
+            smoothing=smoothing,
+            discretizer=discretizer,
+            categories=categories,
+            handle_unknown=handle_unknown,
+            handle_missing=handle_missing,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.max_parents = max_parents
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+
+    @abstractmethod
+    def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
+        """Return the best structure that a search finds within its limits."""
+
+    def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        def search(max_parents: int | None, seconds: float | None) -> Structure:
+            return self._search(table, score, **self._limits(max_parents, seconds))
+
+        return learn_within_memory(search, table, self.max_parents, time_limit)
+
+    def _limits(self, max_parents: int | None, time_limit: float | None) -> dict[str, Any]:
+        return {
+            "max_parents": max_parents,
+            "required": self.required_edges,
+            "forbidden": self.forbidden_edges,
+            "time_limit": time_limit,
+            "memory_limit": self.memory_limit,
+            "n_jobs": self.n_jobs,
+            "progress": self._progress(),
+        }
+
+
+class ANBClassifier(ExactClassifier):
+    """The augmented naive Bayes of highest score, proved optimal.
+
+    The class is a parent of every feature, and the acyclic graph over the features maximises the score:
+    ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``. See :func:`~anbexact.learn_anb` for the search, what it costs and what
+    it proves where there are too many features to go through all sets of them.
+
+    Where the tables of the optimum would not fit into memory (with BDeu, few rows and a low ``ess``, features can get
+    a dozen parents), and ``max_parents`` is None, the structure is learned again with as many parents as fit, with a
+    warning.
+
+    Parameters
+    ----------
+    max_parents : int, optional
+        Most feature parents of a feature, the class not counted; 0 is naive Bayes. Beyond about 27 features, the
+        search can go through all structures with up to 3 or 4, and say so, more surely than through all.
+    required_edges, forbidden_edges : iterable of (parent, child)
+        Arcs between features that must, and must not, be there (``"x0"``, ``"x1"``, ... name the columns
+        of an array).
+    time_limit : float, optional
+        Seconds of search after which the best structure so far is taken, with its gap.
+    memory_limit : float, optional
+        Bytes that the search may use; all that is available by default.
+
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
+
+    References
+    ----------
+    Sugahara and Ueno, *Exact Learning Augmented Naive Bayes Classifier*.
+
+    Examples
+    --------
+    >>> from anbexact import ANBClassifier
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> anb = ANBClassifier().fit(X, y)
+    >>> anb.score(X, y)
+    1.0
+    >>> anb.structure_.feature_edges
+    (('head_shape', 'body_shape'), ('jacket_color', 'body_shape'))
+    """
+
+    def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
+        return learn_anb(table, score, **limits)
+
+
+class GBNClassifier(ExactClassifier):
+    """The general Bayesian network of highest score, proved optimal.
+
+    The class is a variable like all others: the acyclic graph over class and features maximises the score, and
+    ``P(c | x) ∝ P(c | π_c) Π_i P(x_i | π_i)``. Only the Markov blanket of the class (its parents, its children and
+    their other parents) matters, unless cells are missing. See :func:`~anbexact.learn_gbn` for the search.
+
+    With few rows the class may end up with many parents, and its posterior rest on few rows each, or with none of
+    the features that would tell; the :class:`ANBClassifier` is made for classification, this one for reading the
+    graph.
+
+    Parameters
+    ----------
+    max_parents : int, optional
+        Most parents of a variable, the class counted.
+    required_edges, forbidden_edges : iterable of (parent, child)
+        Arcs that must, and must not, be there; the class can be in them, by its name (``"class"`` where ``y`` has
+        none).
+    time_limit, memory_limit
+        As in :class:`ANBClassifier`.
+
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
+
+    References
+    ----------
+    Silander and Myllymäki, *A simple approach for finding the globally optimal Bayesian network structure*, UAI 2006;
+    as a classifier: Sugahara and Ueno, *Exact Learning Augmented Naive Bayes Classifier*, section 3.
+
+    Examples
+    --------
+    >>> from anbexact import GBNClassifier
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> gbn = GBNClassifier().fit(X, y)
+    >>> gbn.structure_.parents["is_monk"]
+    ('head_shape', 'body_shape', 'jacket_color')
+    >>> gbn.score(X, y)
+    1.0
+    """
+
+    def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
+        return learn_gbn(table, score, **limits)

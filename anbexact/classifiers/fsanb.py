@@ -1,0 +1,149 @@
+"""The optimal augmented naive Bayes over features that Bayes factors select."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.utils.validation import check_is_fitted
+
+from anbexact.classifiers.exact import ExactClassifier
+from anbexact.scores import Score
+from anbexact.search import learn_anb
+from anbexact.search.constraints import Edge
+from anbexact.selection.fsanb import learn_selected
+from anbexact.selection.selector import check_thresholds
+from anbexact.structure import Structure
+from anbexact.table import DiscreteTable
+
+
+class FSANBClassifier(ExactClassifier):
+    """The augmented naive Bayes of highest BDeu over the features that Bayes factors select (fsANB).
+
+    A feature X_i is dropped when BF(C, X_i) > δ: when the data are more than δ times as probable if it is
+    independent of the class C than if it is not. Over the others the optimal augmented naive Bayes is learned, as
+    :class:`~anbexact.ANBClassifier` does. Dropped features stand alone in the network: they stay in the vocabulary,
+    must be there at prediction, and have no influence on the class.
+
+    Equivalent sample size and δ are chosen by accuracy in two-fold cross-validation, for which selection and search
+    are repeated in every fold; see :func:`~anbexact.selection.fsanb.learn_selected`. Cut points are those of all
+    rows.
+
+    Parameters
+    ----------
+    ess : float or sequence of float, default (1.0, 2.0, 5.0)
+        Equivalent sample size α of Bayes factors, score and tables, or several to choose from.
+    threshold : float or sequence of float, default (3.0, 20.0, 150.0)
+        δ, or several to choose from.
+    required_edges, forbidden_edges : iterable of (parent, child)
+        Arcs between features that must, and must not, be there. Features in required arcs are not dropped.
+    time_limit : float, optional
+        Seconds for everything. What was not tried out in 0.7 of it is not chosen; then the search takes what is left.
+
+    ``max_parents`` and ``memory_limit`` are those of :class:`~anbexact.ANBClassifier`, the others those of
+    :class:`~anbexact.NetworkClassifier`.
+
+    Attributes
+    ----------
+    ess_, threshold_ : float
+        What ``ess`` and ``threshold`` came to.
+    log_bayes_factors_ : (features,) float64
+        ln BF(C, X_i) of every feature, in nats; positive where the data speak for independence.
+    removed_ : dict
+        The features that were dropped, with their ln BF.
+
+    The others are those of :class:`~anbexact.NetworkClassifier`.
+
+    References
+    ----------
+    Sugahara and Ueno, *Exact Learning Augmented Naive Bayes Classifier*, section 5.
+
+    Examples
+    --------
+    >>> from anbexact import FSANBClassifier
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(2)
+    >>> fsanb = FSANBClassifier(ess=1.0, threshold=3.0).fit(X, y)
+    >>> {name: round(factor, 1) for name, factor in fsanb.removed_.items()}
+    {}
+    """
+
+    structure_score = "bdeu"
+    threshold_: float
+    log_bayes_factors_: npt.NDArray[np.float64]
+
+    def __init__(
+        self,
+        *,
+        ess: float | Sequence[float] = (1.0, 2.0, 5.0),
+        threshold: float | Sequence[float] = (3.0, 20.0, 150.0),
+        parameters: str = "eap",
+        smoothing: float | str | None = None,
+        max_parents: int | None = None,
+        required_edges: Iterable[Edge] = (),
+        forbidden_edges: Iterable[Edge] = (),
+        discretizer: Any = "auto",
+        categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        time_limit: float | None = None,
+        memory_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.ess = ess  # type: ignore[assignment]  # several, where other networks have one
+        self.threshold = threshold
+        self.parameters = parameters
+        self.smoothing = smoothing
+        self.max_parents = max_parents
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.discretizer = discretizer
+        self.categories = categories
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
+        self.time_limit = time_limit
+        self.memory_limit = memory_limit
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @property
+    def removed_(self) -> dict[Hashable, float]:
+        """The features that were dropped, with their ln BF; nats."""
+        check_is_fitted(self)
+        factors = dict(zip(self.vocabulary_.features, self.log_bayes_factors_.tolist(), strict=True))
+        return {name: factors[name] for name in self.structure_.features if not self.structure_.parents[name]}
+
+    def _ess_values(self) -> Sequence[Any]:
+        return _several(self.ess)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_thresholds("ess", self._ess_values())
+        check_thresholds("threshold", _several(self.threshold))
+
+    def _choose_structure(self, table: DiscreteTable) -> tuple[Structure, float]:
+        found = learn_selected(
+            table,
+            self._learn,
+            ess=check_thresholds("ess", self._ess_values()),
+            thresholds=check_thresholds("threshold", _several(self.threshold)),
+            always={name for edge in self.required_edges for name in edge},
+            time_limit=self.time_limit,
+            n_jobs=self.n_jobs,
+            progress=self._progress(),
+        )
+        self.threshold_, self.log_bayes_factors_ = found.threshold, found.log_bayes_factors
+        return found.structure, found.ess
+
+    def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
+        kept = set(table.vocabulary.features)
+        limits["forbidden"] = [edge for edge in self.forbidden_edges if kept.issuperset(edge)]
+        return learn_anb(table, score, **limits)
+
+
+def _several(value: Any) -> Sequence[Any]:
+    """Return one value, or several, as a tuple."""
+    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)

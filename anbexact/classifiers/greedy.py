@@ -1,0 +1,301 @@
+"""Rivals of the exact search: general networks found greedily, by generative and by conditional scores."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, Self
+
+from sklearn.utils import check_random_state
+from sklearn.utils.metaestimators import available_if
+
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.room import learn_within_memory
+from anbexact.scores import CLL, CMDL, Score
+from anbexact.search import learn_greedy_gbn
+from anbexact.search.constraints import Edge
+from anbexact.search.equivalence import learn_mc_dag
+from anbexact.structure import Structure
+from anbexact.table import DiscreteTable
+
+CONDITIONAL: dict[str, CLL] = {"cmdl": CMDL(), "cll": CLL()}
+"""Scores of whole structures by name."""
+
+
+class GreedyGBNClassifier(NetworkClassifier):
+    """A general network found by hill climbing.
+
+    The class is a variable like all others: from the empty graph, the arc is added, deleted or turned round that
+    raises the score most, as long as one does; ``P(c | x) ∝ P(c | π_c) Π_i P(x_i | π_i)``. See
+    :func:`~anbexact.search.learn_greedy_gbn` for moves, ties and cost; :class:`~anbexact.GBNClassifier` finds the
+    best of all graphs. Where the tables would not fit into memory, and ``max_parents`` is None, the structure is
+    learned again with as many parents as fit, with a warning.
+
+    Parameters
+    ----------
+    structure_score : str, Score, CLL or CMDL, default "bdeu"
+        Besides the scores of the other classifiers ``"cmdl"`` and ``"cll"``, the conditional likelihood with and
+        without a penalty (see :class:`~anbexact.scores.CMDL`), at the maximum likelihood parameters; the
+        conditional tables are estimated as ``parameters`` says.
+    max_parents : int, optional
+        Most parents of a variable, the class counted.
+    required_edges, forbidden_edges : iterable of (parent, child)
+        Arcs that must, and must not, be there; the class can be in them, by its name (``"class"`` where ``y`` has
+        none).
+    tabu : int, default 0
+        The structures visited last, this many, are not returned to, and the climb ends after this many moves without
+        a new best. 0: it ends where no move gains.
+    restarts : int, default 0
+        How many times it climbs again from the best structure after random moves.
+    random_state : int, RandomState or None, default None
+        What the random moves are drawn by.
+    time_limit : float, optional
+        Seconds of search after which the best structure so far is taken.
+
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`. By conditional
+    likelihood there is no ``partial_fit``: the counts do not tell the score of all rows.
+
+    References
+    ----------
+    Heckerman, Geiger and Chickering, Machine Learning 20 (1995), section 7; Grossman and Domingos, *Learning Bayesian
+    network classifiers by maximizing conditional likelihood*, ICML 2004.
+
+    Examples
+    --------
+    >>> from anbexact.classifiers import GreedyGBNClassifier
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> GreedyGBNClassifier().fit(X, y).structure_.edges
+    (('is_monk', 'jacket_color'),)
+    """
+
+    def __init__(
+        self,
+        *,
+        structure_score: str | Score | CLL = "bdeu",
+        ess: float | str = 1.0,
+        parameters: str = "eap",
+        smoothing: float | str | None = None,
+        max_parents: int | None = None,
+        required_edges: Iterable[Edge] = (),
+        forbidden_edges: Iterable[Edge] = (),
+        tabu: int = 0,
+        restarts: int = 0,
+        random_state: Any = None,
+        discretizer: Any = "auto",
+        categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            structure_score=structure_score,
+            ess=ess,
+            parameters=parameters,
+            smoothing=smoothing,
+            discretizer=discretizer,
+            categories=categories,
+            handle_unknown=handle_unknown,
+            handle_missing=handle_missing,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.max_parents = max_parents
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.tabu = tabu
+        self.restarts = restarts
+        self.random_state = random_state
+        self.time_limit = time_limit
+
+    def _is_decomposable(self) -> bool:
+        return not isinstance(self._structure_score(1.0), CLL)
+
+    @available_if(_is_decomposable)  # type: ignore[untyped-decorator]  # scikit-learn has no types
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what was learned; see :meth:`anbexact.NetworkClassifier.partial_fit`."""
+        return super().partial_fit(X, y, classes, sample_weight)
+
+    def _structure_score(self, ess: float) -> Any:
+        if isinstance(self.structure_score, CLL):
+            return self.structure_score
+        if isinstance(self.structure_score, str) and self.structure_score in CONDITIONAL:
+            return CONDITIONAL[self.structure_score]
+        return super()._structure_score(ess)
+
+    def _learn(self, table: DiscreteTable, score: Any, time_limit: float | None) -> Structure:
+        def search(max_parents: int | None, seconds: float | None) -> Structure:
+            return self._search(table, score, seconds, max_parents)
+
+        return learn_within_memory(search, table, self.max_parents, time_limit)
+
+    def _search(
+        self, table: DiscreteTable, score: Any, time_limit: float | None, max_parents: int | None
+    ) -> Structure:
+        return learn_greedy_gbn(
+            table,
+            score,
+            max_parents=max_parents,
+            required=self.required_edges,
+            forbidden=self.forbidden_edges,
+            tabu=self.tabu,
+            restarts=self.restarts,
+            random_state=check_random_state(self.random_state).randint(2**31 - 1) if self.restarts else None,
+            time_limit=time_limit,
+            n_jobs=self.n_jobs,
+            progress=self._progress(),
+        )
+
+
+class ConditionalClassifier(NetworkClassifier):
+    """What the classifiers whose structures are learned by conditional likelihood share."""
+
+    def __init__(
+        self,
+        *,
+        ess: float | str = 1.0,
+        parameters: str = "eap",
+        smoothing: float | str | None = None,
+        discretizer: Any = "auto",
+        categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            structure_score="cll",
+            ess=ess,
+            parameters=parameters,
+            smoothing=smoothing,
+            discretizer=discretizer,
+            categories=categories,
+            handle_unknown=handle_unknown,
+            handle_missing=handle_missing,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.time_limit = time_limit
+
+    @property
+    def partial_fit(self) -> NoReturn:
+        """Not there: the counts do not tell the score of all rows."""
+        raise AttributeError(
+            f"{type(self).__name__} has no partial_fit: counts of families do not tell the conditional likelihood"
+        )
+
+    def _structure_score(self, ess: float) -> Any:
+        return CLL()
+
+
+class BNC2PClassifier(ConditionalClassifier):
+    """A general network with at most two parents of a variable, found by hill climbing by conditional likelihood.
+
+    From the empty graph, the arc is added, deleted or turned round that raises the conditional log likelihood of the
+    classes most, at the maximum likelihood parameters, as long as one does: BNC-2P. See
+    :func:`~anbexact.search.learn_greedy_gbn` for moves, ties and cost.
+
+    Parameters
+    ----------
+    ess : float or "auto", default 1.0
+        Equivalent sample size of the conditional tables, as in :class:`~anbexact.NetworkClassifier`; the structure
+        does not depend on it.
+    time_limit : float, optional
+        Seconds of search after which the best structure so far is taken.
+
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`. There is no
+    ``partial_fit``: the counts do not tell the score of all rows.
+
+    References
+    ----------
+    Grossman and Domingos, *Learning Bayesian network classifiers by maximizing conditional likelihood*, ICML 2004.
+
+    Examples
+    --------
+    >>> from anbexact.classifiers import BNC2PClassifier
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> bnc = BNC2PClassifier().fit(X, y)
+    >>> max(map(len, bnc.structure_.parents.values()))
+    1
+    """
+
+    def _learn(self, table: DiscreteTable, score: Any, time_limit: float | None) -> Structure:
+        return learn_greedy_gbn(
+            table,
+            score,
+            max_parents=2,
+            time_limit=time_limit,
+            n_jobs=self.n_jobs,
+            progress=self._progress(),
+        )
+
+
+class MCDAGClassifier(ConditionalClassifier):
+    """A minimal class-focused network found by greedy equivalence search by conditional likelihood.
+
+    Every arc points to the class or to a child of it (MC-DAG). See
+    :func:`~anbexact.search.equivalence.learn_mc_dag` for the search, its cost and its tie rule.
+
+    Parameters
+    ----------
+    max_parents : int or None, default 2
+        Most parents of a variable, the class counted. None sets no limit: the class then tends to get so many parents
+        that few rows agree in them, since conditional likelihood has no penalty.
+
+    The other parameters, and the fitted attributes, are those of :class:`BNC2PClassifier`.
+
+    References
+    ----------
+    Mihaljević, Bielza and Larrañaga, *Learning Bayesian network classifiers with completed partially directed acyclic
+    graphs*, PGM 2018.
+
+    Examples
+    --------
+    >>> from anbexact.classifiers import MCDAGClassifier
+    >>> from anbexact.datasets import load_monks
+    >>> X, y = load_monks(1)
+    >>> mc_dag = MCDAGClassifier().fit(X, y)
+    >>> mc_dag.structure_.edges
+    (('is_monk', 'jacket_color'),)
+    """
+
+    def __init__(
+        self,
+        *,
+        max_parents: int | None = 2,
+        ess: float | str = 1.0,
+        parameters: str = "eap",
+        smoothing: float | str | None = None,
+        discretizer: Any = "auto",
+        categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        time_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            ess=ess,
+            parameters=parameters,
+            smoothing=smoothing,
+            discretizer=discretizer,
+            categories=categories,
+            handle_unknown=handle_unknown,
+            handle_missing=handle_missing,
+            time_limit=time_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.max_parents = max_parents
+
+    def _learn(self, table: DiscreteTable, score: Any, time_limit: float | None) -> Structure:
+        return learn_mc_dag(
+            table,
+            max_parents=self.max_parents,
+            time_limit=time_limit,
+            n_jobs=self.n_jobs,
+            progress=self._progress(),
+        )

@@ -1,0 +1,47 @@
+"""Structures whose conditional tables fit into memory."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from math import prod
+
+from anbexact.counts import memory_needed, table_bytes
+from anbexact.limits import available_memory, human_bytes
+from anbexact.structure import Structure
+from anbexact.table import DiscreteTable
+
+ROOM = 1 << 28
+"""Bytes that all conditional tables together may take where those of the structure do not fit into memory."""
+Search = Callable[[int | None, float | None], Structure]
+
+
+def learn_within_memory(
+    search: Search, table: DiscreteTable, max_parents: int | None, time_limit: float | None
+) -> Structure:
+    """Return what ``search(max_parents, time_limit)`` finds; with fewer parents where its tables are too large.
+
+    Only where ``max_parents`` is None; then the structure is learned again in the time left, with a warning.
+    """
+    structure = search(max_parents, time_limit)
+    needed = memory_needed(table_bytes(table, structure).values())
+    if max_parents is not None or needed <= available_memory():
+        return structure
+    most = _most_parents(table)
+    warnings.warn(
+        f"the conditional tables of the structure found would take {human_bytes(needed)}: learned again with "
+        f"max_parents={most}; give max_parents= to choose it yourself",
+        stacklevel=7,
+    )
+    left = None if time_limit is None else max(time_limit - structure.certificate.seconds, 0.001)
+    return search(most, left)
+
+
+def _most_parents(table: DiscreteTable) -> int:
+    """Return how many feature parents every feature may have without the tables outgrowing ``ROOM``."""
+    of_features = sorted(table.shape(table.vocabulary.features), reverse=True)
+    of_class = table.vocabulary.arity(table.vocabulary.class_name)
+    most = 0
+    while most < len(of_features) and 8 * len(of_features) * of_class * prod(of_features[: most + 2]) <= ROOM:
+        most += 1
+    return most

@@ -1,0 +1,290 @@
+"""What all classifiers share: reading and discretising tables, and the answers that follow from a posterior."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, Self
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from anbexact.columns import native, read_columns
+from anbexact.discretize import Cuts
+from anbexact.inputs import (
+    check_classes,
+    check_columns,
+    encode_features,
+    in_vocabulary,
+    read_labels,
+    read_target,
+    read_training,
+    refuse_infinite,
+)
+from anbexact.limits import Progress, progress_line, thread_count
+from anbexact.table import DiscreteTable, check_weights, table_in_vocabulary
+from anbexact.vocabulary import CodeArray, Vocabulary
+
+HANDLE_UNKNOWN = ("marginalize", "error")
+HANDLE_MISSING = ("marginalize", "error", "own_state")
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse a parameter that is none of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+class ClassPosterior(Protocol):
+    """What predictions follow from, as :class:`~anbexact.posterior.Posterior` has it; see there."""
+
+    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> npt.NDArray[np.float64]:
+        """Return ln P(c, observed cells of x), shape (rows, classes)."""
+
+    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> npt.NDArray[np.float64]:
+        """Return ln P(c | observed cells of x), shape (rows, classes)."""
+
+    def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> npt.NDArray[np.float64]:
+        """Return P(c | observed cells of x), shape (rows, classes)."""
+
+
+class TableClassifier(
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
+    BaseEstimator,  # type: ignore[misc]  # likewise
+    metaclass=ABCMeta,
+):
+    """A classifier of the rows of discrete tables. Subclasses say what is learned from the table.
+
+    Parameters and fitted attributes are explained in :class:`~anbexact.NetworkClassifier`.
+    """
+
+    classes_: npt.NDArray[Any]
+    vocabulary_: Vocabulary
+    ess_: float
+    counts_: Any
+    cut_points_: dict[Hashable, Cuts]
+    n_features_in_: int
+    _posterior: ClassPosterior
+
+    def __init__(
+        self,
+        *,
+        discretizer: Any = "auto",
+        categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.discretizer = discretizer
+        self.categories = categories
+        self.handle_unknown = handle_unknown
+        self.handle_missing = handle_missing
+        self.n_jobs = n_jobs
+        self.verbose = verbose
+
+    @abstractmethod
+    def _learn_table(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts]) -> Self:
+        """Learn everything from a table, and store it."""
+
+    @abstractmethod
+    def _add(self, table: DiscreteTable) -> Self:
+        """Add the counts of more rows."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the rows of a table.
+
+        Parameters
+        ----------
+        X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
+            The features, one column each.
+        y : (rows,) series, array or list
+            The class of every row. Its name becomes that of the class variable, else ``"class"``.
+        sample_weight : (rows,) array, optional
+            Real weights, zero or more; weight 0 is as good as no row, weight 2 as good as two rows.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For input that cannot be learned from; the message names the column and the value.
+        SearchTooLargeError
+            If the search needs more memory than allowed.
+        """
+        return self._fit(X, y, None, sample_weight)
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to what was learned: counts add, so the tables are those of all rows together.
+
+        States, cut points, ``ess_`` and ``smoothing_`` stay as they are, and so does the structure of a network;
+        ``structure_.score`` becomes that of all rows, and its certificate says that nothing is proved about it. If
+        the classifier is not fitted, this is ``fit``.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in ``fit``.
+        classes : sequence, optional
+            In the first call, all classes that will ever come; later the same, or nothing.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            For a value or class that is no state (the message names it; nothing is added then), for other classes
+            than in the first call, or for a network whose tables were given, not counted.
+        """
+        if not hasattr(self, "vocabulary_"):
+            return self._fit(X, y, classes, sample_weight)
+        if self.counts_ is None:
+            raise ValueError(
+                "rows cannot be added: the tables of this network were given, and there are no counts behind them. "
+                "Call fit, which counts."
+            )
+        known = self.classes_.tolist()
+        if classes is not None and set(map(native, check_classes(classes))) != set(known):
+            raise ValueError(
+                f"classes are {list(classes)!r}, but were {known!r} when first learned: they cannot change"
+            )
+        return self._add(self._table(X, y, sample_weight))
+
+    def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        """Learn everything; ``classes`` are declared states of the class."""
+        self._check_parameters()
+        table, cut_points = read_training(self, X, y, sample_weight, classes)
+        return self._learn_table(table, cut_points)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of every row, shape (rows,); the first of equally probable ones.
+
+        A row that is impossible under the network (which can only be if tables hold zeros) gets the first class too,
+        with a warning that counts such rows.
+        """
+        codes = self._codes(X)
+        logs = self._posterior.log_joint(codes, self.n_jobs)
+        best = logs.argmax(axis=1)
+        impossible = np.flatnonzero(np.isneginf(logs[np.arange(len(best)), best]))
+        if len(impossible):
+            warnings.warn(
+                f"row {int(impossible[0])} is impossible under the network, whatever its class ({len(impossible)} "
+                f"such rows): it has no most probable class, and gets the first, {self.classes_.tolist()[0]!r}",
+                UserWarning,
+                stacklevel=2,
+            )
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
+
+        Missing and unknown cells are marginalised exactly. A row that is impossible under the network (which can only
+        be if tables hold zeros) gets NaN, with a warning that counts such rows.
+        """
+        codes = self._codes(X)
+        return self._posterior.posterior(codes, self.n_jobs)
+
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
+        codes = self._codes(X)
+        return self._posterior.log_posterior(codes, self.n_jobs)
+
+    def log_evidence(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return ln P(observed cells of the row), shape (rows,), in nats per row."""
+        codes = self._codes(X)
+        return np.asarray(logsumexp(self._posterior.log_joint(codes, self.n_jobs), axis=1))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy; rows of a class that was not there in ``fit`` count as errors, with a warning."""
+        predicted = self.predict(X).tolist()
+        check_consistent_length(predicted, y)
+        weights = check_weights(sample_weight, len(predicted))
+        codes, categories = read_labels(y).coded
+        labels = [categories[code] if code >= 0 else None for code in codes]
+        known = set(self.classes_.tolist())
+        strangers = [label for label in dict.fromkeys(labels) if label not in known]
+        if strangers:
+            warnings.warn(
+                f"y holds the class {strangers[0]!r}, which was not there in fit "
+                f"(classes: {self.classes_.tolist()}); its rows count as errors",
+                UserWarning,
+                stacklevel=2,
+            )
+        right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]
+        return float(np.average(right, weights=weights))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted classifier to a JSON file that :func:`anbexact.load` reads."""
+        from anbexact.adapters.files import save
+
+        save(self, path)
+
+    def _check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
+        check_choice("handle_missing", self.handle_missing, HANDLE_MISSING)
+        thread_count(self.n_jobs)
+
+    def _keep(self, vocabulary: Vocabulary, cut_points: dict[Hashable, Cuts], posterior: ClassPosterior) -> None:
+        """Store what reading and predicting needs."""
+        self.vocabulary_ = vocabulary
+        self.cut_points_ = cut_points
+        classes = vocabulary.states[vocabulary.class_name]
+        kinds = {type(state) for state in classes}
+        self.classes_ = np.empty(len(classes), dtype=object)
+        self.classes_[:] = classes
+        if len(kinds) == 1 and kinds <= {bool, int, float, str}:
+            plain = np.array(classes)
+            self.classes_ = plain if plain.dtype.kind in "biufU" else self.classes_
+        self._posterior = posterior
+
+    def _codes(self, X: Any) -> CodeArray:
+        """Return the codes of the features, shape (features, rows)."""
+        check_is_fitted(self)
+        columns = read_columns(X, estimator=self)
+        check_columns(self, X)
+        return encode_features(
+            columns,
+            self.vocabulary_,
+            self.cut_points_,
+            handle_unknown=self.handle_unknown,
+            handle_missing=self.handle_missing,
+        )
+
+    def _table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
+        """Return rows as a table of the vocabulary.
+
+        Raises
+        ------
+        ValueError
+            For a value or class that is no state, or other columns than in ``fit``; the message names it.
+        """
+        check_is_fitted(self)
+        vocabulary = self.vocabulary_
+        columns = read_columns(X, estimator=self)
+        check_columns(self, X)
+        weights = check_weights(sample_weight, len(columns[0]))
+        check_consistent_length(columns[0].missing, y)
+        target = read_target(y, columns, weights).renamed(vocabulary.class_name)
+        refuse_infinite([column for column in columns if column.name in self.cut_points_], weights > 0)
+        own = in_vocabulary(columns, vocabulary, self.cut_points_)
+        return table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
+
+    def _progress(self) -> Progress | None:
+        return progress_line() if self.verbose > 0 else None
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags

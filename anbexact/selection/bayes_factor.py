@@ -1,0 +1,106 @@
+"""Bayes factors: how much more probable the data are if two variables are independent than if they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact.limits import Deadline, thread_count
+from anbexact.scores import BDeu
+from anbexact.search.naive_bayes import class_of
+from anbexact.search.pairs import FamilyScorer
+from anbexact.table import DiscreteTable
+
+
+def log_bayes_factor(
+    table: DiscreteTable, x: Hashable, y: Hashable, given: Sequence[Hashable] = (), *, ess: float = 1.0
+) -> float:
+    """Return ln BF(X, Y | Z): positive where the data speak for the independence of X and Y given Z.
+
+    ``ln BF(X, Y | Z) = local(X | Z) - local(X | Z ∪ Y)`` with the local scores of BDeu, the log marginal likelihoods
+    of X without and with Y among its parents. Symmetric in X and Y.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The rows.
+    x, y : Hashable
+        Two variables of the table.
+    given : sequence
+        The variables Z; none by default.
+    ess : float, default 1.0
+        Equivalent sample size of the prior.
+
+    Returns
+    -------
+    float
+        Nats, total.
+
+    Raises
+    ------
+    ValueError
+        If a variable is not in the table, or is there twice; or for an ``ess`` that is not a finite positive number.
+
+    References
+    ----------
+    Steck and Jaakkola, *On the Dirichlet prior and Bayesian regularization*, NIPS 2002; Kass and Raftery, Journal of
+    the American Statistical Association 90 (1995); Sugahara and Ueno, section 5.
+
+    Examples
+    --------
+    >>> from anbexact import DiscreteTable
+    >>> from anbexact.datasets import load_monks
+    >>> from anbexact.selection import log_bayes_factor
+    >>> table = DiscreteTable.from_frame(*load_monks(1))
+    >>> log_bayes_factor(table, "is_monk", "jacket_color") < 0 < log_bayes_factor(table, "is_monk", "has_tie")
+    True
+    """
+    names = [x, y, *given]
+    strangers = [name for name in names if name not in table.vocabulary.states]
+    if strangers:
+        raise ValueError(f"{strangers[0]!r} is no variable of the table; they are {list(table.vocabulary.names)}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"the variables {names!r} are not distinct")
+    score = BDeu(ess)
+    return score.local_score(table, x, list(given)) - score.local_score(table, x, [*given, y])
+
+
+def log_bayes_factors(
+    table: DiscreteTable, *, ess: float = 1.0, n_jobs: int | None = None
+) -> npt.NDArray[np.float64]:
+    """Return ln BF(C, X_i) of the class C with every feature X_i, given nothing; see :func:`log_bayes_factor`.
+
+    From 2n + 2 set scores, ``F(C) - F(∅) - F(C, X_i) + F(X_i)``, in O(n N) for n features and N distinct rows.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        A table with a class.
+    ess : float, default 1.0
+        Equivalent sample size of the prior.
+    n_jobs : int, optional
+        Threads; None and -1 stand for all processors.
+
+    Returns
+    -------
+    (features,) float64
+        In table order; nats, total.
+
+    Raises
+    ------
+    ValueError
+        If the table has no class, or for an ``ess`` that is not a finite positive number.
+    """
+    names = table.vocabulary.names
+    of_class = names.index(class_of(table))
+    features = np.array([names.index(name) for name in table.vocabulary.features], dtype=np.int64)
+    n = len(features)
+    sets = np.full((2 + 2 * n, 2), -1)
+    sets[1, 1] = sets[2 + n :, 1] = of_class
+    sets[2 : 2 + n, 1] = sets[2 + n :, 0] = features
+    scorer = FamilyScorer(table, BDeu(ess), thread_count(n_jobs), Deadline())
+    scores = scorer.set_scores(sets, "Bayes factors", None)
+    assert scores is not None
+    return np.asarray(scores[1] - scores[0] - scores[2 + n :] + scores[2 : 2 + n])
