@@ -11,11 +11,14 @@ import branchings
 import choices
 import files
 import fit
+import greedy
 import logit_fan
 import pandas as pd
+import parents_children
 import predict
 import pruned
 import refit
+import rivals
 import start
 
 BENCHMARKS = {
@@ -27,7 +30,10 @@ BENCHMARKS = {
     "pruned": pruned.run,
     "files": files.run,
     "logit_fan": logit_fan.run,
+    "greedy": greedy.run,
+    "parents_children": parents_children.run,
     "refit": refit.run,
+    "rivals": rivals.run,
 }
 
 

@@ -1,6 +1,24 @@
 """Which features belong: Bayes factors, and searches for the parents and children of a variable."""
 
 from anbexact.selection.bayes_factor import log_bayes_factor, log_bayes_factors
+from anbexact.selection.hiton_pc import HITONPC
+from anbexact.selection.independence import BayesFactorTest, G2Test, IndependenceTest
+from anbexact.selection.mmpc import MMPC
+from anbexact.selection.pcmb import PCMB
+from anbexact.selection.s2tmb import S2TMB
 from anbexact.selection.selector import BayesFactorSelector
+from anbexact.selection.sll import SLL
 
-__all__ = ["BayesFactorSelector", "log_bayes_factor", "log_bayes_factors"]
+__all__ = [
+    "HITONPC",
+    "MMPC",
+    "PCMB",
+    "S2TMB",
+    "SLL",
+    "BayesFactorSelector",
+    "BayesFactorTest",
+    "G2Test",
+    "IndependenceTest",
+    "log_bayes_factor",
+    "log_bayes_factors",
+]
