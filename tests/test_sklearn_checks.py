@@ -8,6 +8,8 @@ from anbexact import (
     ANBClassifier,
     CkGClassifier,
     FANClassifier,
+    FSANBClassifier,
+    GBNClassifier,
     MDLPDiscretizer,
     MedianDiscretizer,
     NaiveBayesClassifier,
@@ -23,11 +25,14 @@ from anbexact.classifiers import (
     PrunedNaiveBayesClassifier,
 )
 from anbexact.discretize import CutPointDiscretizer
+from anbexact.selection import BayesFactorSelector
 
 N_CHECKS = {
     NaiveBayesClassifier(): 61,
     ANBClassifier(): 61,
     ANBClassifier(max_parents=1): 61,
+    FSANBClassifier(ess=1.0): 61,
+    GBNClassifier(): 61,
     TANClassifier(): 61,
     FANClassifier(): 61,
     CkGClassifier(): 61,
@@ -41,6 +46,7 @@ N_CHECKS = {
     PrunedNaiveBayesClassifier(): 61,
     MedianDiscretizer(): 53,
     MDLPDiscretizer(): 54,
+    BayesFactorSelector(): 54,
 }
 """Checks that scikit-learn 1.9 runs on each: a wrong tag would quietly shrink the battery."""
 
@@ -64,6 +70,6 @@ def test_number_of_checks(estimator, n_checks):
         "check_classifiers_train",
         "check_classifiers_classes",
     ):
-        if isinstance(estimator, CutPointDiscretizer) and "classif" in name:
+        if isinstance(estimator, CutPointDiscretizer | BayesFactorSelector) and "classif" in name:
             continue
         assert name in names

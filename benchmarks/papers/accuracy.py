@@ -1,0 +1,96 @@
+"""Ten-fold cross-validation of all methods on all tables: what Tables 1, 2 and 5 are made of."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from math import prod
+from time import process_time
+
+import numpy as np
+import pandas as pd
+from crossval import judge
+
+from papers.common import FOLDS, RAW, Row, folds, read
+from papers.methods import METHODS, Selected
+from papers.store import measure
+
+STORE = RAW / "papers_accuracy.csv"
+STRUCTURE = ("class_parents", "class_children", "sparse", "blanket", "max_parents", "removed")
+
+
+def one(name: str, method: str, wanted: Sequence[int]) -> list[Row]:
+    """Measure some folds of a table: accuracy, log loss, Brier score, processor seconds of the fit, structure."""
+    warnings.simplefilter("ignore", UserWarning)
+    X, y = read(name)
+    parts = folds(y)
+    rows = []
+    for fold in wanted:
+        train, test = parts[fold]
+        model = METHODS[method]
+        began = process_time()
+        model.fit(X.iloc[train], y.iloc[train])
+        took = process_time() - began
+        proba = model.predict_proba(X.iloc[test])
+        judged = judge(proba, list(model.classes_), y.iloc[test])
+        judged["brier"] = brier(proba, list(model.classes_), y.iloc[test])
+        shape = dict.fromkeys(STRUCTURE)
+        if hasattr(model, "structure_"):
+            structure = model.structure_
+            shape |= summary(structure.parents, structure.class_name, X.iloc[train])
+        if isinstance(model, Selected):
+            shape["removed"] = X.shape[1] - len(model.kept_)
+        rows.append({"table": name, "method": method, "fold": fold, **judged, "fit_s": took, **shape})
+    return rows
+
+
+def brier(proba: np.ndarray, classes: Sequence[str], truth: pd.Series) -> float:
+    """Return the mean squared distance between the probabilities and the class that is true; 0 to 2."""
+    right = truth.to_numpy()[:, None] == np.array(classes, dtype=object)[None, :]
+    unseen = 1.0 - right.any(axis=1)
+    return float((((proba - right) ** 2).sum(axis=1) + unseen).mean())
+
+
+def summary(
+    parents: Mapping[Hashable, Collection[Hashable]], class_name: Hashable, X: pd.DataFrame
+) -> dict[str, int]:
+    """Return how the class stands in a network, as in Sugahara and Ueno's Table 2.
+
+    ``sparse`` counts the configurations of the parents of the class that no row has; ``blanket`` the parents and
+    children of the class and the children's other parents; ``max_parents`` the most parents of any variable;
+    ``removed`` the features outside the blanket.
+    """
+    above = list(parents[class_name])
+    below = [child for child, of_child in parents.items() if class_name in of_child]
+    blanket = {*above, *below, *(v for child in below for v in parents[child])} - {class_name}
+    states = prod(len(X[name].cat.categories) for name in above)
+    return {
+        "class_parents": len(above),
+        "class_children": len(below),
+        "sparse": states - len(X[above].drop_duplicates()) if above else 0,
+        "blanket": len(blanket),
+        "max_parents": max(map(len, parents.values())),
+        "removed": len(parents) - 1 - len(blanket),
+    }
+
+
+def measured(tables: Sequence[str], methods: Sequence[str]) -> None:
+    """Measure what is missing."""
+    measure(STORE, [(table, method) for table in tables for method in methods], range(FOLDS), one)
+
+
+def by_table(found: pd.DataFrame) -> pd.DataFrame:
+    """Return every table and method whose folds are all there: means over test rows, standard error over folds.
+
+    Structure is averaged over folds; ``fit_s`` is the sum over folds.
+    """
+    keys = ["table", "method"]
+    scores = ["accuracy", "log_loss", "brier"]
+    groups = found.groupby(keys)
+    found = found[groups["fold"].transform("nunique") == FOLDS]
+    sums = found.assign(**{score: found[score] * found["rows"] for score in scores}).groupby(keys)
+    means = sums[scores].sum().div(sums["rows"].sum(), axis=0)
+    groups = found.groupby(keys)
+    means["se"] = groups["accuracy"].std(ddof=1) / FOLDS**0.5
+    means["fit_s"] = groups["fit_s"].sum()
+    return means.join(groups[list(STRUCTURE)].mean())
