@@ -9,7 +9,7 @@ pages := $(wildcard README.md docs/*.md docs/*/*.md)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test lint style types docs-examples bench clean distclean
+.PHONY: help demo install test lint style types docs-examples bench papers papers-quick clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +43,12 @@ docs-examples: $(COPY)/complete  ## run the examples of docstrings, README.md an
 
 bench: $(VENV)/installed-dev  ## run the benchmarks
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+papers: $(VENV)/installed-dev  ## measure the papers' tables again, into docs/results (hours; resumable)
+	cd benchmarks && ../$(BIN)/python -m papers $(ARGS)
+
+papers-quick: $(VENV)/installed-dev  ## the same for the small tables only, into build/papers (minutes)
+	cd benchmarks && ../$(BIN)/python -m papers --quick $(ARGS)
 
 clean:  ## remove what was built, and all caches (compiled kernels too)
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

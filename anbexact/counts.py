@@ -94,7 +94,7 @@ def count_families(table: DiscreteTable, structure: Structure) -> Counts:
         parents = structure.parents[largest]
         raise ValueError(
             f"the conditional tables would take {human_bytes(needed)}, most of it that of {largest!r} given its "
-            f"{len(parents)} parents {list(parents)}: limit the feature parents with max_parents=, or lower ess"
+            f"{len(parents)} parents {list(parents)}: limit their number by max_parents= (kDB: k=), or lower ess"
         )
     return {
         name: FamilyCounts(name, parents, table.shape([name, *parents]), *table.observed_cells([name, *parents]))

@@ -22,6 +22,16 @@ MANY_VALUES = 10
 """Numeric columns with more distinct values than this are continuous."""
 
 
+HANDLE_UNKNOWN = ("marginalize", "error")
+HANDLE_MISSING = ("marginalize", "error", "own_state")
+
+
+def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
+    """Refuse a parameter that is none of the choices."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
 def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
     """Read X for training and record its names and width on the estimator, as scikit-learn does."""
     columns = read_columns(X, estimator=estimator)

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from contextvars import ContextVar
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TextIO
@@ -133,6 +134,9 @@ def one_blas_thread() -> Iterator[None]:
                 _single_limits.restore_original_limits()
 
 
+_abandonable: ContextVar[Deadline | None] = ContextVar("abandonable", default=None)
+
+
 class Deadline:
     """A moment after which no further work is started; an interrupt can bring it forward.
 
@@ -149,6 +153,7 @@ class Deadline:
         self.seconds = seconds
         self.outer = outer
         self._interrupted = False
+        self._work = _abandonable.get()
 
     @property
     def elapsed(self) -> float:
@@ -157,8 +162,8 @@ class Deadline:
 
     @property
     def interrupted(self) -> bool:
-        """Whether an interrupt brought this deadline, or one that it lies within, forward."""
-        return self._interrupted or (self.outer is not None and self.outer.interrupted)
+        """Whether an interrupt brought this deadline forward, or one around it, or :func:`abandonable` work."""
+        return self._interrupted or any(other.interrupted for other in (self.outer, self._work) if other is not None)
 
     @property
     def left(self) -> float:
@@ -180,8 +185,14 @@ class Deadline:
     def interrupt(self) -> None:
         """Let this deadline, and those that it lies within, pass now."""
         self._interrupted = True
-        if self.outer is not None:
-            self.outer.interrupt()
+        for other in (self.outer, self._work):
+            if other is not None:
+                other.interrupt()
+
+
+def seconds_left(deadline: Deadline) -> float | None:
+    """Return the time left as a time limit: None if there is none, else above 0."""
+    return None if math.isinf(deadline.left) else max(deadline.left, 0.001)
 
 
 @contextmanager
@@ -202,6 +213,23 @@ def interruptible(deadline: Deadline) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, usual)
+
+
+@contextmanager
+def abandonable() -> Iterator[None]:
+    """Let a first Ctrl-C end whatever is searched within, and raise it then: choices half made are no result.
+
+    Deadlines that are set within pass with it.
+    """
+    work = Deadline()
+    token = _abandonable.set(work)
+    try:
+        with interruptible(work):
+            yield
+    finally:
+        _abandonable.reset(token)
+    if work.interrupted:
+        raise KeyboardInterrupt
 
 
 def run_tasks(

@@ -80,8 +80,11 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
         )
     shared_out = [name for component in proof.components for name in component.features]
     if proof.apart:
-        alone = not any(structure.parents[name] or structure.children(name) for name in proof.apart)
-        return class_name not in proof.apart and alone and verify(*_without(structure, proof, table))
+        alone = all(
+            name in table.vocabulary.features and not structure.parents[name] and not structure.children(name)
+            for name in proof.apart
+        )
+        return alone and verify(*_without(structure, proof, table))
     if class_name in shared_out:  # a general network
         table = table.without_class()
     features, common = table.vocabulary.features, table.vocabulary.common_parents

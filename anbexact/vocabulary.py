@@ -46,6 +46,9 @@ class Vocabulary:
 
     def __post_init__(self) -> None:
         states = {name: tuple(of_name) for name, of_name in self.states.items()}
+        nameless = [name for name in states if name is None or name != name]
+        if nameless:
+            raise ValueError(f"a column is called {nameless[0]}: give it a name")
         if self.class_name is not None and self.class_name not in states:
             raise ValueError(f"the class {self.class_name!r} is not among the variables")
         places = {}

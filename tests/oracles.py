@@ -942,7 +942,7 @@ def conditional_log_likelihood(rows, weights, arities, parents):
 def conditional_description_length(rows, weights, arities, parents):
     """½ ln N |Θ| minus the conditional log likelihood."""
     parameters = sum((arities[v] - 1) * prod(arities[u] for u in of_v) for v, of_v in parents.items())
-    return log(sum(weights)) / 2 * parameters - conditional_log_likelihood(rows, weights, arities, parents)
+    return log(max(sum(weights), 1.0)) / 2 * parameters - conditional_log_likelihood(rows, weights, arities, parents)
 
 
 def moves(graph, max_parents=None, required=(), forbidden=()):

@@ -375,11 +375,11 @@ def test_interrupt_before_there_is_a_bound(monkeypatch, work):
     whole = getattr(branch_and_cut, work)
     calls = []
 
-    def interrupted(part):
-        calls.append(part)
+    def interrupted(*arguments):
+        calls.append(arguments)
         if len(calls) == 1:
             raise KeyboardInterrupt
-        return whole(part)
+        return whole(*arguments)
 
     monkeypatch.setattr(branch_and_cut, work, interrupted)
     monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1 if work == "_Search" else 14)

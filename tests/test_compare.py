@@ -149,7 +149,7 @@ def test_one_row_per_model_and_plain_columns():
     X, y = load_monks(1)
     seen = []
     frame = compare(X, y, folds=3, progress=lambda phase, fraction: seen.append((phase, fraction)))
-    refits = {name: f"{name} refitted" for name in ("NB", "TAN", "FAN", "C2G", "kDB", "ANB", "fsANB")}
+    refits = {name: f"{name} refitted" for name in ("NB", "TAN", "FAN", "C2G", "kDB", "ANB")}
     lines = [line for name in MODELS for line in (name, refits.get(name)) if line]
     assert list(frame.index) == lines
     assert tuple(frame.columns) == COLUMNS
@@ -371,7 +371,7 @@ def test_really_too_large(monkeypatch):
     monkeypatch.setattr(anb, "available_memory", lambda: 100_000)
     rng = np.random.default_rng(0)
     frame = compare(rng.integers(0, 2, (40, 60)), rng.integers(0, 2, 40), folds=2)
-    refused = ["ANB", "ANB refitted", "fsANB", "fsANB refitted"]
+    refused = ["ANB", "ANB refitted"]
     assert frame.loc[refused].isna().all(axis=None)
     assert frame.drop(index=refused).notna().all(axis=None)
     assert "ANB was refused: the memory does not suffice to lay out the rows" in frame.attrs["notes"][0]

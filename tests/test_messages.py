@@ -349,7 +349,7 @@ class TestParameters:
             ),
             (
                 {"required_edges": [("age", "count")], "max_parents": 0},
-                "give 'count' 1 feature parents, but max_parents",
+                "give 'count' 1 parents, but max_parents",
             ),
             (
                 {"forbidden_edges": ["age"]},

@@ -58,3 +58,22 @@ def test_of_other_rows():
     assert learned["rank"].tolist() == [1, 2]
     assert turned["rank"].tolist() == [2, 1]
     assert learned.loc["a", "log_bayes_factor"] == pytest.approx(turned.loc["b", "log_bayes_factor"])
+
+
+def test_equal_columns_share_a_rank():
+    rng = np.random.default_rng(0)
+    y = pd.Series(rng.integers(0, 2, 300), name="c")
+    X = pd.DataFrame({"a": np.where(rng.random(300) < 0.2, 1 - y, y), "noise": rng.integers(0, 3, 300)})
+    X["b"] = X["a"].map({0: "x", 1: "y"})
+    assert feature_report(ANBClassifier().fit(X, y), X, y)["rank"].tolist() == [1, 3, 1]
+
+
+def test_no_complete_row():
+    X = pd.DataFrame({"a": ["x", "y"] * 5, "b": ["u", "v"] * 5})
+    y = pd.Series([0, 1] * 5, name="c")
+    classifier = ANBClassifier().fit(X, y)
+    with (
+        pytest.warns(UserWarning, match="missing feature"),
+        pytest.raises(ValueError, match="no row without a missing feature"),
+    ):
+        feature_report(classifier, X.assign(a=None), y)

@@ -548,7 +548,7 @@ class TestConstraintsThatMakeNoSense:
             ),
             (
                 {"required": [("f0", "f2"), ("f1", "f2")], "max_parents": 1},
-                "give 'f2' 2 feature parents, but max_parents is 1",
+                "give 'f2' 2 parents, but max_parents is 1",
             ),
             ({"n_jobs": 0}, "n_jobs must be"),
             ({"n_jobs": -2}, "n_jobs must be"),
@@ -714,11 +714,17 @@ class TestEveryScoreAndSearch:
 
 
 def test_lists_that_cannot_be_made_leave_the_lattice(monkeypatch):
-    monkeypatch.setattr(walk, "MOST_CONFIGURATION_COUNTS", 1)
     table = random_problem(3, 5, n_rows=40).table
     usual = learn_anb(table)
     monkeypatch.setattr(anb, "QUICK", -1.0)
-    assert dict(learn_anb(table).parents) == dict(usual.parents)
+    monkeypatch.setattr(anb, "lattice_seconds", lambda *_: 1e6)
+    monkeypatch.setattr(anb, "lattice_cost", lambda *_a, **_k: anb.Cost(1, 1, 1e6))
+    monkeypatch.setattr(anb, "cell_value_bytes", lambda _table: 0)
+    assert learn_anb(table).certificate.method == "pruned search"
+    monkeypatch.setattr(walk, "MOST_CONFIGURATION_COUNTS", 1)
+    again = learn_anb(table)
+    assert again.certificate.method == "lattice dynamic programme"
+    assert dict(again.parents) == dict(usual.parents)
 
 
 def test_first_interrupt_ends_the_time_and_the_second_raises():

@@ -1,6 +1,7 @@
 """Bayes factors, the selector, folds, and the classifier that selects features first."""
 
 import math
+import signal
 import warnings
 from dataclasses import replace
 
@@ -16,8 +17,12 @@ from sklearn.preprocessing import OneHotEncoder
 from strategies import Problem, ess_values, problems, random_problem, table_of
 
 import anbexact
+import anbexact.search.exact as exact
+import anbexact.selection.fsanb as fsanb
 from anbexact import ANBClassifier, BDeu, FSANBClassifier, learn_anb, verify
+from anbexact.classifiers import GreedyGBNClassifier
 from anbexact.folds import split_table
+from anbexact.limits import Deadline
 from anbexact.selection import BayesFactorSelector, log_bayes_factor, log_bayes_factors
 
 
@@ -333,3 +338,75 @@ class TestClassifier:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             FSANBClassifier().fit(X, y)
+
+
+class TestLimits:
+    def test_edges_are_checked_before_features_are_selected(self):
+        X, y = random_problem(40, 3).frame()
+        with pytest.raises(
+            ValueError, match=r"names 'typo', but edges can be forbidden between \['f0', 'f1', 'f2'\]"
+        ):
+            FSANBClassifier(forbidden_edges=[("typo", "f0")]).fit(X, y)
+        with pytest.raises(ValueError, match="names 'c', but edges can be forbidden"):
+            FSANBClassifier(forbidden_edges=[("c", "f0")]).fit(X, y)
+
+    @pytest.mark.parametrize("limit", [0, -1.0, "5"])
+    def test_time_limits_that_are_none(self, limit):
+        X, y = random_problem(41, 3).frame()
+        with pytest.raises(ValueError, match="time_limit must be None or a number above 0"):
+            FSANBClassifier(time_limit=limit).fit(X, y)
+
+    def test_only_pairs_that_were_tried_out_in_time_are_chosen(self):
+        """The time of the choice runs out in its second search of the third pair."""
+        problem = random_problem(42, 4, n_rows=80)
+        deadline = Deadline()
+        searches = []
+
+        def learn(table, score, seconds):
+            searches.append((score.ess, seconds))
+            if len(searches) == 6:
+                deadline.interrupt()
+            return learn_anb(table, score)
+
+        validation = fsanb._Validation(problem.table, learn, (), 1, deadline)
+        pairs = [(ess, 1e9) for ess in (1.0, 2.0, 5.0, 7.0)]
+        assert validation.best(pairs, None) in pairs[:2]
+        assert len(searches) == 6
+
+    def test_a_feature_on_the_threshold_stays(self):
+        X, y = random_problem(43, 2, n_rows=60).frame()
+        X["constant"] = 1
+        assert BayesFactorSelector(threshold=1.0).fit(X, y).get_support()[-1]
+        assert "constant" not in FSANBClassifier(ess=1.0, threshold=1.0).fit(X, y).removed_
+
+    @pytest.mark.parametrize("model", ["fsanb", "ess"])
+    def test_an_interrupt_ends_all_searches_and_is_raised(self, model, monkeypatch):
+        """Also where a search by candidate lists ends with a result of its own."""
+        X, y = random_problem(44, 6, n_rows=80).frame()
+        searches = []
+        usual = ANBClassifier._learn
+
+        def learn(self, table, score, limit):
+            searches.append(score.ess)
+            if len(searches) == 2:
+                signal.raise_signal(signal.SIGINT)
+            return usual(self, table, score, limit)
+
+        monkeypatch.setattr(exact._Search, "fits", property(lambda _self: False))
+        for cls in (ANBClassifier, FSANBClassifier):
+            monkeypatch.setattr(cls, "_learn", learn)
+        classifier = FSANBClassifier() if model == "fsanb" else ANBClassifier(ess="auto")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            with pytest.raises(KeyboardInterrupt):
+                classifier.fit(X, y)
+        assert len(searches) <= 3
+        assert not hasattr(classifier, "structure_")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_greedy_search_with_the_best_ess_does_not_depend_on_an_ample_time_limit():
+    X, y = random_problem(45, 5, n_rows=120).frame()
+    free, limited = (GreedyGBNClassifier(ess="auto", time_limit=limit).fit(X, y) for limit in (None, 3600.0))
+    assert limited.ess_ == free.ess_
+    assert limited.structure_.parents == free.structure_.parents

@@ -1,6 +1,7 @@
 """Equivalent sample sizes that are chosen: of the score by marginal likelihood, of the tables by leave-one-out."""
 
 import warnings
+from dataclasses import replace
 from math import inf, log
 
 import numpy as np
@@ -97,7 +98,7 @@ class TestBestEss:
 
         def learn(table, score, seconds):
             calls.append(seconds)
-            return learn_anb(table, score, max_parents=len(calls) % 2)
+            return replace(learn_anb(table, score, max_parents=len(calls) % 2), score=0.0)
 
         learn_with_best_ess(table, learn)
         assert calls == [None] * 5

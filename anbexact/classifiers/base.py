@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact.classifiers.table_classifier import TableClassifier, check_choice
+from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.counts import Counts, count_families
 from anbexact.discretize import Cuts
 from anbexact.explain import Explanation, explain_rows
+from anbexact.inputs import check_choice
 from anbexact.parameters import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
 from anbexact.posterior import Posterior
 from anbexact.scores import ACLL, Score
@@ -149,7 +150,7 @@ class NetworkClassifier(TableClassifier):
     def _learn_table(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts]) -> Self:
         """Learn structure and parameters."""
         structure, ess = self._choose_structure(table)
-        automatic = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
+        automatic = self.smoothing == "auto" or (self.smoothing is None and isinstance(self.ess, str))
         automatic &= self.parameters == "eap"
         smoothing = best_smoothing(table, structure) if automatic else float(self.smoothing or ess)
         counts = count_families(table, structure)

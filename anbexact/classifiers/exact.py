@@ -63,7 +63,7 @@ class ExactClassifier(NetworkClassifier):
         def search(max_parents: int | None, seconds: float | None) -> Structure:
             return self._search(table, score, **self._limits(max_parents, seconds))
 
-        return learn_within_memory(search, table, self.max_parents, time_limit)
+        return learn_within_memory(search, table, self.max_parents, time_limit, tuple(self.required_edges))
 
     def _limits(self, max_parents: int | None, time_limit: float | None) -> dict[str, Any]:
         return {

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.scores import Score
 from anbexact.search import learn_anb
-from anbexact.search.constraints import Edge
+from anbexact.search.constraints import Edge, make_constraints
 from anbexact.selection.fsanb import learn_selected
 from anbexact.selection.selector import check_thresholds
 from anbexact.structure import Structure
@@ -28,8 +28,8 @@ class FSANBClassifier(ExactClassifier):
     must be there at prediction, and have no influence on the class.
 
     Equivalent sample size and δ are chosen by accuracy in two-fold cross-validation, for which selection and search
-    are repeated in every fold; see :func:`~anbexact.selection.fsanb.learn_selected`. Cut points are those of all
-    rows.
+    are repeated in every fold, with EAP tables; see :func:`~anbexact.selection.fsanb.learn_selected`. Cut points are
+    those of all rows.
 
     Parameters
     ----------
@@ -41,6 +41,7 @@ class FSANBClassifier(ExactClassifier):
         Arcs between features that must, and must not, be there. Features in required arcs are not dropped.
     time_limit : float, optional
         Seconds for everything. What was not tried out in 0.7 of it is not chosen; then the search takes what is left.
+        Ctrl-C raises while anything is tried out.
 
     ``max_parents`` and ``memory_limit`` are those of :class:`~anbexact.ANBClassifier`, the others those of
     :class:`~anbexact.NetworkClassifier`.
@@ -125,6 +126,7 @@ class FSANBClassifier(ExactClassifier):
         check_thresholds("threshold", _several(self.threshold))
 
     def _choose_structure(self, table: DiscreteTable) -> tuple[Structure, float]:
+        make_constraints(table.vocabulary.features, self.max_parents, self.required_edges, self.forbidden_edges)
         found = learn_selected(
             table,
             self._learn,
@@ -146,4 +148,4 @@ class FSANBClassifier(ExactClassifier):
 
 def _several(value: Any) -> Sequence[Any]:
     """Return one value, or several, as a tuple."""
-    return tuple(value) if isinstance(value, Iterable) and not isinstance(value, str) else (value,)
+    return (value,) if isinstance(value, str) or not isinstance(value, Iterable) else tuple(value)

@@ -54,7 +54,7 @@ class LogitFANClassifier(NetworkClassifier):
     structure_ : Structure
         Its ``score`` is the conditional log likelihood at its maximum, minus the number of parameters; in nats.
     l2_ : float
-        What ``l2`` came to; not there after :func:`anbexact.load`.
+        What ``l2`` came to.
 
     The others are those of :class:`~anbexact.NetworkClassifier` for tables that are given: there are no counts behind
     them to which rows could be added, and so no ``partial_fit``, and no ``ess_``, ``smoothing_`` and ``parameters_``.

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection
 from math import prod
 
 from anbexact.counts import memory_needed, table_bytes
 from anbexact.limits import available_memory, human_bytes
+from anbexact.search.constraints import Edge
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
@@ -17,17 +19,22 @@ Search = Callable[[int | None, float | None], Structure]
 
 
 def learn_within_memory(
-    search: Search, table: DiscreteTable, max_parents: int | None, time_limit: float | None
+    search: Search,
+    table: DiscreteTable,
+    max_parents: int | None,
+    time_limit: float | None,
+    required: Collection[Edge] = (),
 ) -> Structure:
     """Return what ``search(max_parents, time_limit)`` finds; with fewer parents where its tables are too large.
 
     Only where ``max_parents`` is None; then the structure is learned again in the time left, with a warning.
+    ``required`` are arcs that must be there, however many parents they give a variable.
     """
     structure = search(max_parents, time_limit)
     needed = memory_needed(table_bytes(table, structure).values())
     if max_parents is not None or needed <= available_memory():
         return structure
-    most = _most_parents(table)
+    most = max([_most_parents(table), *Counter(child for _, child in required).values()])
     warnings.warn(
         f"the conditional tables of the structure found would take {human_bytes(needed)}: learned again with "
         f"max_parents={most}; give max_parents= to choose it yourself",

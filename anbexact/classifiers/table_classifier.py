@@ -17,6 +17,9 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from anbexact.columns import native, read_columns
 from anbexact.discretize import Cuts
 from anbexact.inputs import (
+    HANDLE_MISSING,
+    HANDLE_UNKNOWN,
+    check_choice,
     check_classes,
     check_columns,
     encode_features,
@@ -29,15 +32,6 @@ from anbexact.inputs import (
 from anbexact.limits import Progress, progress_line, thread_count
 from anbexact.table import DiscreteTable, check_weights, table_in_vocabulary
 from anbexact.vocabulary import CodeArray, Vocabulary
-
-HANDLE_UNKNOWN = ("marginalize", "error")
-HANDLE_MISSING = ("marginalize", "error", "own_state")
-
-
-def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse a parameter that is none of the choices."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
 
 
 class ClassPosterior(Protocol):

@@ -63,9 +63,15 @@ def add(commands: Commands) -> None:
         default="auto",
         help=f"where continuous columns are cut (default auto: {AUTO})",
     )
-    parser.add_argument("--score", choices=tuple(SCORES), help="what the structure is scored by (default bdeu)")
+    parser.add_argument(
+        "--score",
+        choices=(*SCORES, "cmdl", "cll"),
+        help="what the structure is scored by (default bdeu; cmdl and cll: ggbn alone)",
+    )
     parser.add_argument("--parameters", choices=PARAMETERS, help="how the tables are estimated (default eap)")
-    parser.add_argument("--max-parents", type=int, metavar="K", help="most feature parents of a feature (anb)")
+    parser.add_argument(
+        "--max-parents", type=int, metavar="K", help="most parents, besides the class (anb, fsanb), or in all"
+    )
     parser.add_argument("--k", type=int, metavar="K", help="most feature parents of a feature (ckg, kdb; default 2)")
     parser.add_argument(
         "--time-limit", type=float, metavar="S", help="seconds after which a search ends: the best so far is taken"

@@ -36,7 +36,7 @@ def compare(
     """Cross-validate classifiers on one table, the structure relearned in every fold.
 
     Every model sees the same stratified folds. ``"NB"``, ``"TAN"``, ``"FAN"``, ``"C2G"`` (CkG with k = 2), ``"kDB"``
-    (k = 2), ``"AODE"``, ``"ANB"`` and ``"fsANB"`` are this package's classifiers with their defaults; ``"GBN"``,
+    (k = 2), ``"AODE"``, ``"ANB"`` are this package's classifiers with their defaults; ``"GBN"``,
     ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``, too, where they are named. ``"CategoricalNB"`` is
     scikit-learn's, with numeric columns of more than 10 distinct values cut as these cut them (MDLP), and missing or
     unknown cells replaced by the most frequent state. ``"logistic regression"`` is scikit-learn's (L2 penalty, C =

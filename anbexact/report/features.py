@@ -42,7 +42,7 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
     Raises
     ------
     ValueError
-        For a value or class that is no state of the classifier's vocabulary.
+        For a value or class that is no state of the classifier's vocabulary, or rows none of which is complete.
 
     Examples
     --------
@@ -57,6 +57,8 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
     import pandas as pd
 
     table = classifier._table(X, y, sample_weight)
+    if table.weight_sum == 0:
+        raise ValueError("there is no row without a missing feature: nothing can be said of the features")
     features = list(table.vocabulary.features)
     factors = log_bayes_factors(table, ess=getattr(classifier, "ess_", 1.0), n_jobs=classifier.n_jobs)
     told = [_information(table, classifier.structure_, name) for name in features]

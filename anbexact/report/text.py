@@ -57,6 +57,7 @@ def describe(classifier: TableClassifier) -> dict[str, Any]:
         **common,
         "ess": classifier.ess_,
         "smoothing": classifier.smoothing_,
+        "edges": structure.edges,
         "feature_edges": structure.feature_edges,
         "score_name": classifier.score_name_,
         "score": structure.score,

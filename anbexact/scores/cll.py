@@ -76,8 +76,8 @@ class CLL:
 class CMDL(CLL):
     """Conditional minimum description length, to be maximised: ``CLL - ½ ln N · Σ_v (r_v - 1) q_v``.
 
-    N is the total weight of the rows, r_v the number of states of a variable and q_v that of the joint states of its
-    parents; see :class:`CLL`.
+    N is the total weight of the rows (below 1, the second term is 0), r_v the number of states of a variable and q_v
+    that of the joint states of its parents; see :class:`CLL`.
 
     References
     ----------
@@ -88,7 +88,7 @@ class CMDL(CLL):
 
     def price(self, weight_sum: float) -> float:
         """Return what a free parameter costs, over rows of this total weight; in nats."""
-        return 0.5 * log(weight_sum)
+        return 0.5 * log(max(weight_sum, 1.0))
 
 
 def free_parameters(table: DiscreteTable, parents: Parents) -> float:

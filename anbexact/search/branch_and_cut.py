@@ -113,7 +113,10 @@ def solve_lists(
         if len(group) == 1:
             places, bound = part.starts[:-1], float(part.scores[0])
         elif len(group) <= MOST_FEATURES_EXHAUSTED:
-            (places, bound), case = _completed(partial(_exhausted, part), deadline), Exhaustion()
+            (places, bound), case = (
+                _completed(partial(_exhausted, part, tolerance / len(lists)), deadline),
+                Exhaustion(),
+            )
         else:
             searches.append((group, origins, _completed(partial(_Search, part), deadline)))
             continue
@@ -171,8 +174,8 @@ def _restricted(
     return part, np.concatenate(kept)
 
 
-def _exhausted(part: Lists) -> tuple[_Places, float]:
-    """Return the best choice and its total, by dynamic programming; ties go to the sink that comes last."""
+def _exhausted(part: Lists, tolerance: float) -> tuple[_Places, float]:
+    """Return the best choice and its total, by dynamic programming; ties as in :func:`~anbexact.learn_anb`."""
     n = part.n
     masks = part.masks[:, 0].astype(np.int64)
     best = np.full((n, 1 << (n - 1)), -np.inf)
@@ -192,10 +195,12 @@ def _exhausted(part: Lists) -> tuple[_Places, float]:
             if left >> i & 1:
                 rest = left & ~(1 << i)
                 listed = np.arange(part.starts[i], part.starts[i + 1])
-                within = listed[masks[listed] & ~rest == 0]
-                if len(within):
-                    options.append((float(totals[rest] + part.scores[within[0]]), i, int(within[0])))
-        _, sink, places[sink] = max(options)
+                total = totals[rest] + part.scores[listed]
+                reached = listed[(masks[listed] & ~rest == 0) & (total >= totals[left] - tolerance)]
+                for k in reached.tolist():
+                    parents = [b for b in range(n) if int(masks[k]) >> b & 1]
+                    options.append((len(parents), parents, -i, i, k))
+        _, _, _, sink, places[sink] = min(options)
         left &= ~(1 << sink)
     return places, max(float(totals[-1]), float(part.scores[places].sum()))
 

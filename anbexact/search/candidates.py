@@ -247,12 +247,12 @@ def _dispersion(
 ) -> Floats | None:
     """Return the total weight times the entropy of feature u given the class and feature v; in nats, shape (u, v).
 
-    On the diagonal, given the class alone; without a class, given nothing. Infinities where the penalty is not
+    On the diagonal, given the class alone; without a class, given nothing. Empty where the penalty is not
     proportional to the number of joint states of the parents; None when time ran out.
     """
     n = len(order)
     if not score.proportional_penalty:
-        return np.full((n, n), inf)
+        return np.empty((0, 0))
     names = table.vocabulary.names
     place = np.array([names.index(name) for name in order])
     scorer = FamilyScorer(table, LL(), threads, deadline)

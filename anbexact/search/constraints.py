@@ -85,7 +85,7 @@ def make_constraints(
     crowded = [child for child in features if len(parents[child]) > max_parents]
     if crowded:
         raise ValueError(
-            f"the required edges give {crowded[0]!r} {len(parents[crowded[0]])} feature parents, "
+            f"the required edges give {crowded[0]!r} {len(parents[crowded[0]])} parents, "
             f"but max_parents is {max_parents}"
         )
     barred = {child: frozenset(a for a, b in must_not if b == child) for child in features}

@@ -17,6 +17,9 @@ from anbexact.search.optimum import rounding_error
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
+LOOK = 1000
+"""Operators that are drawn between two looks at the clock."""
+
 
 def learn_mc_dag(
     table: DiscreteTable,
@@ -325,7 +328,9 @@ class _Search:
         by_family: dict[tuple[int, int], list[Operator]] = {}
         exchanges: list[Exchange] = []
         listed: list[Operator] = []
-        for own in operators:
+        for k, own in enumerate(operators):
+            if k % LOOK == 0 and self._deadline.passed:
+                return None
             if likelihood.holds_class(own.head, own.given | 1 << own.tail):
                 now = own.given if insert else own.given | 1 << own.tail
                 by_family.setdefault((own.head, now), []).append(own)

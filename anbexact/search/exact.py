@@ -34,13 +34,13 @@ from anbexact.search.set_scores import cell_value_bytes, n_sets
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
-AT_ONCE, QUICK = 1.0, 10.0
-"""Estimated seconds up to which all sets of features are gone through without candidate lists being tried first:
-where a limit on parents promises short lists, and where nothing does."""
+AT_ONCE, QUICK = 2.0, 20.0
+"""Estimated processor seconds up to which all sets of features are gone through without candidate lists being tried
+first: where a limit on parents promises short lists, and where nothing does."""
 TRIED = 0.3
 """Part of these seconds that candidate lists may take before all sets of features are gone through after all."""
 SETS_A_SECOND = 100_000
-"""Parent sets a second and thread that candidate lists may take to be preferred to all sets of features; a fifth of
+"""Parent sets a processor second that candidate lists may take to be preferred to all sets of features; a fifth of
 what is scored."""
 
 
@@ -70,8 +70,8 @@ def learn_anb(
 
     *Candidate lists*, beyond: of every feature, the parent sets that can still be optimal (see
     :func:`~anbexact.search.candidates.candidate_lists`), from which branch and cut chooses (see
-    :func:`~anbexact.search.branch_and_cut.solve_lists`). One of the best structures is returned, whichever is found
-    first. Lists that some limit ends are complete for small parent sets only; then the certificate says up to how
+    :func:`~anbexact.search.branch_and_cut.solve_lists`). Ties are broken as above in components of up to 14 features;
+    in larger ones, one of the best structures is returned, whichever is found first. Lists that some limit ends are complete for small parent sets only; then the certificate says up to how
     many feature parents the structure is optimal, and its bound holds for all. Without ``time_limit`` and
     ``max_parents``, that limit is a number of parent sets (3 million; 50 million where the penalty is proportional to
     the number of parent configurations), and the proof is given up after half a minute.
@@ -93,8 +93,8 @@ def learn_anb(
     memory_limit : float, optional
         Bytes that the search may use; all that is available by default.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors. The result does not depend on it, unless a limit ends the
-        search.
+        Threads; None and -1 stand for all processors. Score and certificate do not depend on it, unless a limit ends
+        the search.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
 
@@ -287,25 +287,27 @@ class _Search:
 
     @cached_property
     def seconds(self) -> float:
-        """Estimated time of going through all sets of features."""
-        if self.cost.seconds <= AT_ONCE:
-            return self.cost.seconds
+        """Estimated processor seconds of going through all sets of features."""
+        rough = self.cost.seconds * self.threads
+        if rough <= AT_ONCE:
+            return rough
         assert isinstance(self.score, SetScore)
-        seconds = lattice_seconds(self.table, self.score, self.constraints.max_parents, self.threads, self.deadline)
-        return self.cost.seconds if seconds is None else seconds
+        seconds = lattice_seconds(self.table, self.score, self.constraints.max_parents, self.deadline)
+        return rough if seconds is None else seconds
 
     @cached_property
     def _worth(self) -> float:
         """Parent sets that candidate lists may score to be preferred to going through all sets of features."""
-        return SETS_A_SECOND * self.threads * self.seconds
+        return SETS_A_SECOND * self.seconds
 
     def pruned(self) -> Structure | None:
         """Return the best structure by candidate lists; None where going through everything promises more."""
         assert isinstance(self.score, BoundedScore)
         deadline, most_sets = self.deadline, inf
-        otherwise = self.fits and self.has_lattice and deadline.left > 2 * self.seconds
+        seconds = self.seconds / self.threads if self.fits and self.has_lattice else inf
+        otherwise = deadline.left > 2 * seconds
         if otherwise:
-            deadline, most_sets = deadline.within(TRIED * self.seconds), self._worth
+            deadline, most_sets = deadline.within(TRIED * seconds), self._worth
         elif isinf(deadline.left) and self.constraints.max_parents >= self.n - 1:
             most_sets = MOST_SETS if self.score.proportional_penalty else FEWER_SETS
         try:
@@ -321,7 +323,7 @@ class _Search:
         if found is None:
             return None
         if self.deadline.interrupted:
-            warnings.warn("interrupted: this is the best structure found so far, with its gap", stacklevel=3)
+            warnings.warn("interrupted: this is the best structure found so far, with its gap", stacklevel=4)
         method = f"pruned search{self._limits}"
         structure = self._certified(found.parents, found.bound, found.sets, method, found.proof)
         proved = structure.certificate.optimal
@@ -331,10 +333,12 @@ class _Search:
         if not found.limit:
             return self._certified(found.parents, found.bound, found.sets, method, found.proof)
         gap = "optimal" if proved else f"within {structure.certificate.gap:.6g} nats of the best"
-        method += (
-            f"; proved {gap} among structures with at most {found.proof.largest} {self._parents}, "
-            f"more were not gone through: {found.limit}"
-        )
+        most = found.proof.largest
+        if most is not None and most >= max(map(len, self.constraints.required.values())):
+            method += f"; proved {gap} among structures with at most {most} {self._parents}"
+            method += f", more were not gone through: {found.limit}"
+        else:
+            method += f"; few parent sets were gone through: {found.limit}"
         return self._certified(found.parents, found.beyond, found.sets, method, found.proof)
 
     def _ending(self, proved: bool) -> str:
@@ -356,7 +360,8 @@ class _Search:
             method = "dynamic programme over families"
             solved = solve_families(table, score, constraints, self.threads, deadline, self.progress)
         if isinstance(solved, Stopped):
-            assert fallback is not None
+            if fallback is None:  # there was no time limit
+                raise KeyboardInterrupt
             method = f"greedy, stopped by time_limit{self._limits}"
             return self._certified(fallback, solved.bound, solved.sets, method, None)
         if not np.isfinite(solved.total):

@@ -13,7 +13,16 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.limits import Deadline, Progress, check_limit, interruptible, thread_count
+from anbexact.limits import (
+    Deadline,
+    Progress,
+    SearchTooLargeError,
+    available_memory,
+    check_limit,
+    human_bytes,
+    interruptible,
+    thread_count,
+)
 from anbexact.scores import CLL, BDeu, Score
 from anbexact.search.branching import describe
 from anbexact.search.conditional import ConditionalObjective
@@ -27,6 +36,10 @@ from anbexact.table import DiscreteTable
 
 Floats = npt.NDArray[np.float64]
 DELETE, ADD, REVERSE = range(3)
+SHARE = 20_000
+"""Families that are scored between two looks at the clock."""
+FAMILY_BYTES = 400
+"""Memory that a move takes, with the local score that is kept."""
 
 
 def learn_greedy_gbn(
@@ -86,6 +99,8 @@ def learn_greedy_gbn(
 
     Raises
     ------
+    SearchTooLargeError
+        If all moves, n² of them, would need more memory than there is.
     TypeError
         For a score that needs the class among the parents.
     ValueError
@@ -211,6 +226,12 @@ class LocalScores:
 
     def __init__(self, scorer: FamilyScorer, progress: Progress | None) -> None:
         n = scorer.n
+        needed, available = FAMILY_BYTES * n * n, available_memory()
+        if needed > available:
+            raise SearchTooLargeError(
+                f"the moves between graphs of {n:,} variables need {human_bytes(needed)}; "
+                f"{human_bytes(available)} is available. Select features first, or use a TANClassifier."
+            )
         self._scorer, self._progress = scorer, progress
         self._known: dict[tuple[int, int], float] = {}
         self._parents: list[int] = [-1] * n
@@ -258,10 +279,15 @@ class LocalScores:
             if family not in self._known:
                 by_size.setdefault(family[1].bit_count(), []).append(family)
         scorer = self._scorer
-        for size, own in by_size.items():
+        positions = scorer.features
+        shares = (
+            (size, of_size[first : first + SHARE])
+            for size, of_size in by_size.items()
+            for first in range(0, len(of_size), SHARE)
+        )
+        for size, own in shares:
             if scorer.deadline.passed:
                 return None
-            positions = scorer.features
             parents = [positions[list(elements(of_child))] for _, of_child in own]
             found = scorer.local_scores(
                 positions[[child for child, _ in own]],

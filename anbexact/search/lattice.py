@@ -78,10 +78,8 @@ def lattice_cost(n_features: int, n_rows: int, *, max_parents: int | None = None
     return Cost(sets, memory, seconds)
 
 
-def lattice_seconds(
-    table: DiscreteTable, score: SetScore, max_parents: int, threads: int, deadline: Deadline
-) -> float | None:
-    """Estimate the wall-clock time better than :func:`lattice_cost`, by the work of a few tasks.
+def lattice_seconds(table: DiscreteTable, score: SetScore, max_parents: int, deadline: Deadline) -> float | None:
+    """Estimate the processor time better than :func:`lattice_cost`, by the work of a few tasks.
 
     A task scores some of the sets; the estimate goes by steps, not by the clock, and so is always the same for a
     table. Right to within a factor of two or so. None when time ran out.
@@ -97,7 +95,7 @@ def lattice_seconds(
             return None
         steps += problem.subtree(prefix, scores)
     of_scores = n_sets(n, problem.max_size) * 180e-9 + steps / len(chosen) * len(prefixes) * 1.3e-9
-    return float(of_scores + n * 2 ** (n - 1) * 16e-9) / threads
+    return float(of_scores + n * 2 ** (n - 1) * 16e-9)
 
 
 def _layer_sizes(low: int, high: int) -> list[int]:

@@ -29,6 +29,8 @@ TABULATED = 1024
 """Whole weights whose cell values are tabulated."""
 TABLES = 128
 """Distinct numbers of parent configurations with tables of their own (2 MB a feature at most)."""
+MOST_JOINT_STATES = 1e280
+"""Joint states of parents that are told apart; beyond, numbers would overflow."""
 MOST_CONFIGURATION_COUNTS = 1 << 20
 """Distinct numbers of parent configurations that are told apart."""
 
@@ -96,20 +98,23 @@ class Walk:
     ) -> None:
         arity, features = table.vocabulary.arity, table.vocabulary.features
         required = constraints.required[child]
-        barred = set(required | constraints.forbidden[child] | {child})
+        barred = {*required, *constraints.forbidden[child], child}
+        after_child = {child}
         for name in reversed(order):
-            if copied.get(name) in barred - required - constraints.forbidden[child]:
-                barred.add(name)
+            if name in copied and copied[name] in after_child:
+                after_child.add(name)
+        barred |= after_child
         self.chosen = [k for k, name in enumerate(order) if name not in barred and arity(name) > 1]
         self.added = [order[k] for k in self.chosen]
+        place = {name: k for k, name in enumerate(self.added)}
         self.before, self.after = np.full((2, len(self.added)), -1)
-        for k, name in enumerate(self.added):
-            if copied.get(name) in self.added:
-                self.before[k] = self.added.index(copied[name])
-                self.after[self.before[k]] = k
+        for name, earlier in copied.items():
+            if name in place and earlier in place:
+                self.before[place[name]] = place[earlier]
+                self.after[place[earlier]] = place[name]
         self.table, self.score, self.child, self.shared = table, score, child, shared
-        self.required = [features.index(name) for name in required]
-        self.given = [*table.vocabulary.common_parents, *required]
+        self.required = [k for k, name in enumerate(features) if name in required] if required else []
+        self.given = [*table.vocabulary.common_parents, *(features[k] for k in self.required)]
         self.states = arity(child)
         self.base = float(np.prod([float(arity(name)) for name in self.given]))
         self.arities = np.array(table.shape(self.added), np.int64)
@@ -140,8 +145,11 @@ class Walk:
 
     def lay_out(self, dispersion: Floats) -> None:
         """Sort the rows, merge those that agree, and score the required parents."""
-        self.dispersion = np.ascontiguousarray(dispersion[np.ix_(self.chosen, self.chosen)])
         table, added = self.table, self.added
+        self.dispersion = dispersion  # which the walk does not look at, unless the penalty is proportional
+        if self.score.proportional_penalty:
+            self._take(8 * len(added) ** 2)
+            self.dispersion = np.ascontiguousarray(dispersion[np.ix_(self.chosen, self.chosen)])
         base = table.groups(self.given)
         self._take(16 * len(added) * len(base))
         keys = np.stack([base, table.column(self.child), *(table.column(name) for name in added)]).astype(np.int32)
@@ -354,7 +362,8 @@ class Walk:
         """Return the list; ``limit`` says why the walk ended, if it has not come to its end."""
         listed, features = self.n_listed, self.table.vocabulary.features
         members = np.zeros((listed, len(features)), dtype=bool)
-        members[:, [features.index(name) for name in self.added]] = unpack(self.listed[:listed], len(self.added))
+        place = {name: k for k, name in enumerate(features)}
+        members[:, [place[name] for name in self.added]] = unpack(self.listed[:listed], len(self.added))
         members[:, self.required] = True
         scores = self.listed_scores[:listed]
         first_features = np.packbits(members, axis=1)
@@ -388,7 +397,8 @@ def configurations(counted: _Counted, base: float, last_size: int) -> tuple[int,
         source, kind = np.nonzero(makes)
         own = np.full(makes.shape, -1, np.int32)
         following.append(own)
-        if size == last_size or end + len(source) > MOST_CONFIGURATION_COUNTS:
+        too_large = len(source) and (q[-1].max() * states.max()) > MOST_JOINT_STATES
+        if size == last_size or end + len(source) > MOST_CONFIGURATION_COUNTS or too_large:
             break
         own[source, kind] = np.arange(end, end + len(source))
         if size:

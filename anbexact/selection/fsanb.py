@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
-from math import isinf, log
+from math import log
 
 import numpy as np
 import numpy.typing as npt
 
 from anbexact.folds import split_table
-from anbexact.limits import Deadline, Progress
+from anbexact.limits import Deadline, Progress, abandonable, check_limit, seconds_left
 from anbexact.parameters import fit_eap
 from anbexact.posterior import Posterior
 from anbexact.scores import BDeu
@@ -20,6 +20,8 @@ from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
 FOLDS = 2
+PLACES = 9
+"""Decimals to which accuracy and conditional log likelihood, in nats per row, are compared."""
 TIE = 1e-9
 """Log probabilities of classes that are no further apart are equal."""
 SHARE_OF_FOLDS = 0.7
@@ -76,27 +78,29 @@ def learn_selected(
     always : collection of features
         Features that are never dropped.
     time_limit : float, optional
-        Seconds for everything; pairs that were not reached in 0.7 of it are not considered.
+        Seconds for everything; pairs that were not tried out in 0.7 of it are not considered.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        When interrupted while pairs are tried out, once the search under way has ended.
 
     References
     ----------
     Sugahara and Ueno, *Exact Learning Augmented Naive Bayes Classifier*, section 5.
     """
+    check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
     pairs = [(a, d) for a in ess for d in thresholds]
     chosen = pairs[0]
     if len(pairs) > 1:
-        validation = _Validation(table, learn, always, n_jobs, deadline.within(SHARE_OF_FOLDS * deadline.left))
-        chosen = validation.best(pairs, progress)
+        with abandonable():
+            share = deadline.within(SHARE_OF_FOLDS * deadline.left)
+            chosen = _Validation(table, learn, always, n_jobs, share).best(pairs, progress)
     factors = log_bayes_factors(table, ess=chosen[0], n_jobs=n_jobs)
     kept = _kept(table, factors, chosen[1], always)
-    structure = learn(table.restricted([*kept, class_of(table)]), BDeu(chosen[0]), _seconds(deadline))
+    structure = learn(table.restricted([*kept, class_of(table)]), BDeu(chosen[0]), seconds_left(deadline))
     return Selection(_with_others(table, structure, BDeu(chosen[0])), *chosen, factors)
-
-
-def _seconds(deadline: Deadline) -> float | None:
-    """Return the time left as a time limit."""
-    return None if isinf(deadline.left) else max(deadline.left, 0.001)
 
 
 def _kept(
@@ -140,22 +144,22 @@ class _Validation:
     ) -> None:
         self.learn, self.always, self.n_jobs, self.deadline = learn, always, n_jobs, deadline
         self.folds = split_table(table, FOLDS)
+        self.weight_sum = table.weight_sum
         self._known: dict[tuple[int, float, tuple[Hashable, ...]], tuple[float, float]] = {}
 
     def best(self, pairs: Sequence[tuple[float, float]], progress: Progress | None) -> tuple[float, float]:
-        """Return the best pair of those that were reached in time; the first if none was."""
-        reached: list[tuple[tuple[float, float], int]] = []
+        """Return the best pair of those that were tried out in time; the first if none was."""
+        best, chosen = (-np.inf, -np.inf), pairs[0]
         for k, (ess, threshold) in enumerate(pairs):
-            values = []
-            for fold in range(len(self.folds)):
-                if self.deadline.passed and k:
-                    break
-                values.append(self._value(fold, ess, threshold))
-            else:
-                reached.append(((sum(v[0] for v in values), sum(v[1] for v in values)), -k))
+            values = [self._value(fold, ess, threshold) for fold in range(len(self.folds))]
+            if self.deadline.passed or not values:
+                break
+            right, likelihood = (round(sum(own) / self.weight_sum, PLACES) for own in zip(*values, strict=True))
+            if (right, likelihood) > best:
+                best, chosen = (right, likelihood), (ess, threshold)
             if progress is not None:
                 progress("choice of ESS and threshold", (k + 1) / len(pairs))
-        return pairs[-max(reached)[1]] if reached else pairs[0]
+        return chosen
 
     def _value(self, fold: int, ess: float, threshold: float) -> tuple[float, float]:
         """Return the weight of held-out rows that are classified rightly, and the conditional log likelihood."""
@@ -165,7 +169,7 @@ class _Validation:
         if key not in self._known:
             class_name = class_of(rows)
             own = rows.restricted([*kept, class_name])
-            structure = self.learn(own, BDeu(ess), _seconds(self.deadline))
+            structure = self.learn(own, BDeu(ess), seconds_left(self.deadline))
             posterior = Posterior(fit_eap(own, structure, ess), class_name, kept)
             codes = np.stack([held_out.column(name) for name in kept]) if kept else np.empty((0, len(held_out.codes)))
             logs = posterior.log_posterior(codes.astype(np.int16, copy=False), self.n_jobs)

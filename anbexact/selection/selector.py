@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.discretize import Cuts
-from anbexact.inputs import read_training
+from anbexact.inputs import HANDLE_MISSING, check_choice, read_training
 from anbexact.selection.bayes_factor import log_bayes_factors
 
 
@@ -45,8 +45,8 @@ class BayesFactorSelector(
     ess : float, default 1.0
         Equivalent sample size of the BDeu prior.
     discretizer, categories, handle_missing, n_jobs
-        How the table is read: those of :class:`~anbexact.NetworkClassifier`. What ``transform`` returns are the
-        columns as they came.
+        How the table is read: those of :class:`~anbexact.NetworkClassifier`. ``transform`` leaves the values as they
+        are, in an array; call ``set_output(transform="pandas")`` to keep names and types of a frame's columns.
 
     Attributes
     ----------
@@ -73,6 +73,7 @@ class BayesFactorSelector(
 
     log_bayes_factors_: npt.NDArray[np.float64]
     cut_points_: dict[Hashable, Cuts]
+    _support: npt.NDArray[np.bool_]
 
     def __init__(
         self,
@@ -108,14 +109,16 @@ class BayesFactorSelector(
         TypeError, ValueError
             For input that cannot be read, or parameters that make no sense.
         """
-        check_thresholds("threshold", [self.threshold])
+        (threshold,) = check_thresholds("threshold", [self.threshold])
+        check_choice("handle_missing", self.handle_missing, HANDLE_MISSING)
         table, self.cut_points_ = read_training(self, X, y, sample_weight)
         self.log_bayes_factors_ = log_bayes_factors(table, ess=self.ess, n_jobs=self.n_jobs)
+        self._support = self.log_bayes_factors_ <= log(threshold)
         return self
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         check_is_fitted(self)
-        return self.log_bayes_factors_ <= log(self.threshold)
+        return self._support
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

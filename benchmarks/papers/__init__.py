@@ -1,1 +1,1 @@
-"""The tables of the papers behind the library, measured again: ``cd benchmarks; python -m papers [--quick]``."""
+"""The tables of the papers behind the library, measured again: ``python -m papers``, from ``benchmarks``."""

@@ -9,9 +9,9 @@ from time import process_time
 
 import numpy as np
 import pandas as pd
-from crossval import judge
+from crossval import RAW, Row, judge
 
-from papers.common import FOLDS, RAW, Row, folds, read
+from papers.common import FOLDS, folds, read
 from papers.methods import METHODS, Selected
 from papers.store import measure
 
@@ -20,13 +20,15 @@ STRUCTURE = ("class_parents", "class_children", "sparse", "blanket", "max_parent
 
 
 def one(name: str, method: str, wanted: Sequence[int]) -> list[Row]:
-    """Measure some folds of a table: accuracy, log loss, Brier score, processor seconds of the fit, structure."""
+    """Measure some folds of a table: accuracy, log loss, Brier score, processor seconds of the fit, structure.
+
+    Folds from ten on are those of further deals.
+    """
     warnings.simplefilter("ignore", UserWarning)
     X, y = read(name)
-    parts = folds(y)
     rows = []
     for fold in wanted:
-        train, test = parts[fold]
+        train, test = folds(y, fold // FOLDS)[fold % FOLDS]
         model = METHODS[method]
         began = process_time()
         model.fit(X.iloc[train], y.iloc[train])
@@ -74,23 +76,38 @@ def summary(
     }
 
 
-def measured(tables: Sequence[str], methods: Sequence[str]) -> None:
+def measured(tables: Sequence[str], methods: Sequence[str], deals: int = 1) -> None:
     """Measure what is missing."""
-    measure(STORE, [(table, method) for table in tables for method in methods], range(FOLDS), one)
+    measure(STORE, [(table, method) for table in tables for method in methods], range(deals * FOLDS), one)
 
 
 def by_table(found: pd.DataFrame) -> pd.DataFrame:
     """Return every table and method whose folds are all there: means over test rows, standard error over folds.
 
-    Structure is averaged over folds; ``fit_s`` is the sum over folds.
+    Structure is averaged over folds; ``fit_s`` is the sum over folds; ``over_deals``, ``lowest`` and ``highest`` are
+    the accuracies over all ``deals``, the other figures are those of the first.
     """
     keys = ["table", "method"]
-    scores = ["accuracy", "log_loss", "brier"]
-    groups = found.groupby(keys)
-    found = found[groups["fold"].transform("nunique") == FOLDS]
-    sums = found.assign(**{score: found[score] * found["rows"] for score in scores}).groupby(keys)
-    means = sums[scores].sum().div(sums["rows"].sum(), axis=0)
-    groups = found.groupby(keys)
+    found = whole_deals(found)
+    first = found[found["deal"] == 0]
+    means = over_rows(first, keys)
+    groups = first.groupby(keys)
     means["se"] = groups["accuracy"].std(ddof=1) / FOLDS**0.5
     means["fit_s"] = groups["fit_s"].sum()
+    of_deals = over_rows(found, [*keys, "deal"])["accuracy"].groupby(keys)
+    means["deals"], means["over_deals"] = of_deals.size(), of_deals.mean()
+    means["lowest"], means["highest"] = of_deals.min(), of_deals.max()
     return means.join(groups[list(STRUCTURE)].mean())
+
+
+def whole_deals(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the deals of which all folds are there, numbered."""
+    found = found.assign(deal=found["fold"] // FOLDS)
+    return found[found.groupby(["table", "method", "deal"])["fold"].transform("nunique") == FOLDS]
+
+
+def over_rows(found: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Return means over all test rows."""
+    scores = ["accuracy", "log_loss", "brier"]
+    sums = found.assign(**{score: found[score] * found["rows"] for score in scores}).groupby(keys)
+    return sums[scores].sum().div(sums["rows"].sum(), axis=0)

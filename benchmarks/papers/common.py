@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from crossval import DATA, RAW, RESULTS, Row, manifest, splits
+from crossval import DATA, manifest, splits
 from crossval import read as read_original
 
 from anbexact import MedianDiscretizer
-
-__all__ = ["DATA", "FOLDS", "RAW", "RESULTS", "Row", "folds", "listed", "markdown", "published", "read"]
 
 REFERENCE = DATA.parent / "reference"
 FOLDS = 10
@@ -43,9 +41,10 @@ def read(name: str) -> tuple[pd.DataFrame, pd.Series]:
     return X.astype("category"), y.astype("category")
 
 
-def folds(y: pd.Series) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the training and the test rows of every fold."""
-    return list(splits(y, FOLDS))
+def folds(y: pd.Series, deal: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the training and the test rows of every fold; the first of several ways to deal rows to folds is 0."""
+    order = np.random.default_rng(deal).permutation(len(y)) if deal else np.arange(len(y))
+    return [(order[train], order[test]) for train, test in splits(y.iloc[order], FOLDS)]
 
 
 def published(name: str) -> pd.DataFrame:

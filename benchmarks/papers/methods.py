@@ -29,10 +29,7 @@ from anbexact.classifiers import (
     KDBClassifier,
     MCDAGClassifier,
 )
-from anbexact.selection.hiton_pc import HITONPC
-from anbexact.selection.mmpc import MMPC
-from anbexact.selection.pcmb import PCMB
-from anbexact.selection.s2tmb import S2TMB
+from anbexact.selection import HITONPC, MMPC, PCMB, S2TMB
 
 REFIT_SECONDS = 60.0
 

@@ -8,13 +8,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from crossval import RESULTS
 from scipy.stats import wilcoxon
 
-from papers.common import RESULTS, markdown, published
+from papers.common import markdown, published
 
 SCRIPTS = ("ckg.py", "lr_tables.py", "scores.py")
 """What measures them, and writes to ``docs/results``."""
 NAME = "papers_others"
+TITLE = "The tables of the other papers"
+STORE = RESULTS / "acll.csv"
+"""Written last."""
 
 
 def run(*, quick: bool) -> None:
@@ -29,59 +33,67 @@ def report(folder: Path) -> str:
     graphs, pairs, blanket = (pd.read_csv(RESULTS / f"{name}.csv") for name in ("ckg", "lr_table1", "lr_table2"))
     acll = pd.read_csv(RESULTS / "acll.csv")
     draw(graphs, pairs, acll, folder / f"{NAME}.png")
-    models = ("NB", "TAN", "C2G")
     cells = [
         [
             row["table"],
             row["rows"],
             row["rows of the paper"],
-            *(f"{row[m]:.1f} ({row[f'{m} published']:.1f})" for m in models),
+            *(beside(row[m], row[f"{m} published"]) for m in GRAPHS),
         ]
         for row in graphs.to_dict("records")
     ]
     by_size = pairs.pivot_table(index="interaction", columns="N", values="FAN - NB", sort=False)
-    paper = published("lr_table1.csv").set_index("interaction")
+    first = published("lr_table1.csv").set_index("interaction")
     gains = [
-        [strength, *(f"{row[size]:+.1f} ({paper.loc[strength, f'N{size}']:+.1f})" for size in by_size.columns)]
+        [strength, *(beside(row[size], first.loc[strength, f"N{size}"]) for size in by_size.columns)]
         for strength, row in by_size.iterrows()
     ]
     second = published("lr_table2.csv").set_index("N")
     accuracies = [
-        [
-            int(row["N"]),
-            *(f"{row[m]:.1f} ({second.loc[row['N'], m.replace(' ', '')]:.1f})" for m in ("NB", "pruned NB", "FAN")),
-        ]
-        for _, row in blanket.iterrows()
+        [row["N"], *(beside(row[m], second.loc[row["N"], m.replace(" ", "")]) for m in FORESTS)]
+        for row in blanket.to_dict("records")
     ]
+    means = ", ".join(f"{m} {beside(graphs[m].mean(), graphs[f'{m} published'].mean())}" for m in GRAPHS)
     return "\n\n".join(
         [
             "## Carvalho and Oliveira, Table 1: consistent k-graphs",
-            f"Accuracy in per cent, in brackets as published; means over the {len(graphs)} tables that are here: "
-            + ", ".join(f"{m} {graphs[m].mean():.1f} ({graphs[f'{m} published'].mean():.1f})" for m in models)
-            + ".",
-            markdown(["table", "rows", "rows there", *models], cells),
+            f"Accuracy in per cent, in brackets as published. Means over {len(graphs)} tables: {means}.",
+            markdown(["table", "rows", "rows there", *GRAPHS], cells),
             f"![the tables of the other papers]({NAME}.png)",
-            "The paper's finding holds where rows are many: trees beat naive Bayes, 2-graphs beat trees. Its glass is surely another "
-            "task, its segment lower for a reason that it does not give. Cut points are by MDLP here, which it does not state. "
-            "All figures: [ckg.csv](ckg.csv).",
+            ON_GRAPHS,
             "## Feelders and Ivanovs, Tables 1 and 2: logistic regression",
-            "Table 1, accuracy of the forest minus that of naive Bayes, percentage points; in brackets, as published:",
+            "Table 1, accuracy of the forest minus that of naive Bayes, percentage points; in brackets, published:",
             markdown(["interaction", *(f"N = {size}" for size in by_size.columns)], gains),
             "Table 2, accuracy in per cent:",
-            markdown(["N", "NB", "pruned NB", "FAN"], accuracies),
-            "The paper does not give the distributions that it drew from, so levels differ (Table 2 most of all), and signs and order "
-            "agree: forests lose a little without interactions and with few rows, and gain where interactions are mild or strong. All "
-            "figures: [lr_table1.csv](lr_table1.csv), [lr_table2.csv](lr_table2.csv).",
+            markdown(["N", *FORESTS], accuracies),
+            ON_LOGISTIC,
             "## Carvalho, Adão and Mateus: trees by aCLL",
-            "Mean log loss of optimal trees, by the score of the structure, and the p-value of Wilcoxon's signed-rank test against LL:",
+            "Mean log loss of optimal trees, by the score of the structure; p-values of Wilcoxon's test against LL:",
             markdown(["rows, parameters", "classes", "tables", *SCORES], likelihoods(acll)),
-            "The published order (aCLL above LL) is not found on these tables; it is where the parameters are aCLL's own and the data "
-            "like the paper's ([docs/scores.md](../scores.md)). All figures: [acll.csv](acll.csv); on embedded tables "
-            "`python examples/acll_tan.py`, [acll_tan.png](acll_tan.png).",
+            ON_ACLL,
         ]
     )
 
 
+def beside(measured: float, paper: float) -> str:
+    """Return a figure, and the published one in brackets."""
+    return f"{measured:.1f} ({paper:.1f})"
+
+
+GRAPHS = ("NB", "TAN", "C2G")
+FORESTS = ("NB", "pruned NB", "FAN")
+ON_GRAPHS = """\
+The paper's finding holds where rows are many: trees beat naive Bayes, 2-graphs beat trees. Its glass is surely
+another task, its segment lower for a reason that it does not give. Cut points are by MDLP here, which it does not
+state. All figures: [ckg.csv](ckg.csv)."""
+ON_LOGISTIC = """\
+The paper does not give the distributions that it drew from, so levels differ, in Table 2 most of all; signs and order
+agree: forests lose a little where rows are few or nothing interacts, and gain where interactions are mild or strong.
+All figures: [lr_table1.csv](lr_table1.csv), [lr_table2.csv](lr_table2.csv)."""
+ON_ACLL = """\
+The published order, aCLL above LL, is not found on these tables; it is where the parameters are aCLL's own and the
+data like the paper's ([docs/scores.md](../scores.md)). All figures: [acll.csv](acll.csv); on embedded tables
+`python examples/acll_tan.py`, [acll_tan.png](acll_tan.png)."""
 SCORES = ("LL", "BDeu", "aCLL Dirichlet", "aCLL uniform")
 
 
@@ -105,7 +117,7 @@ def draw(graphs: pd.DataFrame, pairs: pd.DataFrame, acll: pd.DataFrame, path: Pa
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
-    for model, colour in zip(("NB", "TAN", "C2G"), ("#999933", "#4477aa", "#cc6677"), strict=True):
+    for model, colour in zip(GRAPHS, ("#999933", "#4477aa", "#cc6677"), strict=True):
         axes[0].plot(graphs[f"{model} published"], graphs[model], "o", color=colour, markersize=4, label=model)
     axes[0].plot([70, 100], [70, 100], color="black", linewidth=0.8)
     axes[0].set(title="consistent k-graphs", xlabel="published accuracy, %", ylabel="measured")
@@ -115,9 +127,7 @@ def draw(graphs: pd.DataFrame, pairs: pd.DataFrame, acll: pd.DataFrame, path: Pa
         own = pairs[pairs["interaction"] == strength]
         axes[1].plot(own["N"], own["FAN - NB"], "o-", color=colour, label=strength)
         axes[1].plot(own["N"], [paper.loc[strength, f"N{size}"] for size in own["N"]], "x:", color=colour)
-    axes[1].set(
-        title="logistic forests; dotted: published", xlabel="rows", ylabel="accuracy minus that of naive Bayes, %"
-    )
+    axes[1].set(title="logistic forests; dotted: published", xlabel="rows", ylabel="accuracy minus NB's, %")
     axes[1].set_xscale("log")
     axes[1].legend(title="interaction", fontsize=7)
     chosen = acll[acll["setting"] == "left out, eap"].pivot_table(index="table", columns="score", values="log_loss")
@@ -132,6 +142,7 @@ def draw(graphs: pd.DataFrame, pairs: pd.DataFrame, acll: pd.DataFrame, path: Pa
         xscale="log",
         yscale="log",
     )
+    axes[2].set(xscale="log", yscale="log")
     axes[2].legend()
     for ax in axes:
         ax.spines[["top", "right"]].set_visible(False)

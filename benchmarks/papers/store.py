@@ -8,9 +8,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pandas as pd
+from crossval import Row
 from joblib import Parallel, delayed
-
-from papers.common import Row
 
 KEYS = ["table", "method", "fold"]
 Work = Callable[[str, str, Sequence[int]], list[Row]]

@@ -12,6 +12,7 @@ from papers.methods import SELECTORS
 from papers.store import stored
 
 NAME = "papers_table5"
+TITLE = "Table 5: accuracy after selection"
 BAYES = "BayesFactor"
 """What the paper calls fsANB in this table."""
 LABELS = {**{name: name for name in SELECTORS}, "fsANB-BDeu": BAYES, "ANB-BDeu": "no selection"}
@@ -41,14 +42,14 @@ def report(folder: Path) -> str:
         for name, row in means.iterrows()
     ]
     table = markdown(["selector", "accuracy", "published, 43 tables", "features removed"], rows)
-    wide = found.pivot_table(index="table", columns="method", values="accuracy")[list(LABELS.values())]
+    wide = found.pivot_table(index="table", columns="method", values="accuracy").reindex(columns=LABELS.values())
     of_tables = [[name, *(f"{value:.4f}" for value in row)] for name, row in wide.iterrows()]
     text = "\n\n".join(["# Sugahara and Ueno's Table 5", table, markdown(["table", *wide.columns], of_tables)])
     write(folder, NAME, found.round(5), text)
     draw(means, folder / f"{NAME}.png")
     return "\n\n".join(
         [
-            "## Table 5: accuracy after selection",
+            f"## {TITLE}",
             f"Means over the {len(wide)} tables (of {len(listed())}) on which all selectors were measured.",
             table,
             f"![mean accuracy after selection]({NAME}.png)",
@@ -60,7 +61,8 @@ def report(folder: Path) -> str:
 
 REMARKS = """\
 - Where a search finds no parent or child of the class, every row gets the class frequencies.
-- **Searches by tests** cost far less accuracy here than published, for the reason given for Table 4: they miss less.
+- **Searches by tests** cost far less accuracy here than published, for the reason given for Table 4: they miss
+  less.
 - Table 5 prints 0.8164 for the Bayes factor, Table 1 prints 0.8184 for the same method on the same tables."""
 
 

@@ -11,13 +11,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from crossval import RAW, Row
 
 from anbexact import ANBClassifier, DiscreteTable, FSANBClassifier, GBNClassifier
 from anbexact.selection import log_bayes_factors
-from papers.common import RAW, Row, listed, markdown, published, read, write
+from papers.common import listed, markdown, published, read, write
 from papers.store import measure, stored
 
 NAME = "papers_table6"
+TITLE = "Table 6: run times"
 STORE = RAW / "papers_runtime.csv"
 TIMED: dict[str, Callable[[Any, Any], object]] = {
     "GBN-BDeu": lambda X, y: GBNClassifier(n_jobs=1).fit(X, y),
@@ -31,7 +33,7 @@ PAPER = {
     "fsANB-BDeu": "fsANB-BDeu_ms",
     "Bayes factors": "bayes_factor_search_ms",
 }
-"""Published columns; the exact ANB over all features stands beside that over the selected ones, which is less work."""
+"""Published columns; the exact ANB over all features stands beside that over selected ones, which is less work."""
 ENOUGH, MOST = 0.5, 5
 """Measurements are repeated until they took so many seconds, at most so often; the median counts."""
 
@@ -43,14 +45,14 @@ def run(*, quick: bool) -> None:
 
 
 def machine() -> str:
-    """Return the name of the processor, and the number of processors."""
+    """Return the name of the processor."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.exists() else []
     names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")]
     return names[0] if names else platform.processor() or platform.machine()
 
 
-def one(name: str, what: str, folds: Sequence[int]) -> list[Row]:
+def one(name: str, what: str, folds: Sequence[int]) -> list[Row]:  # noqa: ARG001  # fold 0 only
     """Measure the processor milliseconds of a fit of the whole table, from a frame of categories; one thread."""
     X, y = read(name)
     small = X.iloc[: len(X) // 2, :2], y.iloc[: len(X) // 2]
@@ -97,8 +99,8 @@ def report(folder: Path) -> str:
     header = ["search", "tables", "sum, s", "published, s", "times faster in total", "geometric mean of ratios"]
     total = markdown(header, totals)
     said = (
-        f"Processor time of a whole fit of the whole table, one thread, on {machines}; published: Java on a 2.2 GHz Xeon "
-        "with ten cores. The exact ANB (over all features) stands beside the published fsANB, which searches the "
+        f"Processor time of a whole fit of the whole table, one thread, on {machines}; published: Java on a 2.2 GHz "
+        "Xeon with ten cores. The exact ANB, over all features, stands beside the published fsANB, which searches "
         "selected features only; fsANB here includes the choice among nine settings by cross-validation."
     )
     text = "\n\n".join(
@@ -114,7 +116,7 @@ def report(folder: Path) -> str:
     draw(found, folder / f"{NAME}.png")
     return "\n\n".join(
         [
-            "## Table 6: run times",
+            f"## {TITLE}",
             f"{said} {len(found)} of {len(listed())} tables.",
             total,
             f"![measured against published run times]({NAME}.png)",
@@ -125,8 +127,8 @@ def report(folder: Path) -> str:
 
 
 REMARKS = """\
-- Two machines and two languages: how much of the ratio is the algorithm, the figures do not tell. On tables of up to about seven
-  features, reading the frame takes longer than the search.
+- Two machines and two languages: how much of the ratio is the algorithm, the figures do not tell. On tables of up
+  to about seven features, reading the frame takes longer than the search.
 - The paper does not say whether its fsANB times include the cross-validation that chooses its settings."""
 
 

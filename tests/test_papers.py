@@ -1,0 +1,141 @@
+"""What the papers' tables are computed with: p-values, distances between networks, smallest I-maps, summaries."""
+
+import sys
+from itertools import combinations
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
+
+import oracles
+from papers import accuracy, store
+from papers.table1 import hommel
+from papers.table3 import joint_distribution, kl_divergence, shd, smallest_i_maps
+
+GRAPHS = list(oracles.graphs(4))
+CLASSES = {}
+for graph in GRAPHS:
+    CLASSES.setdefault(oracles.equivalence_class(graph), []).append(graph)
+
+
+def completed(graph):
+    """The marks of every pair of nodes: the arcs that some graph of the equivalence class has between them."""
+    members = CLASSES[oracles.equivalence_class(graph)]
+    arcs = {(a, b) for member in members for b, parents in member.items() for a in parents}
+    return {pair: (pair in arcs, pair[::-1] in arcs) for pair in combinations(graph, 2)}
+
+
+@given(st.sampled_from(GRAPHS), st.sampled_from(GRAPHS))
+def test_shd_counts_pairs_that_the_equivalence_classes_join_differently(first, second):
+    one, other = completed(first), completed(second)
+    assert shd(first, second) == sum(one[pair] != other[pair] for pair in one)
+
+
+@given(st.lists(st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.03, 0.2, 0.6, 1.0]), min_size=1, max_size=6))
+def test_hommel_is_the_closed_test_of_simes(raw):
+    def simes(chosen):
+        ordered = sorted(raw[k] for k in chosen)
+        return min(len(ordered) * p / (k + 1) for k, p in enumerate(ordered))
+
+    families = [chosen for chosen in oracles.subsets(range(len(raw))) if chosen]
+    expected = [max(simes(chosen) for chosen in families if k in chosen) for k in range(len(raw))]
+    np.testing.assert_allclose(hommel(raw), np.minimum(expected, 1), atol=1e-12)
+
+
+def random_joint(rng, graph, states):
+    """The joint distribution of a network with random tables, an axis for every variable."""
+    joint = np.ones(states)
+    for v, parents in graph.items():
+        shape = [states[u] if u in (*parents, v) else 1 for u in range(len(states))]
+        table = rng.gamma(1.0, size=shape)
+        joint = joint * (table / table.sum(axis=v, keepdims=True))
+    return joint
+
+
+def factorised(joint, graph):
+    """The product of the conditional distributions that a graph takes from a joint one."""
+    result = np.ones(joint.shape)
+    for v, parents in graph.items():
+        others = tuple(u for u in range(joint.ndim) if u not in (*parents, v))
+        family = joint.sum(axis=others, keepdims=True)
+        result = result * family / family.sum(axis=v, keepdims=True)
+    return result
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_smallest_i_maps_are_those_of_all_networks(seed):
+    rng = np.random.default_rng(seed)
+    states = tuple(rng.integers(2, 4, 4).tolist())
+    joint = random_joint(rng, GRAPHS[rng.integers(len(GRAPHS))], states)
+    fewest = {}
+    for own in oracles.graphs(3):
+        network = {**{v: (*parents, 3) for v, parents in own.items()}, 3: ()}
+        if np.allclose(factorised(joint, network), joint, atol=1e-9):
+            size = sum((states[v] - 1) * np.prod([states[u] for u in of_v]) for v, of_v in network.items())
+            fewest.setdefault(size, []).append(tuple(own.values()))
+    assert smallest_i_maps(joint) == sorted(fewest[min(fewest)])
+
+
+def test_joint_distribution_is_the_product_of_the_tables():
+    from pgmpy.factors.discrete import TabularCPD
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    network = DiscreteBayesianNetwork([("a", "b")])
+    of_b = TabularCPD("b", 2, [[0.1, 0.6], [0.9, 0.4]], evidence=["a"], evidence_card=[2])
+    network.add_cpds(TabularCPD("a", 2, [[0.3], [0.7]]), of_b)
+    expected = [[0.3 * 0.1, 0.7 * 0.6], [0.3 * 0.9, 0.7 * 0.4]]
+    np.testing.assert_allclose(joint_distribution(network, ["b", "a"]), expected)
+
+
+def test_kl_divergence_weighs_rows_and_leaves_out_those_of_weight_0():
+    p, q = np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 0.0]]), np.array([[0.5, 0.5], [0.25, 0.75], [0.5, 0.5]])
+    expected = 0.25 * log(2) + 0.75 * (0.5 * log(2) + 0.5 * log(2 / 3))
+    assert kl_divergence(p, q, np.array([0.25, 0.75, 0.0])) == pytest.approx(expected)
+    assert kl_divergence(q, q, np.ones(3) / 3) == 0.0
+
+
+def test_summary_says_how_the_class_stands():
+    parents = {"a": (), "b": ("c", "e"), "d": (), "e": (), "c": ("a", "d")}
+    X = pd.DataFrame({"a": [0, 0, 1], "b": [0, 1, 0], "d": [0, 1, 1], "e": [0, 0, 0]}).astype("category")
+    X["d"] = X["d"].cat.add_categories([2])
+    assert accuracy.summary(parents, "c", X) == {
+        "class_parents": 2,
+        "class_children": 1,
+        "sparse": 6 - 3,
+        "blanket": 4,
+        "max_parents": 2,
+        "removed": 0,
+    }
+    alone = {"a": (), "b": ("c",), "d": ("b",), "e": (), "c": ()}
+    found = accuracy.summary(alone, "c", X)
+    assert (found["sparse"], found["blanket"], found["removed"]) == (0, 1, 3)
+
+
+def test_brier_is_the_squared_distance_to_the_class_that_is_true():
+    proba = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
+    truth = pd.Series(["x", "x", "unseen"])
+    expected = (2 * 0.3**2 + 2 * 0.8**2 + 1 + 2 * 0.5**2) / 3
+    assert accuracy.brier(proba, ["x", "y"], truth) == pytest.approx(expected)
+
+
+def test_what_is_stored_is_not_measured_again(tmp_path):
+    asked = []
+
+    def work(table, method, folds):
+        asked.append((table, method, list(folds)))
+        return [{"table": table, "method": method, "fold": fold, "value": 10 * fold} for fold in folds]
+
+    path = tmp_path / "raw" / "measured.csv"
+    store.measure(path, [("t", "m")], [0, 1], work, jobs=1)
+    found = store.measure(path, [("t", "m"), ("t", "n")], [0, 1, 2], work, jobs=1)
+    assert asked == [("t", "m", [0, 1]), ("t", "m", [2]), ("t", "n", [0, 1, 2])]
+    assert found[["method", "fold", "value"]].to_numpy().tolist() == [
+        *(["m", fold, 10 * fold] for fold in range(3)),
+        *(["n", fold, 10 * fold] for fold in range(3)),
+    ]
