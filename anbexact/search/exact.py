@@ -71,10 +71,11 @@ def learn_anb(
     *Candidate lists*, beyond: of every feature, the parent sets that can still be optimal (see
     :func:`~anbexact.search.candidates.candidate_lists`), from which branch and cut chooses (see
     :func:`~anbexact.search.branch_and_cut.solve_lists`). Ties are broken as above in components of up to 14 features;
-    in larger ones, one of the best structures is returned, whichever is found first. Lists that some limit ends are complete for small parent sets only; then the certificate says up to how
-    many feature parents the structure is optimal, and its bound holds for all. Without ``time_limit`` and
-    ``max_parents``, that limit is a number of parent sets (3 million; 50 million where the penalty is proportional to
-    the number of parent configurations), and the proof is given up after half a minute.
+    in larger ones, one of the best structures is returned, whichever is found first. Lists that some limit ends are
+    complete for small parent sets only; then the certificate says up to how many feature parents the structure is
+    optimal, and its bound holds for all. Without ``time_limit`` and ``max_parents``, that limit is a number of parent
+    sets (3 million; 50 million where the penalty is proportional to the number of parent configurations), and the
+    proof is given up after half a minute.
 
     Parameters
     ----------
