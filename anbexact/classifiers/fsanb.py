@@ -64,11 +64,11 @@ class FSANBClassifier(ExactClassifier):
     Examples
     --------
     >>> from anbexact import FSANBClassifier
-    >>> from anbexact.datasets import load_monks
-    >>> X, y = load_monks(2)
+    >>> from anbexact.datasets import load_anes96
+    >>> X, y = load_anes96()
     >>> fsanb = FSANBClassifier(ess=1.0, threshold=3.0).fit(X, y)
     >>> {name: round(factor, 1) for name, factor in fsanb.removed_.items()}
-    {}
+    {'TVnews': 23.9, 'educ': 18.9, 'income': 81.5}
     """
 
     structure_score = "bdeu"

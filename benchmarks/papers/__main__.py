@@ -31,7 +31,7 @@ INTRODUCTION = """\
 Written by `make papers`; do not edit. What agrees, what does not, and why, table by table. The accuracies are
 those of ten-fold cross-validation on the tables of the UCI repository that are here, of complete rows, continuous
 columns cut at the median of all rows, expected a posteriori (EAP) parameters with an equivalent sample size of 1;
-the folds are stratified, drawn once, and the same for all methods. Differences are called noise up to two
+the folds are stratified, and the same for all methods. Differences are called noise up to two
 standard errors over the folds (2 SE)."""
 
 

@@ -118,7 +118,8 @@ REMARKS = """\
   need not agree; the Markov blanket, which is the same in all of them, does.
 - **Rows 11 to 16**: in rows 11 to 14 the last three columns are printed against the wrong names, as in Table 1,
   in rows 15 and 16 all but the blanket. As printed, some blankets are smaller than parents and children together.
-  They are compared here after they were put right."""
+  Which values belong where was read off from this and, for rows 15 and 16, from the values measured here, so that
+  there agreement proves nothing."""
 
 
 def draw(found: pd.DataFrame, path: Path) -> None:

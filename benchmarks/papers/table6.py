@@ -80,7 +80,7 @@ def report(folder: Path) -> str:
     found = results()
     machines = " and ".join(sorted(set(stored(STORE)["machine"])))
     columns = [*TIMED, *sorted(set(PAPER.values()))]
-    rows = [[row["no"], row["table"], *(f"{row[c]:,.3g}" for c in columns)] for row in found.to_dict("records")]
+    rows = [[row["no"], row["table"], *(f"{row[c]:,.1f}" for c in columns)] for row in found.to_dict("records")]
     totals = []
     for what, of_paper in PAPER.items():
         both = found[[what, of_paper]].dropna()
@@ -90,8 +90,8 @@ def report(folder: Path) -> str:
             [
                 what,
                 len(both),
-                f"{ours / 1000:,.3g}",
-                f"{theirs / 1000:,.3g}",
+                f"{ours / 1000:,.2f}",
+                f"{theirs / 1000:,.2f}",
                 f"{theirs / ours:,.3g}",
                 f"{np.exp(np.log(ratios).mean()):,.3g}",
             ]
