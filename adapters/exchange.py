@@ -113,6 +113,7 @@ def to_file(classifier: NetworkClassifier, path: str | Path) -> None:
     check_is_fitted(classifier)
     path = Path(path)
     kind = _kind(path, f"; {type(classifier).__name__}.save writes JSON, without loss")
+    classifier = classifier._with_tables()
     vocabulary = classifier.vocabulary_
     names = dict(zip(vocabulary.names, safe_names(vocabulary.names, "x"), strict=True))
     states = {

@@ -47,6 +47,7 @@ from anbexact.classifiers import (
     KDBClassifier,
     LogitFANClassifier,
     MCDAGClassifier,
+    MeasuredClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
     PrunedNaiveBayesClassifier,
@@ -54,9 +55,12 @@ from anbexact.classifiers import (
     TANClassifier,
 )
 from anbexact.counts import FamilyCounts
-from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
+from anbexact.densities import Axes
+from anbexact.discretize import Counts, Cuts, EqualWidth, MDLPDiscretizer, MedianDiscretizer, NestedCuts, Quantiles
+from anbexact.measure import UniversalMeasure
 from anbexact.parameters import ConditionalTable
-from anbexact.scores import ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, LL, MIT, QNML, BDeu, BDs
+from anbexact.partitions import NestedPartition
+from anbexact.scores import ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, KT, LL, MIT, QNML, BDeu, BDs, Universal
 from anbexact.structure import Certificate, Structure
 from anbexact.vocabulary import Vocabulary
 
@@ -83,14 +87,15 @@ ESTIMATORS: dict[str, type[TableClassifier]] = {
     )
 }
 FURTHER = {
-    "FSANBClassifier": ("threshold_", "log_bayes_factors_"),
+    "FSANBClassifier": ("selection_ess_", "threshold_", "log_bayes_factors_"),
     "LogitFANClassifier": ("l2_",),
     "PrunedNaiveBayesClassifier": ("l2_",),
 }
 """Further fitted attributes that are kept: numbers, and arrays of them."""
-SCORES = (ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, LL, MIT, QNML, BDeu, BDs)
+SCORES = (ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, KT, LL, MIT, QNML, BDeu, BDs, Universal)
+MEASURES = (UniversalMeasure, NestedPartition, Quantiles, EqualWidth, Counts, NestedCuts)
 OBJECTS: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (*SCORES, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
+    cls.__name__: cls for cls in (*SCORES, *MEASURES, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
 }
 """Objects that may stand in a constructor parameter, written as their own constructor parameters."""
 
@@ -259,6 +264,13 @@ def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int
 
 def _describe_tables(classifier: NetworkClassifier, number: Mapping[Hashable, int]) -> dict[str, Any]:
     """Return the counts and how they become tables; the tables themselves where nothing was counted."""
+    if isinstance(classifier, MeasuredClassifier) and classifier.densities_ is not None:
+        return {
+            "measure": encode(classifier.measure_),
+            "level_cost": encode(classifier.level_cost_),
+            "levels": [list(density.levels) for density in classifier.densities_.values()],
+            "counts": _describe_counts(classifier, number),
+        }
     if classifier.counts_ is None:
         tables = classifier.conditional_tables_.values()
         return {
@@ -271,15 +283,21 @@ def _describe_tables(classifier: NetworkClassifier, number: Mapping[Hashable, in
         "ess": classifier.ess_,
         "smoothing": classifier.smoothing_,
         "tables_by": classifier.parameters_,
-        "counts": [
-            {
-                "variables": [number[name] for name in family.variables],
-                "cells": family.cells.tolist(),
-                "weights": _plain_numbers(family.weights),
-            }
-            for family in classifier.counts_.values()
-        ],
+        "counts": _describe_counts(classifier, number),
     }
+
+
+def _describe_counts(classifier: NetworkClassifier, number: Mapping[Hashable, int]) -> list[dict[str, Any]]:
+    """Return the counts of every variable with its parents."""
+    assert classifier.counts_ is not None
+    return [
+        {
+            "variables": [number[name] for name in family.variables],
+            "cells": family.cells.tolist(),
+            "weights": _plain_numbers(family.weights),
+        }
+        for family in classifier.counts_.values()
+    ]
 
 
 def _plain_numbers(weights: npt.NDArray[np.float64]) -> list[float] | list[int]:
@@ -326,11 +344,46 @@ def _restore(document: Mapping[str, Any]) -> TableClassifier:
         tables = [_read_table(table, names, vocabulary) for table in document["tables"]]
         _check_families(tables, structure)
         return classifier._set_fitted(vocabulary, structure, {table.name: table for table in tables}, cut_points)
-    counts = [_read_counts(family, names, vocabulary) for family in document["counts"]]
+    if "measure" in document:
+        assert isinstance(classifier, MeasuredClassifier)
+        return _restore_measured(classifier, document, names, vocabulary, structure, cut_points)
+    counts = [_read_counts(family, names, vocabulary.arity) for family in document["counts"]]
     _check_families(counts, structure)
     settings = float(document["ess"]), float(document["smoothing"]), str(document["tables_by"])
     by_name = {family.name: family for family in counts}
     return classifier._set_counted(vocabulary, structure, by_name, cut_points, settings)
+
+
+def _restore_measured(
+    classifier: MeasuredClassifier,
+    document: Mapping[str, Any],
+    names: list[Hashable],
+    vocabulary: Vocabulary,
+    structure: Structure,
+    cut_points: dict[Hashable, Cuts],
+) -> MeasuredClassifier:
+    """Return a classifier whose densities follow from counts at levels."""
+    measure = decode(document["measure"])
+    if not isinstance(measure, Universal):
+        raise ValueError("its measure is none")
+    if any(len(partition.masses) != vocabulary.arity(name) for name, partition in measure.partitions.items()):
+        raise ValueError("a partition is at odds with the states")
+    finest = {name: list(partition.cuts) for name, partition in measure.partitions.items()}
+    if finest != {name: cuts.tolist() for name, cuts in cut_points.items()}:
+        raise ValueError("a partition is at odds with the cut points")
+    axes = Axes(measure, vocabulary)
+    counts, levels = {}, {}
+    for described, of_family in zip(document["counts"], document["levels"], strict=True):
+        level = dict(zip([names[j] for j in described["variables"]], of_family, strict=True))
+        if any(level[name] not in range(1, measure.n_levels(name) + 1) for name in level):
+            raise ValueError("a variable has no such level")
+        cells = {name: len(axes.masses(name, k)) for name, k in level.items()}
+        family = _read_counts(described, names, cells.__getitem__)
+        counts[family.name], levels[family.name] = family, tuple(of_family)
+    _check_families(list(counts.values()), structure)
+    classifier._set_measured(vocabulary, structure, counts, levels, measure, cut_points)
+    classifier.level_cost_ = float(decode(document["level_cost"]))
+    return classifier
 
 
 def _check_families(families: Sequence[FamilyCounts | ConditionalTable], structure: Structure) -> None:
@@ -341,9 +394,11 @@ def _check_families(families: Sequence[FamilyCounts | ConditionalTable], structu
         raise ValueError("a table is at odds with the structure")
 
 
-def _read_counts(described: Mapping[str, Any], names: list[Hashable], vocabulary: Vocabulary) -> FamilyCounts:
+def _read_counts(
+    described: Mapping[str, Any], names: list[Hashable], arity: Callable[[Hashable], int]
+) -> FamilyCounts:
     name, *parents = (names[j] for j in described["variables"])
-    shape = tuple(vocabulary.arity(variable) for variable in (name, *parents))
+    shape = tuple(arity(variable) for variable in (name, *parents))
     return FamilyCounts(name, tuple(parents), shape, *_read_cells(described, math.prod(shape), repr(name)))
 
 
@@ -417,7 +472,10 @@ def encode(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {"type": "mapping", "value": [[encode(key), encode(item)] for key, item in value.items()]}
     if OBJECTS.get(kind.__name__) is kind:
-        parameters = value.get_params() if isinstance(value, BaseEstimator) else dataclasses.asdict(value)
+        if isinstance(value, BaseEstimator):
+            parameters = value.get_params()
+        else:
+            parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {"type": kind.__name__, "value": {name: encode(item) for name, item in parameters.items()}}
     tag = next((tag for tag, (of_tag, _, _) in _FORMS.items() if of_tag is kind), None)
     if tag is None:

@@ -25,7 +25,7 @@ from anbexact.logit.potentials import Potentials, network_potentials
 from anbexact.logit.refit import Refit, blanket_counts, refit, same_counts
 from anbexact.logit.terms import term_name
 from anbexact.parameters import Tables, eap_tables
-from anbexact.posterior import Posterior
+from anbexact.posterior import ClassPosterior, Posterior
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable, check_weights
 from anbexact.vocabulary import CodeArray, Vocabulary
@@ -87,7 +87,7 @@ def to_logit(classifier: NetworkClassifier) -> LogitModel:
     if not isinstance(classifier, NetworkClassifier):
         raise TypeError(f"to_logit takes a fitted classifier of anbexact, not {classifier!r}")
     check_is_fitted(classifier)
-    fitted = copy(classifier)  # which a later fit of the classifier does not change
+    fitted = copy(classifier._with_tables())  # which a later fit of the classifier does not change
     return LogitModel(fitted, fitted.structure_, network_potentials(fitted.conditional_tables_, fitted.structure_))
 
 
@@ -240,7 +240,7 @@ class LogitModel:
     def _log_posterior(self, X: Any) -> npt.NDArray[np.float64]:
         codes: CodeArray = self._classifier._codes(X)
         n_jobs = self._classifier.n_jobs
-        posterior = self._posterior
+        posterior: ClassPosterior = self._posterior
         if codes.min(initial=0) < 0:
             if self.refitted is None:
                 posterior = self._classifier._posterior

@@ -81,6 +81,7 @@ def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
     if not isinstance(classifier, NetworkClassifier):
         raise TypeError(f"to_pgmpy takes a classifier of anbexact, not a {type(classifier).__name__}")
     check_is_fitted(classifier)
+    classifier = classifier._with_tables()
     vocabulary, tables = classifier.vocabulary_, classifier.conditional_tables_
     nodes = _node_names(vocabulary.names)
     _check_memory(tables)

@@ -17,6 +17,7 @@ from anbexact.classifiers import (
     TANClassifier,
 )
 from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
+from anbexact.measure import UniversalMeasure
 from anbexact.scores import BDeu
 from anbexact.search import (
     SearchTooLargeError,
@@ -49,6 +50,7 @@ __all__ = [
     "SearchTooLargeError",
     "Structure",
     "TANClassifier",
+    "UniversalMeasure",
     "Vocabulary",
     "learn_anb",
     "learn_ckg",

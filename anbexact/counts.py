@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -79,15 +79,8 @@ def memory_needed(sizes: Iterable[int]) -> int:
     return 2 * sum(listed) + max(listed, default=0)
 
 
-def count_families(table: DiscreteTable, structure: Structure) -> Counts:
-    """Return the counts of every variable with its parents, in the order of ``structure.parents``.
-
-    Raises
-    ------
-    ValueError
-        If the conditional tables of the structure would not fit into memory.
-    """
-    sizes = table_bytes(table, structure)
+def check_room(sizes: Mapping[Hashable, int], structure: Structure) -> None:
+    """Refuse conditional tables, of so many bytes each, that would not fit into memory."""
     needed = memory_needed(sizes.values())
     if needed > available_memory():
         largest = max(sizes, key=sizes.__getitem__)
@@ -96,6 +89,17 @@ def count_families(table: DiscreteTable, structure: Structure) -> Counts:
             f"the conditional tables would take {human_bytes(needed)}, most of it that of {largest!r} given its "
             f"{len(parents)} parents {list(parents)}: limit their number by max_parents= (kDB: k=), or lower ess"
         )
+
+
+def count_families(table: DiscreteTable, structure: Structure) -> Counts:
+    """Return the counts of every variable with its parents, in the order of ``structure.parents``.
+
+    Raises
+    ------
+    ValueError
+        If the conditional tables of the structure would not fit into memory.
+    """
+    check_room(table_bytes(table, structure), structure)
     return {
         name: FamilyCounts(name, parents, table.shape([name, *parents]), *table.observed_cells([name, *parents]))
         for name, parents in structure.parents.items()

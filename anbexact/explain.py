@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from anbexact.parameters import ConditionalTable
-from anbexact.posterior import Posterior
+from anbexact.posterior import ClassPosterior
 from anbexact.vocabulary import CodeArray, Vocabulary
+
+
+class Family(Protocol):
+    """A variable and its parents, with the logs of a function of their codes."""
+
+    @property
+    def variables(self) -> tuple[Hashable, ...]:
+        """The variable, then its parents."""
+
+    def log_along(self, free: Hashable, code: Mapping[Hashable, int]) -> npt.NDArray[np.float64]:
+        """Return the logs along a variable, the others being given by their codes."""
+
+    def state(self, name: Hashable, code: int, vocabulary: Vocabulary) -> Any:
+        """Return what one of the variables is at a code, as the function tells it apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,21 +65,21 @@ class Explanation:
 
 def explain_rows(
     codes: CodeArray,
-    posterior: Posterior,
-    tables: Mapping[Hashable, ConditionalTable],
+    posterior: ClassPosterior,
+    families: Mapping[Hashable, Family],
     vocabulary: Vocabulary,
 ) -> list[Explanation]:
     """Explain every row of codes, shape (features, rows); see :class:`Explanation`."""
     log_joint = posterior.log_joint(codes)
     proba = posterior.posterior(codes)
-    return [_explain(codes[:, t], log_joint[t], proba[t], tables, vocabulary) for t in range(codes.shape[1])]
+    return [_explain(codes[:, t], log_joint[t], proba[t], families, vocabulary) for t in range(codes.shape[1])]
 
 
 def _explain(
     row: np.ndarray[Any, Any],
     log_joint: np.ndarray[Any, Any],
     proba: np.ndarray[Any, Any],
-    tables: Mapping[Hashable, ConditionalTable],
+    families: Mapping[Hashable, Family],
     vocabulary: Vocabulary,
 ) -> Explanation:
     class_name = vocabulary.class_name
@@ -75,15 +89,13 @@ def _explain(
     first, second = int(ranking[0]), int(ranking[min(1, len(ranking) - 1)])
     log_odds = float(log_joint[first] - log_joint[second])
     terms = []
-    for name, table in tables.items():
-        others = [variable for variable in table.variables if variable != class_name]
-        if class_name not in table.variables or any(code[other] < 0 for other in others):
+    for name, family in families.items():
+        others = [variable for variable in family.variables if variable != class_name]
+        if class_name not in family.variables or any(code[other] < 0 for other in others):
             continue
-        index = tuple(slice(None) if v == class_name else code[v] for v in table.variables)
-        with np.errstate(divide="ignore"):
-            of_class = np.log(table.values[index])
-        given = ", ".join(f"{v} = {vocabulary.states[v][code[v]]}" for v in others if v != name)
-        state = vocabulary.states[name][code[name]] if name != class_name else ""
+        of_class = family.log_along(class_name, code)
+        given = ", ".join(f"{v} = {family.state(v, code[v], vocabulary)}" for v in others if v != name)
+        state = family.state(name, code[name], vocabulary) if name != class_name else ""
         label = f"(prior of {name})" if name == class_name else name
         terms.append((label, state, given, float(of_class[first] - of_class[second])))
     hidden = [str(name) for name, value in code.items() if value < 0]

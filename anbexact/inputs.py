@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -43,13 +44,48 @@ def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
     return columns
 
 
-def read_training(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None
-) -> tuple[DiscreteTable, dict[Hashable, Cuts]]:
-    """Return the table to learn from, and the cut points of its continuous columns.
+@dataclass(frozen=True)
+class TrainingColumns:
+    """What is learned from, before continuous columns are cut.
 
-    As the estimator's ``discretizer``, ``categories`` and ``handle_missing`` say, on which names and width of X are
-    recorded; ``classes`` are declared states of the class.
+    Attributes
+    ----------
+    columns : list of Column
+        The features.
+    target : Column
+        The class.
+    weights : (rows,) float64
+        Weights of all rows.
+    learned : (rows,) bool
+        The rows that count: of positive weight and, unless missing cells are a state, complete.
+    categories : mapping
+        Declared states, those of the class included.
+    handle_missing : str
+        What becomes of missing cells.
+    """
+
+    columns: list[Column]
+    target: Column
+    weights: Weights
+    learned: npt.NDArray[np.bool_]
+    categories: Mapping[Hashable, Sequence[Any]]
+    handle_missing: str
+
+    def table(self, cut_points: Mapping[Hashable, Cuts]) -> DiscreteTable:
+        """Return the table, columns cut as given."""
+        return table_from_columns(
+            [discretise(column, cut_points) for column in self.columns],
+            self.target,
+            self.weights,
+            categories=self.categories,
+            handle_missing=self.handle_missing,
+        )
+
+
+def training_columns(estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> TrainingColumns:
+    """Read what to learn from, as the estimator's ``categories`` and ``handle_missing`` say.
+
+    Names and width of X are recorded on the estimator; ``classes`` are declared states of the class.
     """
     columns = record_columns(estimator, X, y)
     weights = check_weights(sample_weight, len(columns[0]))
@@ -57,20 +93,22 @@ def read_training(
     learned = weights > 0
     if estimator.handle_missing != "own_state":  # rows with a missing cell are left out of training
         learned &= ~np.any([column.missing for column in columns], axis=0)
-    categories = estimator.categories
+    categories = estimator.categories or {}
     if classes is not None:
-        if target.name in (categories or {}):
+        if target.name in categories:
             raise ValueError(f"the classes are declared twice, by classes= and for {target.name!r} in categories=")
-        categories = {**(categories or {}), target.name: check_classes(classes)}
-    cut_points = fit_cut_points(columns, target, weights * learned, estimator.discretizer, categories or {})
-    table = table_from_columns(
-        [discretise(column, cut_points) for column in columns],
-        target,
-        weights,
-        categories=categories,
-        handle_missing=estimator.handle_missing,
-    )
-    return table, cut_points
+        categories = {**categories, target.name: check_classes(classes)}
+    return TrainingColumns(columns, target, weights, learned, categories, estimator.handle_missing)
+
+
+def read_training(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None
+) -> tuple[DiscreteTable, dict[Hashable, Cuts]]:
+    """Return the table to learn from, and the cut points that the estimator's ``discretizer`` finds."""
+    read = training_columns(estimator, X, y, sample_weight, classes)
+    weights = read.weights * read.learned
+    cut_points = fit_cut_points(read.columns, read.target, weights, estimator.discretizer, read.categories)
+    return read.table(cut_points), cut_points
 
 
 def check_columns(estimator: Any, X: Any) -> None:
@@ -149,13 +187,7 @@ def fit_cut_points(
             f"bin_edges_, not {discretizer!r}"
         )
     kept = weights > 0
-    continuous = [
-        column
-        for column in columns
-        if column.numbers is not None
-        and column.name not in declared
-        and len(pd.unique(column.numbers[kept & ~column.missing])) > MANY_VALUES
-    ]
+    continuous = continuous_columns(columns, kept, declared)
     if not continuous:
         return {}
     names = [column.name for column in continuous]
@@ -180,6 +212,19 @@ def fit_cut_points(
     return dict(zip(names, found, strict=True))
 
 
+def continuous_columns(
+    columns: Sequence[Column], kept: npt.NDArray[np.bool_], declared: Collection[Hashable]
+) -> list[Column]:
+    """Return the columns of numbers with many values in the rows that are kept, and no declared states."""
+    return [
+        column
+        for column in columns
+        if column.numbers is not None
+        and column.name not in declared
+        and len(pd.unique(column.numbers[kept & ~column.missing])) > MANY_VALUES
+    ]
+
+
 def refuse_infinite(columns: Sequence[Column], kept: npt.NDArray[np.bool_]) -> None:
     """Refuse infinite numbers in the rows that are kept: no interval is theirs."""
     for column in columns:
@@ -187,7 +232,7 @@ def refuse_infinite(columns: Sequence[Column], kept: npt.NDArray[np.bool_]) -> N
         if infinite.any():
             row = int(infinite.argmax())
             raise ValueError(
-                f"column {column.name!r}, row {row}: {_numbers(column)[row]} cannot be discretised; "
+                f"column {column.name!r}, row {row}: {numbers_of(column)[row]} cannot be discretised; "
                 "replace infinite values by finite ones or by missing cells"
             )
 
@@ -210,7 +255,7 @@ def discretise(column: Column, cut_points: Mapping[Hashable, Cuts]) -> Column:
     if column.name not in cut_points:
         return column
     cuts = cut_points[column.name]
-    return Column(column.name, cut_codes(_numbers(column), cuts), interval_names(cuts), declared=True)
+    return Column(column.name, cut_codes(numbers_of(column), cuts), interval_names(cuts), declared=True)
 
 
 def encode_features(
@@ -250,7 +295,10 @@ def in_vocabulary(
     ]
 
 
-def _numbers(column: Column) -> npt.NDArray[np.number[Any]]:
+def numbers_of(
+    column: Column, known: str = "was numeric in fit and discretised, but now"
+) -> npt.NDArray[np.number[Any]]:
+    """Return the numbers of a column, NaN where missing; refuse what is none, saying why it should be one."""
     if column.numbers is not None:
         return column.numbers
     codes, categories = column.coded
@@ -259,7 +307,5 @@ def _numbers(column: Column) -> npt.NDArray[np.number[Any]]:
         try:
             values[code] = float(value)
         except (TypeError, ValueError):
-            raise ValueError(
-                f"column {column.name!r} was numeric in fit and discretised, but now holds {value!r}: pass numbers"
-            ) from None
+            raise ValueError(f"column {column.name!r} {known} holds {value!r}: pass numbers") from None
     return values[np.where(codes < 0, -1, codes)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,7 @@ from anbexact.scores import BDeu
 from anbexact.scores.acll import ACLL, Prior, check_positive
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
+from anbexact.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,15 @@ class ConditionalTable:
     def variables(self) -> tuple[Hashable, ...]:
         """The variable, then its parents: the axes of ``values``."""
         return (self.name, *self.parents)
+
+    def log_along(self, free: Hashable, code: Mapping[Hashable, int]) -> npt.NDArray[np.float64]:
+        """Return the logs of the values along a variable, the others being in given states."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.values[tuple(slice(None) if v == free else code[v] for v in self.variables)])
+
+    def state(self, name: Hashable, code: int, vocabulary: Vocabulary) -> Any:
+        """Return the state of one of the variables that has a code."""
+        return vocabulary.states[name][code]
 
 
 Tables = dict[Hashable, ConditionalTable]

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from math import prod
-from typing import Self
+from typing import Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -35,6 +35,19 @@ FACTOR_BYTES = 64_000_000
 """Rows of one pattern are worked in chunks whose largest factor stays below this."""
 COPIES = 4
 """Arrays of a factor's size that are held while it is summed out."""
+
+
+class ClassPosterior(Protocol):
+    """What predictions follow from, as :class:`Posterior` has it; see there."""
+
+    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
+        """Return ln P(c, observed cells of x), shape (rows, classes)."""
+
+    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
+        """Return ln P(c | observed cells of x), shape (rows, classes)."""
+
+    def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
+        """Return P(c | observed cells of x), shape (rows, classes)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,8 +114,8 @@ class Posterior:
         Parameters
         ----------
         logs : sequence of (child, features, values)
-            Functions; the axes of ``values`` are ``features``, then the class. The sum need not be a log probability
-            of anything, so rows must be complete.
+            Functions; the axes of ``values`` are ``features``, then the class. Rows must be complete unless the
+            exponential of each is a distribution of its child, and parents come before children.
         arities : mapping of feature to its number of states
             The features, in the order of the rows of ``codes``.
         """

@@ -11,13 +11,16 @@ import numpy.typing as npt
 from anbexact._kernels.families import best_totals
 from anbexact.limits import Deadline, SearchTooLargeError, available_memory, human_bytes, thread_count
 from anbexact.proof import Case, Component, Duals, Exhaustion, Proof, Split
-from anbexact.scores import BoundedScore, SetScore
-from anbexact.search.candidates import Candidates, candidate_lists, has_candidates
+from anbexact.scores import SetScore, Universal
+from anbexact.search.candidates import Candidates, has_candidates
 from anbexact.search.constraints import Constraints, make_constraints
+from anbexact.search.enumerated import EnumeratedLists
+from anbexact.search.lattice import all_set_scores
 from anbexact.search.naive_bayes import class_of, total_score
 from anbexact.search.optimum import rounding_error
 from anbexact.search.parent_sets import unpack
-from anbexact.search.set_scores import prepare, score_all_sets
+from anbexact.search.pruned import parent_set_lists
+from anbexact.search.set_scores import prepare
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
@@ -95,7 +98,7 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     if len(shared_out) != len(features) or set(shared_out) != set(features):
         return False
     check = _Check(table, proof, constraints, slack)
-    if not (check.whole or has_candidates(table, proof.score)):
+    if not (check.whole or has_candidates(table, proof.score) or proof.max_parents < len(features) - 1):
         return False
     bound = of_class + sum(component.bound for component in proof.components)
     stated = bound if proof.largest is None else of_class + check.bound_beyond()
@@ -137,16 +140,14 @@ class _Check:
         self.place = {name: k for k, name in enumerate(table.vocabulary.features)}
         cases = [type(part.case) for part in proof.components]
         self.whole = proof.largest is None and cases in ([], [Exhaustion])
-        self._made: Candidates | None = None
+        self._made: Candidates | EnumeratedLists | None = None
 
-    def _candidates(self) -> Candidates:
+    def _candidates(self) -> Candidates | EnumeratedLists:
         """Make the candidate lists anew."""
         if self._made is None:
-            score = self.proof.score
-            assert isinstance(score, BoundedScore)
-            self._made = candidate_lists(
-                self.table, score, self.constraints, threads=thread_count(None), deadline=Deadline(), memory=np.inf,
-                most_sets=np.inf, largest=self.proof.largest, progress=None,
+            self._made = parent_set_lists(
+                self.table, self.proof.score, self.constraints, threads=thread_count(None), deadline=Deadline(),
+                memory=np.inf, most_sets=np.inf, largest=self.proof.largest, progress=None,
             )  # fmt: skip
         return self._made
 
@@ -221,9 +222,10 @@ class _Check:
         sets = np.arange(1 << (n - 1))
         best = np.full((n, 1 << (n - 1)), -np.inf)
         order, values = table.vocabulary.features, None
-        if isinstance(score, SetScore) and score.has_set_score:
+        if isinstance(score, SetScore | Universal) and score.has_set_score:
             problem = prepare(table, score, self.constraints.max_parents + 1)
-            order, values = problem.features, score_all_sets(problem, thread_count(None), Deadline(), None)
+            order = problem.features
+            values = all_set_scores(problem, table, score, thread_count(None), Deadline(), None)
         for k, child in enumerate(order):
             with_gap = (sets >> k << (k + 1)) | (sets & ((1 << k) - 1))
             bits = {name: 1 << b for b, name in enumerate(order)}

@@ -78,8 +78,8 @@ def run_all(tasks: Sequence[tuple[str, int]], work: Callable[[str, int], list[Ro
     return pd.read_csv(path)
 
 
-def means(frame: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Return accuracy and log loss over all test rows, by the named columns."""
-    sums = frame.assign(**{key: frame[key] * frame["rows"] for key in ("accuracy", "log_loss")})
-    sums = sums.groupby(by)[["accuracy", "log_loss", "rows"]].sum(min_count=1)
-    return sums[["accuracy", "log_loss"]].div(sums["rows"], axis=0)
+def means(frame: pd.DataFrame, by: list[str], keys: Sequence[str] = ("accuracy", "log_loss")) -> pd.DataFrame:
+    """Return accuracy, log loss or other means over all test rows, by the named columns."""
+    sums = frame.assign(**{key: frame[key] * frame["rows"] for key in keys})
+    sums = sums.groupby(by)[[*keys, "rows"]].sum(min_count=1)
+    return sums[list(keys)].div(sums["rows"], axis=0)

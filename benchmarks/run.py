@@ -19,7 +19,9 @@ import predict
 import pruned
 import refit
 import rivals
+import set_scores
 import start
+import universal_speed
 
 BENCHMARKS = {
     "fit": fit.run,
@@ -34,6 +36,8 @@ BENCHMARKS = {
     "parents_children": parents_children.run,
     "refit": refit.run,
     "rivals": rivals.run,
+    "universal": universal_speed.run,
+    "set_scores": set_scores.run,
 }
 
 

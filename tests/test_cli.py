@@ -507,3 +507,83 @@ def test_fit_shows_where_the_class_stands(capsys):
     assert "head_shape, body_shape, jacket_color -> monk" in out
     assert "standing alone: is_smiling, holding, has_tie" in out
     assert "no arcs between features" in out
+
+
+class TestUniversal:
+    """Continuous columns that are measured, not cut."""
+
+    @pytest.fixture(autouse=True)
+    def _table(self):
+        X, y = load_dataset("wine")
+        X.assign(kind=y).to_csv("wine.csv", index=False)
+
+    def test_fit_prints_cells_not_cut_points(self, capsys):
+        arguments = ["fit", "wine.csv", "--class", "kind", "--continuous", "universal"]
+        code, out, err = run(capsys, *arguments, "-o", "m.json")
+        assert (code, err) == (0, "")
+        assert re.search(r"measured; cells at the likeliest level, of those at the finest: alcohol \d+ of 32; ", out)
+        assert "cut points" not in out
+        assert "universal measure of up to 5 levels" in out
+        assert "score (universal)" in out
+        assert max(map(len, out.splitlines())) <= 118
+        X, y = load_dataset("wine")
+        expected = ANBClassifier(continuous="universal").fit(X, y)
+        assert np.array_equal(anbexact.load("m.json").predict_proba(X), expected.predict_proba(X))
+        code, out, _ = run(capsys, "predict", "m.json", "wine.csv", "--proba")
+        got = pd.read_csv(io.StringIO(out))
+        np.testing.assert_allclose(got.iloc[:, 1:], expected.predict_proba(X), rtol=1e-12)
+        _, out, _ = run(capsys, *arguments, "--json", "--max-parents", "1")
+        assert json.loads(out)["score_name"] == "universal"
+
+    @pytest.mark.parametrize("model", ["anb", "gbn", "nb", "tan", "fan", "ckg"])
+    def test_models_that_can(self, capsys, model):
+        X, y = load_dataset("iris")
+        X.assign(species=y).to_csv("iris.csv", index=False)
+        arguments = ["--class", "species", "--continuous", "universal", "--model", model]
+        code, out, err = run(capsys, "fit", "iris.csv", *arguments)
+        assert (code, err) == (0, "")
+        assert "universal measure of up to 5 levels" in out
+
+    @pytest.mark.parametrize("model", ["aode", "kdb", "ggbn", "fsanb", "bnc2p", "mcdag"])
+    def test_models_that_cannot(self, capsys, model):
+        line = error_of(capsys, "fit", "wine.csv", "--class", "kind", "--continuous", "universal", "--model", model)
+        assert line == f"--continuous does not belong to --model {model}"
+
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [("--discretizer", "median"), ("--score", "bic"), ("--ess", "auto"), ("--smoothing", "1")],
+    )
+    def test_options_of_cut_columns(self, capsys, option, value):
+        line = error_of(capsys, "fit", "wine.csv", "--class", "kind", "--continuous", "universal", option, value)
+        assert "goes with continuous='discretize'" in line
+
+    def test_network_files_hold_the_likeliest_levels(self, capsys):
+        arguments = ["fit", "wine.csv", "--class", "kind", "--model", "tan", "--continuous", "universal"]
+        code, _, err = run(capsys, *arguments, "-o", "m.bif")
+        assert code == 0
+        levels, names = err.splitlines()
+        assert "note: every variable is handed over at its likeliest level (cells: alcohol " in levels
+        assert "m.bif.names.json" in names
+        code, out, _ = run(capsys, "predict", "m.bif", "wine.csv")
+        discrete = anbexact.TANClassifier(continuous="universal").fit(*load_dataset("wine")).to_discrete()
+        assert out.splitlines()[1:] == discrete.predict(load_dataset("wine")[0]).tolist()
+
+    def test_compare(self, capsys):
+        models = "NB, ANB universal,GaussianNB,KDE-NB"
+        code, out, err = run(capsys, "compare", "wine.csv", "--class", "kind", "--folds", "3", "--models", models)
+        assert (code, err) == (0, "")
+        lines = out.splitlines()
+        first = next(k for k, line in enumerate(lines) if line.startswith("NB  "))
+        names = [line.split("  ")[0] for line in lines[first : first + 5]]
+        assert names == ["NB", "NB refitted", "ANB universal", "GaussianNB", "KDE-NB"]
+        assert (
+            "ANB universal, GaussianNB, KDE-NB see the measurements as they are, the others cut into interval" in out
+        )
+        assert "The ANB universal of all rows, universal measure of up to 5 levels" in out
+        assert "so P(" in out
+
+    def test_compare_refuses(self, capsys):
+        line = error_of(capsys, "compare", "--dataset", "wine", "--models", "NB,SVM")
+        assert "models must be among 'NB', 'TAN', " in line
+        line = error_of(capsys, "compare", "monks.csv", "--class", "monk", "--models", "KDE-NB")
+        assert "KDE-NB must have columns of numbers, but 'head_shape' (and 5 more) is none: drop the column" in line

@@ -8,13 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.dummy import DummyClassifier
+from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.utils.estimator_checks import check_estimator
 
 import anbexact.search.exact as anb
-from anbexact import ANBClassifier, NaiveBayesClassifier, SearchTooLargeError
+from anbexact import ANBClassifier, NaiveBayesClassifier, SearchTooLargeError, TANClassifier
 from anbexact.adapters import LogitModel, to_logit
 from anbexact.classifiers import AODEClassifier, FixedStructureClassifier, LogitFANClassifier
 from anbexact.compare import COLUMNS, MODELS, calibration_error, compare
+from anbexact.compare.kde import KernelNaiveBayes
+from anbexact.compare.models import network_parameters
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
 
 WEDGE = {
@@ -127,6 +133,87 @@ def test_parameters_of_aode():
     assert frame.loc["AODE", "parameters"] == np.mean(sizes)
     named = compare(X, y, folds=3, models={"mine": AODEClassifier()})
     np.testing.assert_array_equal(named[KEPT].to_numpy(), frame[KEPT].to_numpy())
+
+
+def slow_kernel_posterior(X, y, weights, row):
+    """P(class | row): priors, and per feature the mean of normal densities around the values of the class."""
+    joint = {}
+    for c in sorted(set(y)):
+        of_class = [k for k in range(len(y)) if y[k] == c]
+        total = sum(weights[k] for k in of_class)
+        joint[c] = total / sum(weights)
+        for j, value in enumerate(row):
+            deviations = []
+            for rows in (of_class, range(len(y))):
+                mean = sum(weights[k] * X[k][j] for k in rows) / sum(weights[k] for k in rows)
+                square = sum(weights[k] * (X[k][j] - mean) ** 2 for k in rows) / sum(weights[k] for k in rows)
+                deviations.append(math.sqrt(square))
+            width = next(d for d in (*deviations, 1.0) if d > 0) * total**-0.2
+            heights = [
+                math.exp(-(((value - X[k][j]) / width) ** 2) / 2) / (width * math.sqrt(2 * math.pi)) for k in of_class
+            ]
+            joint[c] *= sum(weights[k] * height for k, height in zip(of_class, heights, strict=True)) / total
+    return [value / sum(joint.values()) for value in joint.values()]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_kernel_naive_bayes(weighted):
+    """Column 1 is constant in a class, column 2 everywhere; the last class has a single row."""
+    rng = np.random.default_rng(0)
+    y = np.array(["a"] * 12 + ["b"] * 9 + ["c"])
+    X = np.column_stack([rng.normal(size=22), np.where(y == "a", 4.0, rng.normal(size=22)), np.full(22, 0.5)])
+    weights = rng.uniform(0.5, 2.0, 22) if weighted else np.ones(22)
+    model = KernelNaiveBayes().fit(X, y, weights if weighted else None)
+    rows = np.column_stack([rng.normal(size=(8, 2)), np.full(8, 0.5)])
+    expected = [slow_kernel_posterior(X.tolist(), y.tolist(), weights.tolist(), row) for row in rows.tolist()]
+    np.testing.assert_allclose(model.predict_proba(rows), expected, rtol=1e-3)
+    assert model.predict(X)[0] == "a"
+
+
+def test_kernel_naive_bayes_far_away():
+    """Where all densities underflow, their logs still tell the classes apart."""
+    X = np.array([[0.0], [0.1], [1.0], [1.1]])
+    model = KernelNaiveBayes().fit(X, ["p", "p", "q", "q"])
+    logs = model.predict_log_proba([[1e5], [-1e5]])
+    assert np.isfinite(logs).all()
+    assert model.predict([[1e5], [-1e5]]).tolist() == ["q", "p"]
+
+
+def test_kernel_naive_bayes_is_an_estimator():
+    check_estimator(KernelNaiveBayes())
+
+
+def test_rivals_of_numbers():
+    """Gaussian and kernel naive Bayes, with medians of the training rows in missing cells; networks that measure."""
+    X, y = load_iris()
+    X = X.mask(np.random.default_rng(0).random(X.shape) < 0.03)
+    names = ["GaussianNB", "KDE-NB", "TAN universal", "ANB universal"]
+    frame = compare(X, y, folds=4, seed=3, models=names)
+    assert list(frame.index) == names
+    assert frame.attrs["refits"] == {}
+    (note,) = frame.attrs["notes"]
+    assert note.endswith("the others have them filled in")
+    for name, classifier in (("GaussianNB", GaussianNB()), ("KDE-NB", KernelNaiveBayes())):
+        imputed = make_pipeline(SimpleImputer(strategy="median"), classifier)
+        expected = slow(X.reset_index(drop=True), y, imputed.fit, lambda _: math.nan, 4, 3)
+        np.testing.assert_allclose(frame.loc[name, KEPT[:-1]].to_numpy(dtype=float), expected[:-1], rtol=1e-6)
+    assert frame.loc["GaussianNB", "parameters"] == 2 + 2 * 3 * 4
+    assert math.isnan(frame.loc["KDE-NB", "parameters"])
+    mine = {
+        "TAN universal": TANClassifier(continuous="universal"),
+        "ANB universal": ANBClassifier(continuous="universal"),
+    }
+    pd.testing.assert_frame_equal(compare(X, y, folds=4, seed=3, models=mine)[KEPT], frame.loc[list(mine), KEPT])
+
+
+def test_columns_that_are_no_numbers():
+    X, y = load_anes96()
+    X = X[["age", "PID", "popul"]].assign(sex=["f", "m"] * (len(X) // 2))
+    with pytest.raises(ValueError, match="KDE-NB must have columns of numbers, but 'PID' "):
+        compare(X, y, models=["NB", "KDE-NB"])
+    with pytest.raises(ValueError, match=r"GaussianNB and KDE-NB must .*, but 'PID' \(and 1 more\) is none: drop"):
+        compare(X, y, models=["GaussianNB", "KDE-NB"])
+    assert np.isfinite(compare(X[["age", "popul"]], y, folds=3, models=["GaussianNB"])["log_loss"]).all()
 
 
 @pytest.mark.parametrize("digits", [1, 2, 15])
@@ -398,3 +485,17 @@ def test_refused(change, message):
     arguments = {"y": y, "folds": 3} | change
     with pytest.raises(ValueError, match=message):
         compare(X, **arguments)
+
+
+@pytest.mark.parametrize("model", [NaiveBayesClassifier, TANClassifier])
+def test_parameters_of_a_universal_measure_are_those_at_the_likeliest_levels(model):
+    X, y = load_iris()
+    classifier = model(continuous="universal").fit(X, y)
+    expected = 0
+    for density in classifier.densities_.values():
+        cells = [
+            len(classifier.measure_.partitions[v].cuts_at(level)) + 1 if v in X else 3
+            for v, level in zip(density.variables, density.likeliest, strict=True)
+        ]
+        expected += (cells[0] - 1) * math.prod(cells[1:])
+    assert network_parameters(classifier) == expected > 0

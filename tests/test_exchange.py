@@ -793,3 +793,15 @@ probability ( a_b | u, c ) {{
         BIFWriter(XDSLReader(str(tmp_path / "m.xdsl")).get_model()).write(str(tmp_path / "m.bif"))
         shutil.copy(tmp_path / "m.xdsl.names.json", tmp_path / "m.bif.names.json")
         assert_equal(from_file(tmp_path / "m.bif"), classifier, X)
+
+
+@pytest.mark.parametrize("extension", EXTENSIONS)
+def test_of_a_universal_measure_has_the_likeliest_levels(extension, tmp_path):
+    X, y = load_iris()
+    classifier = ANBClassifier(continuous="universal").fit(X, y)
+    path = tmp_path / f"network.{extension}"
+    with pytest.raises(ValueError, match=r"known extensions, .*; ANBClassifier.save writes JSON"):
+        to_file(classifier, tmp_path / "network")
+    with pytest.warns(UserWarning, match="every variable is handed over at its likeliest level"):
+        to_file(classifier, path)
+    assert_equal(from_file(path), classifier.to_discrete(), X)

@@ -7,8 +7,9 @@ import pandas as pd
 import pytest
 from strategies import random_problem
 
-from anbexact import ANBClassifier, NaiveBayesClassifier
+from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier
 from anbexact.classifiers import FixedStructureClassifier
+from anbexact.datasets import load_iris
 
 
 def fitted(model=ANBClassifier, seed=0, n=4, **kwargs):
@@ -99,3 +100,43 @@ def test_does_not_change_the_classifier_or_the_rows():
     classifier.explain(X)
     pd.testing.assert_frame_equal(X, before)
     np.testing.assert_array_equal(classifier.predict_proba(X), proba)
+
+
+@pytest.mark.parametrize("model", [NaiveBayesClassifier, ANBClassifier, GBNClassifier])
+def test_of_a_universal_measure(model):
+    """Terms are differences of log densities; they add up, with and without missing cells."""
+    X, y = load_iris()
+    X = X.assign(large=np.where(X.iloc[:, 2] > 4, "yes", "no"))
+    classifier = model(continuous="universal").fit(X, y)
+    rows = X.astype(object).mask(np.random.default_rng(0).random(X.shape) < 0.2)
+    rows.iloc[:10] = X.iloc[:10]
+    log_proba = classifier.predict_log_proba(rows)
+    for t, explanation in enumerate(classifier.explain(rows)):
+        first, second = (
+            classifier.classes_.tolist().index(c) for c in (explanation.predicted, explanation.runner_up)
+        )
+        assert explanation.log_odds == pytest.approx(log_proba[t, first] - log_proba[t, second], abs=1e-9)
+        terms = explanation.terms.set_index("feature")["nats"]
+        assert terms.sum() == pytest.approx(explanation.log_odds, abs=1e-9)
+        hidden = rows.iloc[t].isna()
+        assert sum("unobserved" in str(feature) for feature in terms.index) == hidden.any()
+        for name, density in classifier.densities_.items():
+            label = name if name != y.name else f"(prior of {name})"
+            told = y.name in density.variables and not hidden[[v for v in density.variables if v != y.name]].any()
+            assert (label in terms.index) == told
+            if told:
+                values = [density_at(classifier, density, rows.iloc[t], c) for c in (first, second)]
+                assert terms[label] == pytest.approx(np.log(values[0] / values[1]), abs=1e-9)
+
+
+def density_at(classifier, density, row, label):
+    """The value of a density in the cells of a row, found by counting the cut points below."""
+    index = []
+    for v, level in zip(density.variables, density.levels, strict=True):
+        if v in classifier.measure_.partitions:
+            index.append(sum(cut < row[v] for cut in classifier.measure_.partitions[v].cuts_at(level)))
+        elif v in row:
+            index.append(classifier.vocabulary_.states[v].index(row[v]))
+        else:
+            index.append(label)
+    return density.values[tuple(index)]

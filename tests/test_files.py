@@ -22,10 +22,20 @@ from sklearn.preprocessing import KBinsDiscretizer
 from strategies import SCORES
 
 import anbexact
-from anbexact import ANBClassifier, BDeu, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
+from anbexact import (
+    ANBClassifier,
+    BDeu,
+    GBNClassifier,
+    MDLPDiscretizer,
+    MedianDiscretizer,
+    NaiveBayesClassifier,
+    TANClassifier,
+    UniversalMeasure,
+)
 from anbexact.adapters import files, from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
+from anbexact.discretize import Counts, NestedCuts, Quantiles
 from anbexact.scores import CLL, CMDL, HQ, MIT, BDs
 
 AWKWARD = [
@@ -463,3 +473,96 @@ def test_every_score_may_be_a_parameter(tmp_path, score):
     X, y = load_monks(1)
     loaded = through_file(NaiveBayesClassifier(structure_score=score).fit(X, y), tmp_path)
     assert loaded.structure_score == score
+
+
+OWN_MEASURE = UniversalMeasure(
+    {"popul": Counts(), "age": NestedCuts([[40], [25.5, 60]], 0, 120), "TVnews": Quantiles()}, levels=3, epsilon=0.2
+)
+
+
+@pytest.mark.parametrize("measure", ["universal", UniversalMeasure(), OWN_MEASURE], ids=["name", "default", "own"])
+@pytest.mark.parametrize("model", [NaiveBayesClassifier, TANClassifier, ANBClassifier, GBNClassifier])
+def test_measured(model, measure, tmp_path):
+    X, y = load_anes96()
+    weights = np.random.default_rng(0).gamma(1.0, size=len(X))
+    X = X.assign(popul=X["popul"].rank(method="dense")) if measure is OWN_MEASURE else X
+    classifier = model(continuous=measure).fit(X, y, sample_weight=weights)
+    loaded = through_file(classifier, tmp_path)
+    assert loaded.continuous == classifier.continuous
+    assert loaded.measure_ == classifier.measure_
+    assert loaded.level_cost_ == classifier.level_cost_
+    assert loaded.structure_ == classifier.structure_
+    assert list(loaded.densities_) == list(classifier.densities_)
+    for name, density in classifier.densities_.items():
+        twin = loaded.densities_[name]
+        assert (twin.variables, twin.levels, twin.likeliest) == (density.variables, density.levels, density.likeliest)
+        np.testing.assert_array_equal(twin.values, density.values)
+        np.testing.assert_array_equal(twin.likeliest_values, density.likeliest_values)
+        np.testing.assert_array_equal(loaded.counts_[name].weights, classifier.counts_[name].weights)
+    asked = X.astype(object)
+    asked.loc[::5, ["educ", "popul"]] = None
+    for rows in (X, asked):
+        assert loaded.predict_proba(rows).tobytes() == classifier.predict_proba(rows).tobytes()
+        assert loaded.log_evidence(rows).tobytes() == classifier.log_evidence(rows).tobytes()
+    again = loaded.fit(X, y, sample_weight=weights)
+    assert again.predict_proba(X).tobytes() == classifier.predict_proba(X).tobytes()
+
+
+def test_of_a_measure_too_large_for_tables(tmp_path, monkeypatch):
+    """The cost of the levels is not known then, which is kept too."""
+    import anbexact.densities
+
+    X, y = load_iris()
+    monkeypatch.setattr(anbexact.densities, "available_memory", lambda: 1)
+    classifier = NaiveBayesClassifier(continuous="universal").fit(X, y)
+    assert np.isnan(through_file(classifier, tmp_path).level_cost_)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda d: d["levels"][0].__setitem__(0, 99), "a variable has no such level"),
+        (lambda d: d["levels"][0].__setitem__(0, 0), "a variable has no such level"),
+        (lambda d: d["levels"][0].__setitem__(0, 1.5), "a variable has no such level"),
+        (lambda d: d["levels"][0].append(1), "damaged or was edited"),
+        (lambda d: d["levels"].pop(), "damaged or was edited"),
+        (lambda d: d.pop("levels"), "damaged or was edited"),
+        (lambda d: d.pop("level_cost"), "level_cost"),
+        (lambda d: d.update(measure="universal"), "its measure is none"),
+        (lambda d: d.update(measure={"type": "KT", "value": {}}), "its measure is none"),
+        (lambda d: partition_of(d)["cuts"]["value"].pop(), "one cell more than cut points"),
+        (lambda d: coarsen(d), "a partition is at odds with the states"),
+        (
+            lambda d: partition_of(d)["cuts"]["value"].__setitem__(0, 0.0),
+            "a partition is at odds with the cut points",
+        ),
+        (lambda d: d["cut_points"].pop(), "a partition is at odds with the cut points"),
+        (lambda d: d["measure"]["value"]["partitions"]["value"].pop(), "a partition is at odds with the cut points"),
+        (lambda d: partition_of(d)["masses"]["value"].__setitem__(0, -1.0), "must be a finite number above 0"),
+        (lambda d: d["counts"][0]["cells"].__setitem__(-1, 10**9), "the counts of .* are none"),
+        (lambda d: d["counts"][0]["weights"].__setitem__(0, -1), "the counts of .* are none"),
+        (lambda d: d["counts"][0]["variables"].reverse(), "not every variable has a table|no such level|are none"),
+        (lambda d: d["counts"].pop(), "damaged or was edited"),
+        (lambda d: d.update(estimator="KDBClassifier"), "continuous|damaged or was edited"),
+    ],
+)
+def test_nonsense_in_a_measure_is_refused(tmp_path, change, message):
+    X, y = load_iris()
+    path = tmp_path / "m.json"
+    ANBClassifier(continuous="universal", max_parents=1).fit(X, y).save(path)
+    document = json.loads(path.read_bytes())
+    change(document)
+    rewrite(path, document)
+    with pytest.raises(ValueError, match=message):
+        anbexact.load(path)
+
+
+def partition_of(document):
+    """The parts of the first partition."""
+    return document["measure"]["value"]["partitions"]["value"][0][1]["value"]
+
+
+def coarsen(document):
+    """Take the last cut point, and its cell, from the first partition."""
+    for part in partition_of(document).values():
+        part["value"].pop()

@@ -13,7 +13,15 @@ from pgmpy.inference import VariableElimination
 from strategies import Problem, problems, random_problem
 
 import anbexact.adapters.logit as adapter
-from anbexact import ANBClassifier, CkGClassifier, FANClassifier, NaiveBayesClassifier, Structure, TANClassifier
+from anbexact import (
+    ANBClassifier,
+    CkGClassifier,
+    FANClassifier,
+    GBNClassifier,
+    NaiveBayesClassifier,
+    Structure,
+    TANClassifier,
+)
 from anbexact.adapters import from_pgmpy, to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_balance_scale, load_iris, load_monks
@@ -648,3 +656,16 @@ def test_network_of_probabilities_too_small_for_numbers_is_refused():
         model.to_classifier()
     with pytest.raises(TypeError, match="to_logit takes a fitted classifier of anbexact, not <class"):
         to_logit(TANClassifier)
+
+
+@pytest.mark.parametrize("model", [NaiveBayesClassifier, TANClassifier, GBNClassifier])
+def test_of_a_universal_measure_has_the_likeliest_levels(model):
+    X, y = load_iris()
+    classifier = model(continuous="universal").fit(X, y)
+    with pytest.warns(UserWarning, match="every variable is handed over at its likeliest level"):
+        logit = to_logit(classifier)
+    discrete = classifier.to_discrete()
+    np.testing.assert_allclose(logit.predict_proba(X), discrete.predict_proba(X), rtol=1e-9)
+    assert len(logit.terms) == len(to_logit(discrete).terms)
+    refitted = logit.refit(X, y, l2=0.1)
+    assert refitted.log_likelihood(X, y) > logit.log_likelihood(X, y)

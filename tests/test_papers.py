@@ -15,7 +15,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import oracles
 from papers import accuracy, store
-from papers.table1 import hommel
+from papers.table1 import hommel, one_more_deal
 from papers.table3 import joint_distribution, kl_divergence, shd, smallest_i_maps
 
 GRAPHS = list(oracles.graphs(4))
@@ -122,6 +122,28 @@ def test_brier_is_the_squared_distance_to_the_class_that_is_true():
     truth = pd.Series(["x", "x", "unseen"])
     expected = (2 * 0.3**2 + 2 * 0.8**2 + 1 + 2 * 0.5**2) / 3
     assert accuracy.brier(proba, ["x", "y"], truth) == pytest.approx(expected)
+
+
+def test_deals_count_once_all_their_folds_are_there():
+    right = {0: [0.4] * 5 + [0.6] * 5, 1: [0.7] * 10, 2: [0.9] * 9}
+    rows = [("t", "m", 10 * deal + k, of_k) for deal, own in right.items() for k, of_k in enumerate(own)]
+    found = pd.DataFrame(rows, columns=["table", "method", "fold", "accuracy"])
+    found["rows"] = np.where(found["fold"] < 5, 2, 1)
+    found = found.assign(log_loss=0.0, brier=0.0, fit_s=1.0, **dict.fromkeys(accuracy.STRUCTURE, 0.0))
+    means = accuracy.by_table(found).loc[("t", "m")]
+    first = (2 * 0.4 + 0.6) / 3
+    assert means["accuracy"] == pytest.approx(first)
+    assert means["se"] == pytest.approx(np.std(right[0], ddof=1) / 10**0.5)
+    assert means["deals"] == 2
+    assert means["over_deals"] == pytest.approx((first + 0.7) / 2)
+    assert means["deal_sd"] == pytest.approx(np.std([first, 0.7], ddof=1))
+
+
+def test_one_more_deal_is_within_two_standard_errors_of_the_mean_over_deals():
+    found = pd.DataFrame({"deals": [4, 4, 4, 1], "over_deals": 0.8, "deal_sd": [0.02, 0.02, 0.02, np.nan]})
+    reach = 2 * 0.02 * 1.25**0.5
+    found["published"] = [0.8 + 0.99 * reach, 0.8 - 0.99 * reach, 0.8 + 1.01 * reach, 0.8]
+    assert one_more_deal(found).tolist() == [True, True, False, False]
 
 
 def test_what_is_stored_is_not_measured_again(tmp_path):

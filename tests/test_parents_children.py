@@ -6,16 +6,18 @@ from math import inf, lgamma, log, prod
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, chi2_contingency
 from strategies import problems, random_problem, table_of
+from test_universal import mixed_columns
 
-from anbexact import BDeu
+from anbexact import BDeu, UniversalMeasure
 from anbexact._kernels.contingency import log_survival
 from anbexact.selection.hiton_pc import HITONPC
-from anbexact.selection.independence import BayesFactorTest, G2Test
+from anbexact.selection.independence import BayesFactorTest, G2Test, UniversalTest
 from anbexact.selection.mmpc import MMPC
 from anbexact.selection.pcmb import PCMB
 from anbexact.selection.s2tmb import S2TMB
@@ -152,6 +154,58 @@ def test_bayes_factor_follows_its_formula(data, problem, ess, threshold):
     assert association == pytest.approx(log(threshold) - log_factor, abs=1e-8)
 
 
+@given(st.data(), mixed_columns().filter(lambda mixed: len(mixed.columns) > 1), st.sampled_from([0.01, 0.5, 0.9]))
+def test_universal_measures_are_compared_as_written(data, mixed, prior):
+    """Independent where p g(XZ) g(YZ) ≥ (1 - p) g(XYZ) g(Z), all of them sums over levels."""
+    table, score = mixed.read()
+    x, y, *others = data.draw(st.permutations(list(mixed.columns)))
+    z = others[: data.draw(st.integers(0, len(others)))]
+
+    def log_g(names):
+        return mixed.log_measure(names) + sum(log(len(views)) for views in mixed.all_views(names))
+
+    independent = log(prior) + log_g([x, *z]) + log_g([y, *z])
+    dependent = log(1 - prior) + log_g([x, y, *z]) + log_g(z)
+    test = UniversalTest(score, prior)
+    odds = test.log_odds(table, x, y, z)
+    assert odds == pytest.approx(independent - dependent, rel=1e-9, abs=1e-7)
+    assert test.log_odds(table, y, x, z[::-1]) == pytest.approx(odds, rel=1e-9, abs=1e-8)
+    place = table.vocabulary.names.index
+    association = test.on(table)(place(x), np.array([place(y)]), tuple(sorted(map(place, z))))[0]
+    assert association == pytest.approx(-odds, rel=1e-9, abs=1e-7)
+    if abs(odds) > 1e-6:
+        assert (association < 0) == (independent >= dependent)
+
+
+def test_universal_measures_that_are_equal_speak_for_independence():
+    table = table_of([(0, 0, 0), (0, 1, 1), (0, 1, 0)], [3.0, 2.5, 40.0], [1, 2, 2])
+    assert UniversalTest().log_odds(table, "f0", "f1", ["c"]) == pytest.approx(0.0, abs=1e-12)
+    for given_ in ((), (2,)):
+        assert UniversalTest().on(table)(0, np.array([1]), given_)[0] < 0
+        assert UniversalTest(prior=0.49).on(table)(0, np.array([1]), given_)[0] > 0
+
+
+def test_universal_measures_find_what_a_chain_of_numbers_and_states_depends_on():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=2000)
+    b = np.sin(2 * a) + 0.3 * rng.normal(size=2000)
+    c = np.where(rng.random(2000) < 0.9, b > 0, b <= 0)
+    table, score = UniversalMeasure().read(pd.DataFrame({"a": a, "b": b, "c": c, "d": rng.normal(size=2000)}))
+    for selector in BY_TESTS:
+        search = selector(UniversalTest(score))
+        assert search.parents_children(table, "a") == ("b",)
+        assert search.parents_children(table, "b") == ("a", "c")
+        assert search.parents_children(table, "d") == ()
+
+
+def test_universal_measures_of_what_is_not_there():
+    table = random_problem(0, 2).table
+    with pytest.raises(ValueError, match="'f7' is no variable of the table"):
+        UniversalTest().log_odds(table, "c", "f7")
+    with pytest.raises(ValueError, match="are not distinct"):
+        UniversalTest().log_odds(table, "c", "f0", ["f0"])
+
+
 @pytest.mark.parametrize("selector", BY_TESTS)
 @pytest.mark.parametrize("seed", range(12))
 def test_d_separation_gives_the_parents_and_children(selector, seed):
@@ -224,7 +278,9 @@ def test_large_tables_give_the_parents_and_children(search, seed):
         assert set(search.parents_children(table, names[target])) == expected
 
 
-@pytest.mark.parametrize("search", [MMPC(), HITONPC(), PCMB(BayesFactorTest()), SLL(), S2TMB()], ids=repr)
+@pytest.mark.parametrize(
+    "search", [MMPC(), MMPC(UniversalTest()), HITONPC(), PCMB(BayesFactorTest()), SLL(), S2TMB()], ids=repr
+)
 def test_weights_stand_for_copies_and_the_class_is_a_variable(search):
     problem = random_problem(6, 4, n_rows=60, weights="ones")
     once = table_of(problem.rows, [3.0] * 60, problem.arities)
@@ -248,6 +304,7 @@ def test_a_target_that_is_no_variable_is_refused(search):
         (lambda: G2Test(rows_per_cell=0), "rows_per_cell"),
         (lambda: BayesFactorTest(threshold=0.0), "threshold"),
         (lambda: BayesFactorTest(ess=-1.0), "ess"),
+        *((lambda prior=prior: UniversalTest(prior=prior), "prior") for prior in (0, 1, -0.1, 1.5, np.nan)),
         *((lambda selector=selector: selector(max_conditioning=-1), "max_conditioning") for selector in BY_TESTS),
     ],
 )

@@ -1,6 +1,8 @@
 """The report on features: against the formulas."""
 
+import json
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -8,8 +10,11 @@ import pytest
 from hypothesis import given
 from strategies import problems
 
-from anbexact import ANBClassifier, GBNClassifier
+from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, UniversalMeasure
+from anbexact.datasets import load_iris, load_monks
 from anbexact.report import feature_report
+from anbexact.report.query import Query
+from anbexact.report.text import describe, print_json, sample_sizes
 from anbexact.selection import log_bayes_factors
 
 
@@ -77,3 +82,62 @@ def test_no_complete_row():
         pytest.raises(ValueError, match="no row without a missing feature"),
     ):
         feature_report(classifier, X.assign(a=None), y)
+
+
+def test_of_measured_columns_is_of_their_likeliest_cells(recwarn):
+    X, y = load_iris()
+    weights = np.random.default_rng(0).gamma(1.0, size=len(y))
+    classifier = ANBClassifier(continuous="universal").fit(X, y)
+    report = feature_report(classifier, X, y, weights)
+    pd.testing.assert_frame_equal(report, feature_report(classifier.to_discrete(), X, y, weights))
+    assert (report["log_bayes_factor"] < 0).all()
+    assert not recwarn.list
+    np.testing.assert_array_equal(
+        classifier.cut_points_["petal_width"], classifier.measure_.partitions["petal_width"].cuts
+    )
+
+
+@pytest.mark.parametrize(
+    ("measure", "rows", "text"),
+    [
+        ("universal", load_iris, r"universal measure of up to 5 levels, (\d+ to )?\d+ cells at the likeliest"),
+        (UniversalMeasure(levels=1), load_iris, "universal measure of up to 1 level, 2 cells at the likeliest"),
+        (UniversalMeasure(epsilon=0.25), load_iris, r"universal measure \(epsilon 0.25\) of up to 5 levels, .*"),
+        ("universal", lambda: load_monks(1), "universal measure, all columns discrete"),
+    ],
+)
+def test_measured_classifiers_are_described(measure, rows, text, capsys):
+    X, y = rows()
+    classifier = ANBClassifier(continuous=measure).fit(X, y)
+    assert re.fullmatch(text, sample_sizes(classifier))
+    document = describe(classifier)
+    cut_points = classifier.to_discrete().cut_points_
+    assert document["cut_points"] == {name: cuts.tolist() for name, cuts in cut_points.items()}
+    assert document["score_name"] == "universal"
+    assert document["level_cost"] == classifier.level_cost_
+    assert not {"ess", "smoothing"} & document.keys()
+    for name, density in classifier.densities_.items():
+        assert document["levels"][name] == dict(zip(density.variables, density.likeliest, strict=True))
+    print_json(document)
+    assert json.loads(capsys.readouterr().out)["score"] == pytest.approx(classifier.structure_.score)
+
+
+def test_discretised_classifiers_are_described():
+    X, y = load_iris()
+    document = describe(NaiveBayesClassifier(ess=2.0, smoothing=3.0).fit(X, y))
+    assert (document["ess"], document["smoothing"]) == (2.0, 3.0)
+    assert not {"levels", "level_cost"} & document.keys()
+
+
+def test_questions_to_measured_classifiers_are_about_the_network_that_is_handed_over(recwarn, capsys):
+    X, y = load_iris()
+    classifier = ANBClassifier(continuous="universal").fit(X, y)
+    query = Query(classifier, X, y, 1)
+    network = classifier.to_discrete()
+    names, posterior = query.posteriors[-1]
+    assert set(names) == set(X)
+    np.testing.assert_allclose(posterior, network.predict_proba(X.iloc[[query.row]])[0], rtol=1e-9)
+    assert query.explanation.log_odds == pytest.approx(network.explain(X.iloc[[query.row]])[0].log_odds)
+    assert not recwarn.list
+    query.print()
+    assert "answered by pgmpy" in capsys.readouterr().out

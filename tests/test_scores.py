@@ -9,7 +9,7 @@ from strategies import SCORES, ess_values, problems, random_problem, table_of
 
 from anbexact import BDeu, DiscreteTable
 from anbexact.limits import Deadline
-from anbexact.scores import Score, SetScore
+from anbexact.scores import Score, SetScore, Universal
 from anbexact.search.set_scores import prepare, score_all_sets
 
 
@@ -157,7 +157,7 @@ class TestEveryScore:
         assert isinstance(score, Score)
         assert isinstance(score.name, str)
         if score.has_set_score:
-            assert isinstance(score, SetScore)
+            assert isinstance(score, SetScore | Universal)
 
     @pytest.mark.parametrize("weights", ["ones", "mixed"])
     def test_does_not_depend_on_row_order_or_parent_order(self, score, weights):

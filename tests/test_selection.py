@@ -175,7 +175,7 @@ def with_noise(seed, n_noise=3):
     return Problem(list(map(tuple, codes.tolist())), [1.0] * 80, [3, 4, *[3] * (n_noise + 2)])
 
 
-def validated(problem, pairs):
+def validated(problem, pairs, network_ess=None):
     """Accuracy, and conditional log likelihood, of every pair of ESS and threshold over two folds, step by step."""
     table = problem.table
     results = []
@@ -190,13 +190,16 @@ def validated(problem, pairs):
                 for v in range(problem.n)
                 if alone - oracles.bdeu_local(rows, weights, arities, class_, [v], ess) <= math.log(threshold)
             ]
+            of_network = ess if network_ess is None else network_ess
             part = rest.restricted([*(f"f{v}" for v in kept), "c"])
             number = {name: v for v, name in enumerate(problem.names)}
             parents = {
                 number[child]: [number[p] for p in of_child]
-                for child, of_child in learn_anb(part, BDeu(ess)).parents.items()
+                for child, of_child in learn_anb(part, BDeu(of_network)).parents.items()
             }
-            tables = {v: (of_v, oracles.eap(rows, weights, arities, v, of_v, ess)) for v, of_v in parents.items()}
+            tables = {
+                v: (of_v, oracles.eap(rows, weights, arities, v, of_v, of_network)) for v, of_v in parents.items()
+            }
             for codes, weight in zip(own.codes.tolist(), own.weights.tolist(), strict=True):
                 logs = oracles.log_posterior(tables, arities, class_, {v: codes[v] for v in kept})
                 best = [c for c in range(arities[-1]) if logs[c] >= max(logs) - 1e-9]
@@ -207,16 +210,23 @@ def validated(problem, pairs):
 
 
 class TestClassifier:
+    @pytest.mark.parametrize("network_ess", [None, 2.0])
     @pytest.mark.parametrize("seed", range(8))
-    def test_chooses_as_step_by_step(self, seed):
+    def test_chooses_as_step_by_step(self, seed, network_ess):
         problem = random_problem(seed, 4, n_rows=60, weights=["ones", "whole", "real", "mixed"][seed % 4])
         pairs = [(ess, threshold) for ess in (1.0, 5.0) for threshold in (0.5, 3.0, 150.0)]
-        results = validated(problem, pairs)
+        results = validated(problem, pairs, network_ess)
         X, y = problem.frame()
-        classifier = FSANBClassifier(ess=(1.0, 5.0), threshold=(0.5, 3.0, 150.0), categories=problem.categories)
+        classifier = FSANBClassifier(
+            ess=(1.0, 5.0), threshold=(0.5, 3.0, 150.0), network_ess=network_ess, categories=problem.categories
+        )
         classifier.fit(X, y, sample_weight=problem.weights)
-        chosen = results[pairs.index((classifier.ess_, classifier.threshold_))]
+        chosen = results[pairs.index((classifier.selection_ess_, classifier.threshold_))]
         assert chosen == pytest.approx(max(results), rel=1e-9)
+        assert classifier.ess_ == classifier.smoothing_ == (network_ess or classifier.selection_ess_)
+        kept = [name for name in X if name not in classifier.removed_]
+        inner = learn_anb(problem.table.restricted([*kept, "c"]), BDeu(classifier.ess_))
+        assert {name: classifier.structure_.parents[name] for name in (*kept, "c")} == dict(inner.parents)
 
     def test_drops_what_the_formula_drops_and_learns_the_rest_exactly(self):
         problem = with_noise(20, 3)
@@ -324,6 +334,7 @@ class TestClassifier:
             ({"ess": 0}, "ess must be"),
             ({"ess": (1.0, "auto")}, "ess must be a finite number above 0, or several, not 'auto'"),
             ({"ess": ()}, "ess must be a number above 0, or several"),
+            ({"network_ess": -1}, "network_ess must be a finite number above 0, not -1"),
             ({"threshold": -3}, "threshold must be a finite number above 0, or several, not -3"),
             ({"threshold": "high"}, "threshold must be a finite number above 0, or several, not 'high'"),
         ],
@@ -368,7 +379,7 @@ class TestLimits:
                 deadline.interrupt()
             return learn_anb(table, score)
 
-        validation = fsanb._Validation(problem.table, learn, (), 1, deadline)
+        validation = fsanb._Validation(problem.table, learn, None, (), 1, deadline)
         pairs = [(ess, 1e9) for ess in (1.0, 2.0, 5.0, 7.0)]
         assert validation.best(pairs, None) in pairs[:2]
         assert len(searches) == 6

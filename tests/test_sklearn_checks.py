@@ -1,7 +1,11 @@
 """scikit-learn's own battery of checks, and how many of them run."""
 
+import contextlib
+from unittest import SkipTest
+
 import pytest
 import sklearn
+from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from anbexact import (
@@ -14,6 +18,7 @@ from anbexact import (
     MedianDiscretizer,
     NaiveBayesClassifier,
     TANClassifier,
+    UniversalMeasure,
 )
 from anbexact.classifiers import (
     AODEClassifier,
@@ -44,6 +49,10 @@ N_CHECKS = {
     MCDAGClassifier(): 61,
     LogitFANClassifier(): 61,
     PrunedNaiveBayesClassifier(): 61,
+    NaiveBayesClassifier(continuous="universal"): 61,
+    TANClassifier(continuous="universal"): 61,
+    FANClassifier(continuous=UniversalMeasure(levels=2, epsilon=0.1)): 61,
+    CkGClassifier(continuous="universal"): 61,
     MedianDiscretizer(): 53,
     MDLPDiscretizer(): 54,
     BayesFactorSelector(): 54,
@@ -51,9 +60,31 @@ N_CHECKS = {
 """Checks that scikit-learn 1.9 runs on each: a wrong tag would quietly shrink the battery."""
 
 
-@parametrize_with_checks(list(N_CHECKS))
+def expected_failures(estimator):
+    """Checks that ask for what a classifier refuses, and why it does."""
+    if getattr(estimator, "continuous", "discretize") == "discretize":
+        return {}
+    return {"check_fit_score_takes_y": "calls partial_fit after fit, but the levels depend on the number of rows"}
+
+
+@parametrize_with_checks(list(N_CHECKS), expected_failed_checks=expected_failures, xfail_strict=True)
 def test_scikit_learn_check(estimator, check):
     check(estimator)
+
+
+TOO_LARGE = "check_sample_weight_equivalence_on_dense_data"
+"""A check on 15 rows of 30 columns of noise, among which the exact searches find no proof in a minute."""
+
+
+@pytest.mark.parametrize("estimator", [model(continuous="universal") for model in (ANBClassifier, GBNClassifier)])
+def test_scikit_learn_checks_of_exact_searches(estimator):
+    left_out = {TOO_LARGE, *expected_failures(estimator)}
+    checks = [check for _, check in estimator_checks_generator(estimator, mark=None)]
+    checks = [check for check in checks if check.func.__name__ not in left_out]
+    assert len(checks) >= 59
+    for check in checks:
+        with contextlib.suppress(SkipTest):
+            check(clone(estimator))
 
 
 @pytest.mark.parametrize(("estimator", "n_checks"), N_CHECKS.items(), ids=repr)

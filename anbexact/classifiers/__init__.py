@@ -9,6 +9,7 @@ from anbexact.classifiers.fsanb import FSANBClassifier
 from anbexact.classifiers.greedy import BNC2PClassifier, GreedyGBNClassifier, MCDAGClassifier
 from anbexact.classifiers.kdb import KDBClassifier
 from anbexact.classifiers.logit_fan import LogitFANClassifier, PrunedNaiveBayesClassifier
+from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
 
@@ -25,6 +26,7 @@ __all__ = [
     "KDBClassifier",
     "LogitFANClassifier",
     "MCDAGClassifier",
+    "MeasuredClassifier",
     "NaiveBayesClassifier",
     "NetworkClassifier",
     "PrunedNaiveBayesClassifier",

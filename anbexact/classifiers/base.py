@@ -15,7 +15,7 @@ from anbexact.discretize import Cuts
 from anbexact.explain import Explanation, explain_rows
 from anbexact.inputs import check_choice
 from anbexact.parameters import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
-from anbexact.posterior import Posterior
+from anbexact.posterior import ClassPosterior, Posterior
 from anbexact.scores import ACLL, Score
 from anbexact.scores.names import SCORES
 from anbexact.search.ess import learn_with_best_ess
@@ -46,9 +46,9 @@ class NetworkClassifier(TableClassifier):
     Parameters
     ----------
     structure_score : str or Score, default "bdeu"
-        What the structure is scored by: ``"bdeu"``, ``"bds"``, ``"k2"``, ``"ll"``, ``"aic"``, ``"bic"``, ``"hq"``,
-        ``"mit"``, ``"qnml"``, ``"fnml"`` or ``"acll"``, with the defaults of :mod:`anbexact.scores`, or an object
-        from there or of your own. (``score`` is scikit-learn's method.)
+        What the structure is scored by: ``"bdeu"``, ``"bds"``, ``"k2"``, ``"kt"``, ``"ll"``, ``"aic"``, ``"bic"``,
+        ``"hq"``, ``"mit"``, ``"qnml"``, ``"fnml"`` or ``"acll"``, with the defaults of :mod:`anbexact.scores`, or an
+        object from there or of your own. (``score`` is scikit-learn's method.)
     ess : float or "auto", default 1.0
         Equivalent sample size of the scores ``"bdeu"`` and ``"bds"`` and, unless ``smoothing`` says otherwise, of the
         conditional tables. ``"auto"``: one that, with the structure, gives the data a high marginal likelihood, at
@@ -113,7 +113,7 @@ class NetworkClassifier(TableClassifier):
     parameters_: str
     counts_: Counts | None
     conditional_tables_: Tables
-    _posterior: Posterior
+    _posterior: ClassPosterior
     _network: DiscreteBayesianNetwork | None
 
     def __init__(
@@ -212,6 +212,14 @@ class NetworkClassifier(TableClassifier):
         if self._network is None:
             self._network = self.to_pgmpy()
         return self._network
+
+    def _with_tables(self) -> NetworkClassifier:
+        """Return a classifier that has conditional tables, for other programs: this one."""
+        return self
+
+    def _reported_table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
+        """Return rows as a table for reports, columns of numbers in few cells."""
+        return self._table(X, y, sample_weight)
 
     def to_pgmpy(self) -> DiscreteBayesianNetwork:
         """Return a new pgmpy network; see :func:`anbexact.adapters.to_pgmpy`."""

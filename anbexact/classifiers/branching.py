@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.measured import MeasuredClassifier
+from anbexact.measure import UniversalMeasure
 from anbexact.scores import Score
 from anbexact.search import learn_ckg, learn_fan, learn_tan
 from anbexact.search.constraints import Edge
@@ -14,7 +15,7 @@ from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
 
-class BranchingClassifier(NetworkClassifier):
+class BranchingClassifier(MeasuredClassifier):
     """What the classifiers of this module share: their parameters."""
 
     def __init__(
@@ -26,6 +27,7 @@ class BranchingClassifier(NetworkClassifier):
         smoothing: float | str | None = None,
         required_edges: Iterable[Edge] = (),
         forbidden_edges: Iterable[Edge] = (),
+        continuous: str | UniversalMeasure = "discretize",
         discretizer: Any = "auto",
         categories: Mapping[Hashable, Sequence[Any]] | None = None,
         handle_unknown: str = "marginalize",
@@ -46,6 +48,7 @@ class BranchingClassifier(NetworkClassifier):
             n_jobs=n_jobs,
             verbose=verbose,
         )
+        self.continuous = continuous
         self.required_edges = required_edges
         self.forbidden_edges = forbidden_edges
         self.time_limit = time_limit
@@ -79,7 +82,8 @@ class TANClassifier(BranchingClassifier):
     time_limit : float, optional
         Seconds of search after which naive Bayes (with the required arcs) is taken, and not called optimal.
 
-    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier` and,
+    for ``continuous``, :class:`~anbexact.classifiers.MeasuredClassifier`.
 
     References
     ----------
@@ -163,6 +167,7 @@ class CkGClassifier(BranchingClassifier):
         smoothing: float | str | None = None,
         required_edges: Iterable[Edge] = (),
         forbidden_edges: Iterable[Edge] = (),
+        continuous: str | UniversalMeasure = "discretize",
         discretizer: Any = "auto",
         categories: Mapping[Hashable, Sequence[Any]] | None = None,
         handle_unknown: str = "marginalize",
@@ -178,6 +183,7 @@ class CkGClassifier(BranchingClassifier):
             smoothing=smoothing,
             required_edges=required_edges,
             forbidden_edges=forbidden_edges,
+            continuous=continuous,
             discretizer=discretizer,
             categories=categories,
             handle_unknown=handle_unknown,

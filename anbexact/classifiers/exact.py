@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.room import learn_within_memory
-from anbexact.scores import Score
+from anbexact.measure import UniversalMeasure
+from anbexact.scores import Score, Universal
 from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.constraints import Edge
 from anbexact.structure import Structure
@@ -60,10 +63,16 @@ class ExactClassifier(NetworkClassifier):
         """Return the best structure that a search finds within its limits."""
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
-        def search(max_parents: int | None, seconds: float | None) -> Structure:
-            return self._search(table, score, **self._limits(max_parents, seconds))
+        required = tuple(self.required_edges)
+        most: int | None = None
+        if isinstance(score, Universal):
+            most = score.most_variables(table.weight_sum) - 1
+            most = max([most, *Counter(child for _, child in required).values()])
 
-        return learn_within_memory(search, table, self.max_parents, time_limit, tuple(self.required_edges))
+        def search(max_parents: int | None, seconds: float | None) -> Structure:
+            return self._search(table, score, **self._limits(most if max_parents is None else max_parents, seconds))
+
+        return learn_within_memory(search, table, score, self.max_parents, time_limit, required)
 
     def _limits(self, max_parents: int | None, time_limit: float | None) -> dict[str, Any]:
         return {
@@ -77,7 +86,50 @@ class ExactClassifier(NetworkClassifier):
         }
 
 
-class ANBClassifier(ExactClassifier):
+class MeasuredExactClassifier(MeasuredClassifier, ExactClassifier):
+    """An exact classifier that can measure continuous columns."""
+
+    def __init__(
+        self,
+        *,
+        structure_score: str | Score = "bdeu",
+        ess: float | str = 1.0,
+        parameters: str = "eap",
+        smoothing: float | str | None = None,
+        max_parents: int | None = None,
+        required_edges: Iterable[Edge] = (),
+        forbidden_edges: Iterable[Edge] = (),
+        continuous: str | UniversalMeasure = "discretize",
+        discretizer: Any = "auto",
+        categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        time_limit: float | None = None,
+        memory_limit: float | None = None,
+        n_jobs: int | None = None,
+        verbose: int = 0,
+    ) -> None:
+        super().__init__(
+            structure_score=structure_score,
+            ess=ess,
+            parameters=parameters,
+            smoothing=smoothing,
+            max_parents=max_parents,
+            required_edges=required_edges,
+            forbidden_edges=forbidden_edges,
+            discretizer=discretizer,
+            categories=categories,
+            handle_unknown=handle_unknown,
+            handle_missing=handle_missing,
+            time_limit=time_limit,
+            memory_limit=memory_limit,
+            n_jobs=n_jobs,
+            verbose=verbose,
+        )
+        self.continuous = continuous
+
+
+class ANBClassifier(MeasuredExactClassifier):
     """The augmented naive Bayes of highest score, proved optimal.
 
     The class is a parent of every feature, and the acyclic graph over the features maximises the score:
@@ -92,7 +144,9 @@ class ANBClassifier(ExactClassifier):
     ----------
     max_parents : int, optional
         Most feature parents of a feature, the class not counted; 0 is naive Bayes. Beyond about 27 features, the
-        search can go through all structures with up to 3 or 4, and say so, more surely than through all.
+        search can go through all structures with up to 3 or 4, and say so, more surely than through all. With a
+        universal measure, ⌊ln N⌋ - 1 by default, for rows of total weight N (:class:`~anbexact.scores.Universal` says
+        why).
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs between features that must, and must not, be there (``"x0"``, ``"x1"``, ... name the columns
         of an array).
@@ -101,7 +155,8 @@ class ANBClassifier(ExactClassifier):
     memory_limit : float, optional
         Bytes that the search may use; all that is available by default.
 
-    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier` and,
+    for ``continuous``, :class:`~anbexact.classifiers.MeasuredClassifier`.
 
     References
     ----------
@@ -123,7 +178,7 @@ class ANBClassifier(ExactClassifier):
         return learn_anb(table, score, **limits)
 
 
-class GBNClassifier(ExactClassifier):
+class GBNClassifier(MeasuredExactClassifier):
     """The general Bayesian network of highest score, proved optimal.
 
     The class is a variable like all others: the acyclic graph over class and features maximises the score, and
@@ -144,7 +199,8 @@ class GBNClassifier(ExactClassifier):
     time_limit, memory_limit
         As in :class:`ANBClassifier`.
 
-    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier` and,
+    for ``continuous``, :class:`~anbexact.classifiers.MeasuredClassifier`.
 
     References
     ----------

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.scores import Score
+from anbexact.scores.acll import check_positive
 from anbexact.search import learn_anb
 from anbexact.search.constraints import Edge, make_constraints
 from anbexact.selection.fsanb import learn_selected
@@ -35,6 +36,9 @@ class FSANBClassifier(ExactClassifier):
     ----------
     ess : float or sequence of float, default (1.0, 2.0, 5.0)
         Equivalent sample size α of Bayes factors, score and tables, or several to choose from.
+    network_ess : float, optional
+        Equivalent sample size of score and tables, if it is not to be that of the Bayes factors. (Sugahara and Ueno
+        seem to have it at 1, with one of three for the Bayes factors: see ``docs/results``.)
     threshold : float or sequence of float, default (3.0, 20.0, 150.0)
         δ, or several to choose from.
     required_edges, forbidden_edges : iterable of (parent, child)
@@ -48,8 +52,10 @@ class FSANBClassifier(ExactClassifier):
 
     Attributes
     ----------
-    ess_, threshold_ : float
-        What ``ess`` and ``threshold`` came to.
+    selection_ess_, threshold_ : float
+        What ``ess``, for the Bayes factors, and ``threshold`` came to.
+    ess_ : float
+        Equivalent sample size of score and tables.
     log_bayes_factors_ : (features,) float64
         ln BF(C, X_i) of every feature, in nats; positive where the data speak for independence.
     removed_ : dict
@@ -72,6 +78,7 @@ class FSANBClassifier(ExactClassifier):
     """
 
     structure_score = "bdeu"
+    selection_ess_: float
     threshold_: float
     log_bayes_factors_: npt.NDArray[np.float64]
 
@@ -80,6 +87,7 @@ class FSANBClassifier(ExactClassifier):
         *,
         ess: float | Sequence[float] = (1.0, 2.0, 5.0),
         threshold: float | Sequence[float] = (3.0, 20.0, 150.0),
+        network_ess: float | None = None,
         parameters: str = "eap",
         smoothing: float | str | None = None,
         max_parents: int | None = None,
@@ -96,6 +104,7 @@ class FSANBClassifier(ExactClassifier):
     ) -> None:
         self.ess = ess  # type: ignore[assignment]  # several, where other networks have one
         self.threshold = threshold
+        self.network_ess = network_ess
         self.parameters = parameters
         self.smoothing = smoothing
         self.max_parents = max_parents
@@ -124,6 +133,8 @@ class FSANBClassifier(ExactClassifier):
         super()._check_parameters()
         check_thresholds("ess", self._ess_values())
         check_thresholds("threshold", _several(self.threshold))
+        if self.network_ess is not None:
+            check_positive("network_ess", self.network_ess)
 
     def _choose_structure(self, table: DiscreteTable) -> tuple[Structure, float]:
         make_constraints(table.vocabulary.features, self.max_parents, self.required_edges, self.forbidden_edges)
@@ -132,13 +143,15 @@ class FSANBClassifier(ExactClassifier):
             self._learn,
             ess=check_thresholds("ess", self._ess_values()),
             thresholds=check_thresholds("threshold", _several(self.threshold)),
+            network_ess=self.network_ess,
             always={name for edge in self.required_edges for name in edge},
             time_limit=self.time_limit,
             n_jobs=self.n_jobs,
             progress=self._progress(),
         )
-        self.threshold_, self.log_bayes_factors_ = found.threshold, found.log_bayes_factors
-        return found.structure, found.ess
+        self.selection_ess_, self.threshold_ = found.ess, found.threshold
+        self.log_bayes_factors_ = found.log_bayes_factors
+        return found.structure, found.network_ess
 
     def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
         kept = set(table.vocabulary.features)

@@ -128,7 +128,7 @@ class GreedyGBNClassifier(NetworkClassifier):
         def search(max_parents: int | None, seconds: float | None) -> Structure:
             return self._search(table, score, seconds, max_parents)
 
-        return learn_within_memory(search, table, self.max_parents, time_limit, tuple(self.required_edges))
+        return learn_within_memory(search, table, score, self.max_parents, time_limit, tuple(self.required_edges))
 
     def _search(
         self, table: DiscreteTable, score: Any, time_limit: float | None, max_parents: int | None

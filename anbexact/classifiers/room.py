@@ -8,7 +8,9 @@ from collections.abc import Callable, Collection
 from math import prod
 
 from anbexact.counts import memory_needed, table_bytes
+from anbexact.densities import density_bytes
 from anbexact.limits import available_memory, human_bytes
+from anbexact.scores import Universal
 from anbexact.search.constraints import Edge
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
@@ -21,6 +23,7 @@ Search = Callable[[int | None, float | None], Structure]
 def learn_within_memory(
     search: Search,
     table: DiscreteTable,
+    score: object,
     max_parents: int | None,
     time_limit: float | None,
     required: Collection[Edge] = (),
@@ -31,10 +34,12 @@ def learn_within_memory(
     ``required`` are arcs that must be there, however many parents they give a variable.
     """
     structure = search(max_parents, time_limit)
-    needed = memory_needed(table_bytes(table, structure).values())
+    sizes = density_bytes(table, structure, score) if isinstance(score, Universal) else table_bytes(table, structure)
+    needed = memory_needed(sizes.values())
     if max_parents is not None or needed <= available_memory():
         return structure
-    most = max([_most_parents(table), *Counter(child for _, child in required).values()])
+    coarse = score.coarsest(table) if isinstance(score, Universal) else table
+    most = max([_most_parents(coarse), *Counter(child for _, child in required).values()])
     warnings.warn(
         f"the conditional tables of the structure found would take {human_bytes(needed)}: learned again with "
         f"max_parents={most}; give max_parents= to choose it yourself",

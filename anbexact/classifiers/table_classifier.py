@@ -6,7 +6,7 @@ import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -30,21 +30,9 @@ from anbexact.inputs import (
     refuse_infinite,
 )
 from anbexact.limits import Progress, progress_line, thread_count
+from anbexact.posterior import ClassPosterior
 from anbexact.table import DiscreteTable, check_weights, table_in_vocabulary
 from anbexact.vocabulary import CodeArray, Vocabulary
-
-
-class ClassPosterior(Protocol):
-    """What predictions follow from, as :class:`~anbexact.posterior.Posterior` has it; see there."""
-
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> npt.NDArray[np.float64]:
-        """Return ln P(c, observed cells of x), shape (rows, classes)."""
-
-    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> npt.NDArray[np.float64]:
-        """Return ln P(c | observed cells of x), shape (rows, classes)."""
-
-    def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> npt.NDArray[np.float64]:
-        """Return P(c | observed cells of x), shape (rows, classes)."""
 
 
 class TableClassifier(
@@ -193,7 +181,11 @@ class TableClassifier(
         return self._posterior.log_posterior(codes, self.n_jobs)
 
     def log_evidence(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return ln P(observed cells of the row), shape (rows,), in nats per row."""
+        """Return ln P(observed cells of the row), shape (rows,), in nats per row.
+
+        Of a classifier that measures continuous columns, the log of a density, with respect to the reference
+        measures of their partitions.
+        """
         codes = self._codes(X)
         return np.asarray(logsumexp(self._posterior.log_joint(codes, self.n_jobs), axis=1))
 

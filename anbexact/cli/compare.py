@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import anbexact
@@ -13,6 +14,9 @@ from anbexact.cli.learning import learn, unfitted
 from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.options import DATA_HELP, Commands, add_common
 from anbexact.cli.tables import embedded_table, features_and_class, read_table
+from anbexact.compare import compare
+from anbexact.compare.models import MODELS, RIVALS, UNCUT
+from anbexact.inputs import MANY_VALUES
 from anbexact.report.text import (
     TABLE_WIDTH,
     about,
@@ -45,6 +49,12 @@ def add(commands: Commands) -> None:
     parser.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
     parser.add_argument("--class", dest="class_name", metavar="NAME", help="the column to be predicted")
     parser.add_argument("--dataset", metavar="NAME", help="an embedded table, such as wine, iris or tic_tac_toe")
+    parser.add_argument(
+        "--models",
+        type=_names,
+        metavar="A,B,...",
+        help=f"which are compared (default: {', '.join(MODELS)}); others are {', '.join(RIVALS)}",
+    )
     parser.add_argument("--folds", type=int, default=10, metavar="K", help="of the cross-validation (default 10)")
     parser.add_argument(
         "--no-refit",
@@ -53,6 +63,10 @@ def add(commands: Commands) -> None:
     )
     add_common(parser)
     parser.set_defaults(run=run)
+
+
+def _names(text: str) -> list[str]:
+    return [name.strip() for name in text.split(",")]
 
 
 def run(args: argparse.Namespace) -> None:
@@ -70,7 +84,7 @@ def run(args: argparse.Namespace) -> None:
         _print_measured(frame, X)
     kept = y.notna()
     X, y = X[kept].reset_index(drop=True), y[kept].reset_index(drop=True)
-    name, classifier = _learn(X, y, args.threads)
+    name, classifier = _learn(X, y, args.threads, frame.index)
     query = _ask(classifier, X, y, args.threads)
     if args.json:
         print_json(_document(args, frame, name, classifier, query))
@@ -96,11 +110,17 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
 
 def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], args: argparse.Namespace) -> pd.DataFrame:
     """Return the measurements; what the classifiers warn of is noted once, unless these say it themselves."""
-    from anbexact.compare import compare
-
     with ProgressLine() as line, warnings.catch_warnings(record=True) as caught:
         try:
-            frame = compare(X, y, folds=args.folds, refit=not args.no_refit, n_jobs=args.threads, progress=line.show)
+            frame = compare(
+                X,
+                y,
+                folds=args.folds,
+                models=args.models,
+                refit=not args.no_refit,
+                n_jobs=args.threads,
+                progress=line.show,
+            )
         except (TypeError, ValueError) as error:
             raise InputError(str(error)) from None
     for text in dict.fromkeys(str(warning.message) for warning in caught):
@@ -111,21 +131,27 @@ def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], args: argparse.Namespace
 
 def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
     """Print the measurements, what must be known to read them, and what they say."""
-    from anbexact.inputs import MANY_VALUES
-
     print(f"\n{frame.attrs['folds']}-fold cross-validation, structure and cut points relearned in every fold")
     print_comparison(frame)
-    if any(X[column].dtype.kind in "iuf" and X[column].nunique() > MANY_VALUES for column in X):
-        print("logistic regression sees the measurements as they are, the others cut into intervals")
+    uncut = [name for name in frame.index if name in UNCUT]
+    if uncut and any(X[column].dtype.kind in "iuf" and X[column].nunique() > MANY_VALUES for column in X):
+        sees = "sees" if len(uncut) == 1 else "see"
+        others = ", the others cut into intervals" if len(uncut) < len(frame) else ""
+        print_wrapped(f"{', '.join(uncut)} {sees} the measurements as they are{others}", width=TABLE_WIDTH)
     for text in frame.attrs["notes"]:
         print_wrapped(f"note: {text}")
     for sentence in read_comparison(frame):
         print_wrapped(sentence, width=TABLE_WIDTH)
 
 
-def _learn(X: pd.DataFrame, y: pd.Series[Any], threads: int | None) -> tuple[str, NetworkClassifier]:
-    """Return the ANB of all rows, or their NB if the search for the ANB is too large."""
-    name, classifier = "ANB", unfitted("anb", threads=threads)
+def _learn(
+    X: pd.DataFrame, y: pd.Series[Any], threads: int | None, compared: Collection[str]
+) -> tuple[str, NetworkClassifier]:
+    """Return the ANB of all rows (the universal one if only that was compared), or NB if its search is too large."""
+    name, continuous = "ANB", None
+    if "ANB universal" in compared and "ANB" not in compared:
+        name, continuous = "ANB universal", "universal"
+    classifier = unfitted("anb", threads=threads, continuous=continuous)
     try:
         learn(classifier, X, y)
     except anbexact.SearchTooLargeError:

@@ -6,13 +6,15 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers import AODEClassifier, NetworkClassifier, TableClassifier
+from anbexact.classifiers import AODEClassifier, MeasuredClassifier, NetworkClassifier, TableClassifier
 from anbexact.classifiers.base import PARAMETERS
+from anbexact.classifiers.measured import CONTINUOUS
 from anbexact.cli.learning import MODELS, learn, unfitted
 from anbexact.cli.messages import InputError
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_common, number_or_auto
 from anbexact.cli.tables import features_and_class, read_table
+from anbexact.densities import likeliest_levels
 from anbexact.discretize import AUTO, RULES
 from anbexact.report import feature_report
 from anbexact.report.text import (
@@ -58,6 +60,13 @@ def add(commands: Commands) -> None:
         help="equivalent sample size of the tables alone, or auto: what predicts left-out rows best",
     )
     parser.add_argument(
+        "--continuous",
+        choices=CONTINUOUS,
+        help="what becomes of numeric columns with more than 10 distinct values: they are cut into intervals "
+        "(discretize, the default), or measured by a mixture of finer and coarser ones (universal: anb, gbn, nb, "
+        "tan, fan, ckg)",
+    )
+    parser.add_argument(
         "--discretizer",
         choices=tuple(RULES),
         default="auto",
@@ -93,6 +102,7 @@ def run(args: argparse.Namespace) -> None:
         ess=args.ess,
         parameters=args.parameters,
         smoothing=args.smoothing,
+        continuous=args.continuous,
         discretizer=args.discretizer,
         max_parents=args.max_parents,
         k=args.k,
@@ -168,14 +178,11 @@ def _print_table(args: argparse.Namespace, X: pd.DataFrame, y: pd.Series[Any], r
 
 
 def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, accuracy: float) -> None:
-    """Print what was learned: cut points, structure and accuracy."""
-    cuts = {name: ", ".join(f"{cut:g}" for cut in of_name) for name, of_name in classifier.cut_points_.items()}
-    found = [f"{name} at {of_name}" for name, of_name in cuts.items() if of_name]
-    if found:
-        print_wrapped(f"cut points ({AUTO if args.discretizer == 'auto' else args.discretizer}): {'; '.join(found)}")
-    whole = [str(name) for name, of_name in cuts.items() if not of_name]
-    if whole:
-        print_wrapped(f"not cut, so of no use: {', '.join(whole)}")
+    """Print what was learned: cells of continuous columns, structure and accuracy."""
+    if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
+        _print_cells(classifier)
+    else:
+        _print_cuts(classifier, AUTO if args.discretizer == "auto" else args.discretizer)
     print()
     title = MODELS[args.model][0]
     if isinstance(classifier, NetworkClassifier) and not classifier.structure_.certificate.optimal:
@@ -186,3 +193,27 @@ def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, acc
     elif isinstance(classifier, NetworkClassifier):
         print_structure(classifier)
     print(f"accuracy on the rows it was learned from: {accuracy:.4f} (flattering; anbexact compare cross-validates)")
+
+
+def _print_cuts(classifier: TableClassifier, rule: str) -> None:
+    """Print where continuous columns are cut."""
+    cuts = {name: ", ".join(f"{cut:g}" for cut in of_name) for name, of_name in classifier.cut_points_.items()}
+    found = [f"{name} at {of_name}" for name, of_name in cuts.items() if of_name]
+    if found:
+        print_wrapped(f"cut points ({rule}): {'; '.join(found)}")
+    whole = [str(name) for name, of_name in cuts.items() if not of_name]
+    if whole:
+        print_wrapped(f"not cut, so of no use: {', '.join(whole)}")
+
+
+def _print_cells(classifier: MeasuredClassifier) -> None:
+    """Print into how many cells continuous columns fall, at their finest and at their likeliest levels."""
+    assert classifier.measure_ is not None
+    assert classifier.densities_ is not None
+    likeliest = likeliest_levels(classifier.densities_)
+    cells = [
+        f"{name} {len(partition.cuts_at(likeliest[name])) + 1} of {len(partition.masses)}"
+        for name, partition in classifier.measure_.partitions.items()
+    ]
+    if cells:
+        print_wrapped(f"measured; cells at the likeliest level, of those at the finest: {'; '.join(cells)}")

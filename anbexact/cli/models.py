@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import anbexact
-from anbexact.classifiers import NetworkClassifier, TableClassifier
+from anbexact.classifiers import MeasuredClassifier, NetworkClassifier, TableClassifier
 from anbexact.cli.messages import InputError, note
 
 NETWORKS = (".bif", ".xmlbif", ".xml", ".xdsl")
@@ -60,5 +60,6 @@ def write_model(classifier: TableClassifier, path: str) -> None:
     except ValueError as error:
         raise InputError(str(error)) from None
     note(f"the names and types that {path} cannot hold are in {path}.names.json: keep the two together")
-    if classifier.counts_ is not None:
+    measured = isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None
+    if classifier.counts_ is not None and not measured:
         note(f"{path} holds no counts: rows can be added only to a classifier saved as JSON")

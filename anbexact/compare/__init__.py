@@ -12,10 +12,9 @@ from typing import Any
 
 import pandas as pd
 
-from anbexact.classifiers import NetworkClassifier
 from anbexact.compare.data import prepare
 from anbexact.compare.measures import COLUMNS, calibration_error, summary
-from anbexact.compare.models import MODELS, choose
+from anbexact.compare.models import MODELS, choose, has_tables
 from anbexact.compare.trials import Trials, warm_up
 from anbexact.limits import Progress
 
@@ -37,15 +36,18 @@ def compare(
 
     Every model sees the same stratified folds. ``"NB"``, ``"TAN"``, ``"FAN"``, ``"C2G"`` (CkG with k = 2), ``"kDB"``
     (k = 2), ``"AODE"``, ``"ANB"`` are this package's classifiers with their defaults; ``"GBN"``,
-    ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``, too, where they are named. ``"CategoricalNB"`` is
-    scikit-learn's, with numeric columns of more than 10 distinct values cut as these cut them (MDLP), and missing or
-    unknown cells replaced by the most frequent state. ``"logistic regression"`` is scikit-learn's (L2 penalty, C =
-    1): numeric columns uncut and standardised, missing ones replaced by the median, the others one-hot encoded. For
-    scikit-learn's two the states are turned into numbers beforehand, outside of the times. A first fit of every
-    model, not counted, keeps compilation out of the times.
+    ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``, too, where they are named, and so are
+    ``"ANB universal"`` and ``"TAN universal"``, which measure continuous columns instead of cutting them.
+    ``"CategoricalNB"`` is scikit-learn's, with numeric columns of more than 10 distinct values cut as these cut them
+    (MDLP), and missing or unknown cells replaced by the most frequent state. ``"logistic regression"`` is
+    scikit-learn's (L2 penalty, C = 1): numeric columns uncut and standardised, missing ones replaced by the median,
+    the others one-hot encoded. ``"GaussianNB"``, scikit-learn's, and ``"KDE-NB"``
+    (:class:`~anbexact.compare.kde.KernelNaiveBayes`), where they are named, take columns of numbers alone, missing
+    ones replaced by the median. For all of these the states are turned into numbers beforehand, outside of the times.
+    A first fit of every model, not counted, keeps compilation out of the times.
 
-    This package's networks are *generative*: their tables fit features and class together. Each has a second line,
-    "NB refitted" below "NB": the logistic regression with the network's class posterior
+    This package's networks are *generative*: they fit features and class together. Each that has conditional tables
+    has a second line, "NB refitted" below "NB": the logistic regression with the network's class posterior
     (:func:`~anbexact.adapters.to_logit`), its coefficients refitted to the same training rows by conditional
     likelihood, with a prior whose strength is chosen by cross-validation within these rows (``l2="auto"``). Missing
     cells, and states unknown in training, are summed out by both.
@@ -62,7 +64,7 @@ def compare(
         Of the shuffle that makes the folds.
     models : names or mapping of name to classifier, optional
         Which of these, or scikit-learn classifiers of your own, to which X and y are passed as pandas objects. Those
-        that are classifiers of this package have a refitted line too.
+        that are networks of this package have a refitted line too.
     refit : bool, default True
         Whether there are refitted lines. On large tables refits take longest.
     n_jobs : int, optional
@@ -85,9 +87,10 @@ def compare(
         - ``calibration_error``: expected calibration error of the predicted class, 0 to 1, over 10 bins of
           probability (:func:`~anbexact.compare.measures.calibration_error`);
         - ``parameters``: free ones, mean over folds: of a network its probabilities, Σ_v (r_v - 1) q_v with r_v
-          states and q_v joint states of the parents; of a refit the coefficients of the regression
-          (``n_parameters``); of CategoricalNB (s - 1) + s Σ_i (r_i - 1) with s classes; of logistic regression
-          (s - 1) (1 + numeric columns + Σ_i (r_i - 1) over the others). NaN for other classifiers of your own;
+          states and q_v joint states of the parents (of measured columns, cells at the likeliest levels); of a refit
+          the coefficients of the regression (``n_parameters``); of CategoricalNB (s - 1) + s Σ_i (r_i - 1) with s
+          classes; of logistic regression (s - 1) (1 + numeric columns + Σ_i (r_i - 1) over the others); of GaussianNB
+          (s - 1) + 2 s per feature. NaN for KDE-NB, and for other classifiers of your own;
         - ``fit_seconds``, ``predict_seconds``: mean per fold, wall clock; those of a refit with the fit before it.
 
         ``attrs["folds"]``, ``attrs["rows"]`` and ``attrs["notes"]`` (texts) belong to it, and ``attrs["refits"]``:
@@ -98,8 +101,8 @@ def compare(
     Raises
     ------
     ValueError
-        For an unknown model, fewer than two folds, fewer than two classes, a class with a single row, or a model
-        with the name of another's refitted line.
+        For an unknown model, fewer than two folds, fewer than two classes, a class with a single row, a model with
+        the name of another's refitted line, or a column that is no numbers for a model that must have them.
 
     Examples
     --------
@@ -117,9 +120,7 @@ def compare(
     data = prepare(X, y, folds, seed)
     chosen = choose(models, data, n_jobs)
     refits = {
-        name: f"{name} refitted"
-        for name, contender in chosen.items()
-        if refit and isinstance(contender.estimator, NetworkClassifier)
+        name: f"{name} refitted" for name, contender in chosen.items() if refit and has_tables(contender.estimator)
     }
     taken = [name for name in refits.values() if name in chosen]
     if taken:

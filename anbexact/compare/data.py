@@ -59,8 +59,8 @@ def prepare(X: Any, y: Any, folds: int, seed: int) -> Data:
     with_missing = int(frame.isna().any(axis=1).sum())
     if with_missing:
         notes.append(
-            f"{with_missing} rows have a missing feature: NB to ANB learn without these rows, and sum the missing "
-            "cells out to predict; scikit-learn's two have them filled in"
+            f"{with_missing} rows have a missing feature: this package's classifiers learn without these rows, and "
+            "sum the missing cells out to predict; the others have them filled in"
         )
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     return Data(frame, target, list(classes), codes, list(splitter.split(codes, codes)), notes)

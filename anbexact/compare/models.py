@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.naive_bayes import GaussianNB
 
 from anbexact.classifiers import (
     ANBClassifier,
@@ -20,19 +21,36 @@ from anbexact.classifiers import (
     GreedyGBNClassifier,
     KDBClassifier,
     MCDAGClassifier,
+    MeasuredClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
     TANClassifier,
 )
 from anbexact.columns import Column, read_columns
 from anbexact.compare.data import Data
+from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.measures import Floats
 from anbexact.discretize import AUTO, RULES
 from anbexact.inputs import MANY_VALUES
 
 MODELS = ("NB", "TAN", "FAN", "C2G", "kDB", "AODE", "ANB", "CategoricalNB", "logistic regression")
-RIVALS = ("fsANB", "GBN", "gGBN", "GBN-CMDL", "BNC2P", "MC-DAG")
-"""What takes longer, or is seldom better: compared where it is named."""
+RIVALS = (
+    "fsANB",
+    "GBN",
+    "gGBN",
+    "GBN-CMDL",
+    "BNC2P",
+    "MC-DAG",
+    "ANB universal",
+    "TAN universal",
+    "GaussianNB",
+    "KDE-NB",
+)
+"""What takes longer, is seldom better, or is for columns of numbers: compared where it is named."""
+OF_NUMBERS = ("GaussianNB", "KDE-NB")
+"""Classifiers that take columns of numbers alone."""
+UNCUT = ("logistic regression", "ANB universal", "TAN universal", *OF_NUMBERS)
+"""Classifiers that do not cut continuous columns into intervals."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +72,7 @@ def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs:
     if strangers or not names:
         raise ValueError(f"models must be among {', '.join(map(repr, known))}, not {strangers or names!r}")
     columns = read_columns(data.frame)
+    _refuse_states([name for name in names if name in OF_NUMBERS], columns)
     numbers = np.column_stack([_as_numbers(column) for column in columns])
     own = {
         "NB": NaiveBayesClassifier(n_jobs=n_jobs),
@@ -63,6 +82,8 @@ def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs:
         "kDB": KDBClassifier(k=2, n_jobs=n_jobs),
         "AODE": AODEClassifier(n_jobs=n_jobs),
         "ANB": ANBClassifier(n_jobs=n_jobs),
+        "ANB universal": ANBClassifier(continuous="universal", n_jobs=n_jobs),
+        "TAN universal": TANClassifier(continuous="universal", n_jobs=n_jobs),
         "fsANB": FSANBClassifier(n_jobs=n_jobs),
         "GBN": GBNClassifier(n_jobs=n_jobs),
         "gGBN": GreedyGBNClassifier(n_jobs=n_jobs),
@@ -73,17 +94,29 @@ def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs:
     ready = {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in own.items()}
     ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)
     ready["logistic regression"] = Contender(_logistic_regression(columns), numbers, logistic_regression_parameters)
+    ready["GaussianNB"] = Contender(_of_numbers(GaussianNB()), numbers, gaussian_nb_parameters)
+    ready["KDE-NB"] = Contender(_of_numbers(KernelNaiveBayes()), numbers, _unknown)
     return {name: ready[name] for name in names}
+
+
+def has_tables(estimator: Any) -> bool:
+    """Whether a classifier is a network with conditional tables, which can be refitted."""
+    return isinstance(estimator, NetworkClassifier) and getattr(estimator, "continuous", "discretize") == "discretize"
 
 
 # ---- free parameters of fitted models
 
 
 def network_parameters(model: NetworkClassifier) -> float:
-    """Return the number of free probabilities: Σ_v (r_v - 1) q_v over the class and the features."""
-    return float(
-        sum((table.values.shape[0] - 1) * table.values[0].size for table in model.conditional_tables_.values())
-    )
+    """Return the number of free probabilities: Σ_v (r_v - 1) q_v over the class and the features.
+
+    Of a universal measure, at the likeliest levels of every variable and its parents.
+    """
+    if isinstance(model, MeasuredClassifier) and model.densities_ is not None:
+        values = [density.likeliest_values for density in model.densities_.values()]
+    else:
+        values = [table.values for table in model.conditional_tables_.values()]
+    return float(sum((len(of_family) - 1) * of_family[0].size for of_family in values))
 
 
 def aode_parameters(model: AODEClassifier) -> float:
@@ -109,6 +142,11 @@ def logistic_regression_parameters(model: Any) -> float:
     return float((len(model.classes_) - 1) * (1 + model[-1].coef_.shape[1] - redundant))
 
 
+def gaussian_nb_parameters(model: Any) -> float:
+    """Return those of a pipeline that ends in GaussianNB: (s - 1) + 2 s per feature, means and variances."""
+    return float(len(model.classes_) - 1 + 2 * model[-1].theta_.size)
+
+
 def _unknown(_: Any) -> float:
     return float("nan")
 
@@ -120,7 +158,7 @@ def _count_of(estimator: Any) -> Callable[[Any], float]:
     return network_parameters if isinstance(estimator, NetworkClassifier) else _unknown
 
 
-# ---- scikit-learn's two
+# ---- scikit-learn's
 
 
 def _as_numbers(column: Column) -> Floats:
@@ -175,6 +213,25 @@ def _logistic_regression(columns: Sequence[Column]) -> Any:
     scale = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
     parts = [("scale", scale, numeric), ("one-hot", OneHotEncoder(handle_unknown="ignore"), others)]
     return make_pipeline(ColumnTransformer([part for part in parts if part[2]]), LogisticRegression(max_iter=1000))
+
+
+def _of_numbers(estimator: Any) -> Any:
+    """Return a classifier of numbers with the medians of columns in the place of missing cells."""
+    from sklearn.impute import SimpleImputer
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), estimator)
+
+
+def _refuse_states(names: Sequence[str], columns: Sequence[Column]) -> None:
+    """Refuse columns that are no numbers, if there are classifiers that cannot take them."""
+    others = [column.name for column in columns if column.numbers is None]
+    if names and others:
+        more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
+        raise ValueError(
+            f"{' and '.join(names)} must have columns of numbers, but {others[0]!r}{more} is none: drop the column, "
+            "or leave the model out"
+        )
 
 
 def _is_continuous(column: Column) -> bool:

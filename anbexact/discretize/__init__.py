@@ -4,15 +4,21 @@ from anbexact.discretize.base import CutPointDiscretizer
 from anbexact.discretize.cuts import Cuts, cut_codes, cuts_from_edges, interval_names
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
+from anbexact.discretize.nested import Counts, EqualWidth, NestedCuts, PartitionRule, Quantiles
 from anbexact.discretize.rules import AUTO, RULES, find_cut_points
 
 __all__ = [
     "AUTO",
     "RULES",
+    "Counts",
     "CutPointDiscretizer",
     "Cuts",
+    "EqualWidth",
     "MDLPDiscretizer",
     "MedianDiscretizer",
+    "NestedCuts",
+    "PartitionRule",
+    "Quantiles",
     "cut_codes",
     "cuts_from_edges",
     "find_cut_points",

@@ -25,7 +25,8 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
     classifier : NetworkClassifier
         A fitted network.
     X, y, sample_weight
-        The rows that the figures are of, as in ``fit``; those it was learned from, or others.
+        The rows that the figures are of, as in ``fit``; those it was learned from, or others. Columns that were
+        measured, not discretised, are taken in the cells of their likeliest levels.
 
     Returns
     -------
@@ -56,7 +57,7 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
     """
     import pandas as pd
 
-    table = classifier._table(X, y, sample_weight)
+    table = classifier._reported_table(X, y, sample_weight)
     if table.weight_sum == 0:
         raise ValueError("there is no row without a missing feature: nothing can be said of the features")
     features = list(table.vocabulary.features)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anbexact.adapters import class_posterior
-from anbexact.classifiers import NaiveBayesClassifier
+from anbexact.classifiers import MeasuredClassifier, NaiveBayesClassifier
 from anbexact.report.text import MOST_LINES, WIDTH, print_cells, print_wrapped
 
 if TYPE_CHECKING:
@@ -23,12 +23,15 @@ if TYPE_CHECKING:
 class Query:
     """One row of the table: what the network says of it, and why.
 
-    The row is the one on which classifier and naive Bayes differ most; the first if they are the same.
+    The row is the one on which classifier and naive Bayes differ most; the first if they are the same. Of a
+    classifier that measures continuous columns, the network at their likeliest levels is asked.
     """
 
     def __init__(
         self, classifier: NetworkClassifier, X: pd.DataFrame, y: pd.Series[Any], threads: int | None
     ) -> None:
+        if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
+            classifier = classifier.to_discrete()
         naive = NaiveBayesClassifier(n_jobs=threads)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import textwrap
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers import AODEClassifier, NetworkClassifier, TableClassifier
+from anbexact.classifiers import AODEClassifier, MeasuredClassifier, NetworkClassifier, TableClassifier
+from anbexact.scores import Universal
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from anbexact.discretize import Cuts
 
 WIDTH = 118
 """Characters in a line."""
@@ -53,10 +56,21 @@ def describe(classifier: TableClassifier) -> dict[str, Any]:
         return {**common, "ess": classifier.ess_, "min_weight": classifier.min_weight_}
     assert isinstance(classifier, NetworkClassifier)
     structure = classifier.structure_
+    if isinstance(classifier, MeasuredClassifier) and classifier.densities_ is not None:
+        _, cut_points = classifier._likeliest_cells()
+        settings = {
+            "cut_points": {name: cuts.tolist() for name, cuts in cut_points.items()},
+            "levels": {
+                name: dict(zip(map(str, density.variables), density.likeliest, strict=True))
+                for name, density in classifier.densities_.items()
+            },
+            "level_cost": classifier.level_cost_,
+        }
+    else:
+        settings = {"ess": classifier.ess_, "smoothing": classifier.smoothing_}
     return {
         **common,
-        "ess": classifier.ess_,
-        "smoothing": classifier.smoothing_,
+        **settings,
         "edges": structure.edges,
         "feature_edges": structure.feature_edges,
         "score_name": classifier.score_name_,
@@ -70,6 +84,8 @@ def sample_sizes(classifier: TableClassifier) -> str:
     if isinstance(classifier, AODEClassifier):
         return f"equivalent sample size {classifier.ess_:.4g}"
     assert isinstance(classifier, NetworkClassifier)
+    if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
+        return _measure(classifier.measure_, classifier._likeliest_cells()[1])
     in_score = classifier.score_name_ in ("BDeu", "BDs")
     if classifier.parameters != "eap":
         tables = f"tables by {classifier.parameters}"
@@ -77,6 +93,17 @@ def sample_sizes(classifier: TableClassifier) -> str:
     if not in_score or classifier.smoothing_ == classifier.ess_:
         return f"equivalent sample size {classifier.smoothing_:.4g}"
     return f"equivalent sample size {classifier.ess_:.4g}, {classifier.smoothing_:.4g} in the tables"
+
+
+def _measure(measure: Universal, cut_points: Mapping[Hashable, Cuts]) -> str:
+    """Return what a universal measure says of its columns, given the cut points of their likeliest levels."""
+    name = "universal measure" if measure.epsilon is None else f"universal measure (epsilon {measure.epsilon:g})"
+    if not cut_points:
+        return f"{name}, all columns discrete"
+    finest = max(partition.n_levels for partition in measure.partitions.values())
+    cells = [len(cuts) + 1 for cuts in cut_points.values()]
+    of_column = str(max(cells)) if min(cells) == max(cells) else f"{min(cells)} to {max(cells)}"
+    return f"{name} of up to {finest} level{'s' * (finest > 1)}, {of_column} cells at the likeliest"
 
 
 def print_mixture(classifier: AODEClassifier) -> None:

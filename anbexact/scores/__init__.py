@@ -6,9 +6,11 @@ from anbexact.scores.bdeu import BDeu
 from anbexact.scores.bds import BDs
 from anbexact.scores.cll import CLL, CMDL
 from anbexact.scores.k2 import K2
+from anbexact.scores.kt import KT
 from anbexact.scores.likelihood import AIC, BIC, HQ, LL
 from anbexact.scores.mit import MIT
 from anbexact.scores.nml import FNML, QNML, log_regret
+from anbexact.scores.universal import Universal
 
 __all__ = [
     "ACLL",
@@ -19,6 +21,7 @@ __all__ = [
     "FNML",
     "HQ",
     "K2",
+    "KT",
     "LL",
     "MIT",
     "QNML",
@@ -28,6 +31,7 @@ __all__ = [
     "FamilyScore",
     "Score",
     "SetScore",
+    "Universal",
     "acll_constants",
     "family_counts",
     "log_regret",

@@ -9,6 +9,7 @@ from anbexact.scores.base import Score
 from anbexact.scores.bdeu import BDeu
 from anbexact.scores.bds import BDs
 from anbexact.scores.k2 import K2
+from anbexact.scores.kt import KT
 from anbexact.scores.likelihood import AIC, BIC, HQ, LL
 from anbexact.scores.mit import MIT
 from anbexact.scores.nml import FNML, QNML
@@ -17,6 +18,7 @@ SCORES: dict[str, Callable[[float], Score]] = {
     "bdeu": BDeu,
     "bds": BDs,
     "k2": lambda _: K2(),
+    "kt": lambda _: KT(),
     "ll": lambda _: LL(),
     "aic": lambda _: AIC(),
     "bic": lambda _: BIC(),

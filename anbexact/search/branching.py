@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from anbexact._kernels.arborescence import best_arborescence
 from anbexact.limits import Deadline, Progress, check_limit, thread_count
-from anbexact.scores import BDeu, Score, SetScore
+from anbexact.scores import BDeu, Score, SetScore, Universal
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
 from anbexact.search.pairs import FamilyScorer, PairScores, pair_scores
@@ -282,7 +282,7 @@ def out_of_time(scorer: FamilyScorer, constraints: Constraints) -> Structure:
 def upper_bound(scorer: FamilyScorer) -> float:
     """Return a bound on the score of every structure in which the class is a parent of all; in nats."""
     table, score = scorer.table, scorer.score
-    if not isinstance(score, SetScore) or not score.has_set_score:
+    if not isinstance(score, SetScore | Universal) or not score.has_set_score:
         return float("inf")
     of_features = sum(score.local_upper_bound(table, child) for child in table.vocabulary.features)
     return score.local_score(table, class_of(table), []) + of_features

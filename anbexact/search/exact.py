@@ -21,12 +21,14 @@ from anbexact.limits import (
     thread_count,
 )
 from anbexact.proof import Component, Exhaustion, Proof
-from anbexact.scores import BDeu, BoundedScore, Score, SetScore
+from anbexact.scores import BDeu, BoundedScore, Score, SetScore, Universal
 from anbexact.search.candidates import FEWER_SETS, MOST_SETS, has_candidates
 from anbexact.search.constraints import Constraints, Edge, make_constraints
+from anbexact.search.enumerated import enumerated_families
 from anbexact.search.families import MOST_FEATURES_UNLIMITED, family_memory, solve_families
 from anbexact.search.hill_climbing import add_arcs
 from anbexact.search.lattice import MOST_FEATURES, Cost, lattice_cost, lattice_seconds, solve_lattice
+from anbexact.search.mixtures import Mixture
 from anbexact.search.naive_bayes import check_class_free, class_of, learn_naive_bayes, total_score
 from anbexact.search.optimum import ROUNDING, Stopped, rounding_error
 from anbexact.search.pruned import solve_pruned
@@ -42,6 +44,11 @@ TRIED = 0.3
 SETS_A_SECOND = 100_000
 """Parent sets a processor second that candidate lists may take to be preferred to all sets of features; a fifth of
 what is scored."""
+
+MOST_ENUMERATED = 20_000_000
+"""Families that are all scored at most, by scores without candidate lists (a few minutes)."""
+MOST_TUPLES, MOST_TERMS = 1 << 20, 10**9
+"""Tuples of levels that a set may have by a universal measure, and that all sets together may have."""
 
 
 def learn_anb(
@@ -83,7 +90,10 @@ def learn_anb(
         A table with a class.
     score : Score, default BDeu()
         BDeu, K2, LL, AIC, BIC, HQ and qNML have candidate lists. Of the others, those without set scores have every
-        family scored by itself: n 2ⁿ⁻¹ of them, for up to 16 features, or for more with ``max_parents``.
+        family scored by itself: n 2ⁿ⁻¹ of them, for up to 16 features. Beyond what fits into memory, and with
+        ``max_parents`` such that there are no more than 20 million families, all other scores have all of these
+        scored; branch and cut chooses from the lists of those that score higher than all their subsets, and gives the
+        proof up after half a minute.
     max_parents : int, optional
         Most feature parents of a feature, the class not counted.
     required, forbidden : iterable of (parent, child)
@@ -254,7 +264,22 @@ class _Search:
     @cached_property
     def has_lattice(self) -> bool:
         """Whether the score has set scores."""
-        return isinstance(self.score, SetScore) and self.score.has_set_score
+        return isinstance(self.score, SetScore | Universal) and self.score.has_set_score
+
+    @property
+    def largest_set(self) -> int:
+        """Most features of a set that is scored."""
+        return min(self.constraints.max_parents + 1, self.n)
+
+    @cached_property
+    def few_levels(self) -> bool:
+        """Whether the sets of a universal measure do not have too many tuples of levels."""
+        if not isinstance(self.score, Universal):
+            return True
+        mixture = Mixture(self.table, self.score)
+        return (
+            mixture.most_tuples(self.largest_set) <= MOST_TUPLES and mixture.n_terms(self.largest_set) <= MOST_TERMS
+        )
 
     @cached_property
     def cost(self) -> Cost:
@@ -262,13 +287,18 @@ class _Search:
         cost = lattice_cost(
             self.n, len(self.table.weights), max_parents=self.constraints.max_parents, threads=self.threads
         )
-        return replace(cost, memory=cost.memory + cell_value_bytes(self.table))
+        table, score = self.table, self.score
+        if isinstance(score, Universal):
+            terms = Mixture(table, score).n_terms(self.largest_set)
+            seconds = cost.seconds + terms * len(table.weights) * 4e-9 / self.threads
+            cost, table = replace(cost, seconds=seconds), score.coarsest(table)
+        return replace(cost, memory=cost.memory + cell_value_bytes(table))
 
     @cached_property
     def fits(self) -> bool:
         """Whether all sets of features, or all families, can be gone through."""
         if self.has_lattice:
-            return self.n <= MOST_FEATURES and self.cost.memory <= self.memory
+            return self.n <= MOST_FEATURES and self.few_levels and self.cost.memory <= self.memory
         if self.n > MOST_FEATURES_UNLIMITED and self.constraints.max_parents >= self.n - 1:
             return False
         return family_memory(self.table, self.constraints.max_parents, self.threads) <= self.memory
@@ -277,7 +307,7 @@ class _Search:
     def prunes(self) -> bool:
         """Whether candidate lists come first: where going through everything is slow, or impossible."""
         if not has_candidates(self.table, self.score):
-            return False
+            return not self.fits and self.enumerates
         if not self.fits:
             return True
         if not self.has_lattice:
@@ -285,6 +315,12 @@ class _Search:
         most = self.constraints.max_parents
         few = self.n * n_sets(self.n - 1, most) <= self._worth and self.seconds > AT_ONCE
         return few or self.seconds > QUICK
+
+    @cached_property
+    def enumerates(self) -> bool:
+        """Whether the parents are so few that every family can be scored."""
+        most = self.constraints.max_parents
+        return most < self.n - 1 and enumerated_families(self.n, most) <= MOST_ENUMERATED and self.few_levels
 
     @cached_property
     def seconds(self) -> float:
@@ -303,13 +339,13 @@ class _Search:
 
     def pruned(self) -> Structure | None:
         """Return the best structure by candidate lists; None where going through everything promises more."""
-        assert isinstance(self.score, BoundedScore)
         deadline, most_sets = self.deadline, inf
         seconds = self.seconds / self.threads if self.fits and self.has_lattice else inf
         otherwise = deadline.left > 2 * seconds
         if otherwise:
             deadline, most_sets = deadline.within(TRIED * seconds), self._worth
         elif isinf(deadline.left) and self.constraints.max_parents >= self.n - 1:
+            assert isinstance(self.score, BoundedScore)
             most_sets = MOST_SETS if self.score.proportional_penalty else FEWER_SETS
         try:
             with interruptible(self.deadline):
@@ -330,7 +366,8 @@ class _Search:
         proved = structure.certificate.optimal
         if not proved and otherwise and not self.deadline.passed:
             return None
-        method += self._ending(proved)
+        if self.deadline.passed or not found.limit:
+            method += self._ending(proved)
         if not found.limit:
             return self._certified(found.parents, found.bound, found.sets, method, found.proof)
         gap = "optimal" if proved else f"within {structure.certificate.gap:.6g} nats of the best"
@@ -343,8 +380,10 @@ class _Search:
         return self._certified(found.parents, found.beyond, found.sets, method, found.proof)
 
     def _ending(self, proved: bool) -> str:
-        if proved or not self.deadline.passed:
+        if proved:
             return ""
+        if not self.deadline.passed:
+            return ", the proof given up"
         return ", interrupted" if self.deadline.interrupted else ", stopped by time_limit"
 
     def exhaustive(self) -> Structure:
@@ -354,7 +393,7 @@ class _Search:
         fallback = None
         if not isinf(deadline.left):
             fallback = add_arcs(table, score, constraints, deadline.within(deadline.left / 2))
-        if isinstance(score, SetScore) and self.has_lattice:
+        if isinstance(score, SetScore | Universal) and self.has_lattice:
             method = "lattice dynamic programme"
             solved = solve_lattice(table, score, constraints, self.threads, deadline, self.progress)
         else:
@@ -385,6 +424,11 @@ class _Search:
         if self.fits:
             return
         n = self.n
+        if not self.few_levels:
+            raise SearchTooLargeError(
+                f"sets of up to {self.largest_set} features have too many tuples of levels: give the universal "
+                "measure fewer levels= (or None, for a number that falls with the size of sets), or give max_parents="
+            )
         limit = f"{human_bytes(self.memory)} is {'available' if self.memory_limit is None else 'the memory_limit'}"
         if not self.has_lattice and n > MOST_FEATURES_UNLIMITED and self.constraints.max_parents >= n - 1:
             raise SearchTooLargeError(
@@ -401,7 +445,8 @@ class _Search:
         if n > MOST_FEATURES:
             raise SearchTooLargeError(
                 f"the exact search by {self.score.name} goes through all sets of features, and {n} features have "
-                f"2^{n} of them; about 27 features fit into 16 GB. Select features first, or use BDeu or BIC."
+                f"2^{n} of them; about 27 features fit into 16 GB. Give max_parents= (with 2 or 3, there are few "
+                "parent sets), select features first, or use BDeu or BIC."
             )
         fitting = n
         while fitting > 1 and lattice_cost(fitting, 0).memory > self.memory:
@@ -410,8 +455,9 @@ class _Search:
         if lattice_cost(fitting, 0).memory > self.memory:
             enough = "too little for any"
         raise SearchTooLargeError(
-            f"the exact search over {n} features needs {self.cost}; {limit}, {enough}. Select features first, raise "
-            "memory_limit on a larger machine, or use a NaiveBayesClassifier."
+            f"the exact search over {n} features needs {self.cost}; {limit}, {enough}. Give max_parents= (with 2 or "
+            "3, there are few parent sets), select features first, raise memory_limit on a larger machine, or use a "
+            "NaiveBayesClassifier."
         )
 
     @cached_property

@@ -13,10 +13,11 @@ import numpy.typing as npt
 
 from anbexact._kernels.lattice import first_parent_set, solve_blocks
 from anbexact.limits import Deadline, Progress, human_bytes, human_seconds, run_tasks
-from anbexact.scores import SetScore
+from anbexact.scores import SetScore, Universal
 from anbexact.search.constraints import Constraints
 from anbexact.search.optimum import Optimum, Stopped
-from anbexact.search.set_scores import SetScoreProblem, entropy_order, n_sets, prepare, score_all_sets
+from anbexact.search.pairs import FamilyScorer
+from anbexact.search.set_scores import SetScoreProblem, n_sets, prepare, score_all_sets
 from anbexact.table import DiscreteTable
 
 LOW_BITS = 12
@@ -103,9 +104,40 @@ def _layer_sizes(low: int, high: int) -> list[int]:
     return [comb(high, k) * (low + 2 * (high - k)) * (1 << (low - 1)) for k in range(high + 1)]
 
 
+def all_set_scores(
+    problem: SetScoreProblem,
+    table: DiscreteTable,
+    score: SetScore | Universal,
+    threads: int,
+    deadline: Deadline,
+    progress: Progress | None,
+) -> npt.NDArray[np.float64] | None:
+    """Return F(set ∪ class) for every mask of a table prepared by :func:`prepare`; see :func:`score_all_sets`.
+
+    By a universal measure, sets that have their variables at the coarsest level only are scored as such, all
+    together; the others, at each of their tuples of levels.
+    """
+    scores = score_all_sets(problem, threads, deadline, progress)
+    if scores is None or not isinstance(score, Universal):
+        return scores
+    scorer = FamilyScorer(table, score, threads, deadline)
+    places = np.array([table.vocabulary.names.index(name) for name in problem.features])
+    for b, name in enumerate(problem.features):
+        scores.reshape(-1, 2, 1 << b)[:, 1] -= score.log_measure(table, (name, 1))
+    bits = np.arange(len(places))
+    for masks in scorer.mixture.mixed_sets(problem.features, problem.max_size):
+        members = np.where(masks[:, None] >> bits & 1, places, -1)
+        members = np.concatenate([members, np.tile(scorer.common, (len(masks), 1))], axis=1)
+        found = scorer.set_scores(np.sort(members, axis=1), "set scores at all levels", progress)
+        if found is None:
+            return None
+        scores[masks] = found
+    return scores
+
+
 def solve_lattice(
     table: DiscreteTable,
-    score: SetScore,
+    score: SetScore | Universal,
     constraints: Constraints,
     threads: int,
     deadline: Deadline,
@@ -114,12 +146,12 @@ def solve_lattice(
     """Return the best feature parents by set scores and dynamic programming; see :func:`~anbexact.learn_anb`."""
     sets = n_sets(len(table.vocabulary.features), constraints.max_parents + 1)
     problem = prepare(table, score, constraints.max_parents + 1)
-    scores = score_all_sets(problem, threads, deadline, progress)
+    scores = all_set_scores(problem, table, score, threads, deadline, progress)
     if scores is None:
-        return Stopped(_upper_bound(table, score, None), 0)
+        return Stopped(_upper_bound(table, score, problem, None), 0)
     optimum = _solve(problem, scores, constraints, threads, deadline, progress)
     if optimum is None:
-        return Stopped(_upper_bound(table, score, scores), sets)
+        return Stopped(_upper_bound(table, score, problem, scores), sets)
     total = float(optimum[-1])
     return Optimum(total, sets, lambda rounding: _read_back(problem, scores, optimum, constraints, threads, rounding))
 
@@ -222,13 +254,18 @@ def _read_back(
     return chosen
 
 
-def _upper_bound(table: DiscreteTable, score: SetScore, scores: npt.NDArray[np.float64] | None) -> float:
+def _upper_bound(
+    table: DiscreteTable,
+    score: SetScore | Universal,
+    problem: SetScoreProblem,
+    scores: npt.NDArray[np.float64] | None,
+) -> float:
     """Return a bound on the features' score: each with the best of all its parent sets, cycles or not."""
     if scores is None:
         return sum(score.local_upper_bound(table, child) for child in table.vocabulary.features)
     bounds = {name: score.local_upper_bound(table, name) for name in table.vocabulary.features}
     total = 0.0
-    for b, name in enumerate(entropy_order(table, table.vocabulary.features)):
+    for b, name in enumerate(problem.features):
         pairs = scores.reshape(-1, 2, 1 << b)
         total += min(bounds[name], float((pairs[:, 1] - pairs[:, 0]).max()))  # sets too large hold no score
     return total

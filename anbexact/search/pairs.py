@@ -12,7 +12,8 @@ from scipy.special import gammaln
 
 from anbexact._kernels.pair_counts import count_cells, sum_cells
 from anbexact.limits import Deadline, Progress, SearchTooLargeError, available_memory, human_bytes, run_tasks
-from anbexact.scores import FamilyScore, Score, SetScore
+from anbexact.scores import FamilyScore, Score, SetScore, Universal
+from anbexact.search.mixtures import Mixture
 from anbexact.search.naive_bayes import class_of
 from anbexact.search.set_scores import cell_values
 from anbexact.table import DiscreteTable
@@ -79,7 +80,19 @@ class FamilyScorer:
     @cached_property
     def has_set_score(self) -> bool:
         """Whether local scores are differences of set scores."""
-        return bool(self.score.has_set_score) and isinstance(self.score, SetScore)
+        return bool(self.score.has_set_score) and isinstance(self.score, SetScore | Universal)
+
+    @cached_property
+    def mixture(self) -> Mixture:
+        """How sets are scored by a universal measure."""
+        assert isinstance(self.score, Universal)
+        return Mixture(self.table, self.score)
+
+    @cached_property
+    def _of_levels(self) -> FamilyScorer:
+        """What scores variables at single levels."""
+        assert isinstance(self.score, Universal)
+        return FamilyScorer(self.mixture.of_levels, self.score.base, self.threads, self.deadline)
 
     @cached_property
     def _codes(self) -> npt.NDArray[np.int16]:
@@ -92,6 +105,8 @@ class FamilyScorer:
     def set_scores(self, members: Positions, phase: str, progress: Progress | None) -> Floats | None:
         """Return F of every set, a row of positions (-1 in front where it is shorter); None when time ran out."""
         score = self.score
+        if isinstance(score, Universal):
+            return self._mixed_scores(members, phase, progress)
         assert isinstance(score, SetScore)
         arities = np.append(self._arities, 1)  # position -1
         joint = np.multiply.reduce(arities[members].astype(np.float64), axis=1)
@@ -124,6 +139,20 @@ class FamilyScorer:
         if not run_tasks(tasks(), len(bounds) - 1 + len(rest), self.threads, self.deadline, phase, progress):
             return None
         out[small] = sums + score.set_constant(distinct, self.table.weight_sum)[kinds[small]]
+        return out
+
+    def _mixed_scores(self, members: Positions, phase: str, progress: Progress | None) -> Floats | None:
+        """Return ln g of every set; see :meth:`set_scores`."""
+        out = np.empty(len(members))
+        done = 0
+        for batch in self.mixture.batches(members):
+            scores = self._of_levels.set_scores(batch.members, phase, None)
+            if scores is None:
+                return None
+            out[batch.sets] = batch.mixed(scores)
+            done += len(batch.sets)
+            if progress is not None:
+                progress(phase, done / len(members))
         return out
 
     def local_scores(

@@ -8,10 +8,11 @@ from math import inf
 
 from anbexact.limits import Deadline, Progress
 from anbexact.proof import Proof
-from anbexact.scores import BoundedScore
+from anbexact.scores import BoundedScore, Score
 from anbexact.search.branch_and_cut import Choice, solve_lists
-from anbexact.search.candidates import candidate_lists
+from anbexact.search.candidates import Candidates, candidate_lists, has_candidates
 from anbexact.search.constraints import Constraints
+from anbexact.search.enumerated import EnumeratedLists, enumerated_lists
 from anbexact.search.optimum import rounding_error
 from anbexact.search.parent_sets import ParentSets, members
 from anbexact.table import DiscreteTable
@@ -19,7 +20,8 @@ from anbexact.table import DiscreteTable
 SHARE_OF_LISTS = 0.7
 """Part of the time left that candidate lists may take; where less suffices for the proof, they are taken up again."""
 MOST_NODES, PROOF_SECONDS = 20, 30.0
-"""Branches that are bounded, and seconds, where parent sets were left out for another reason than the time."""
+"""Branches that are bounded, and seconds, where parent sets were left out for another reason than the time, or where
+the score has no bounds."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +55,33 @@ class Pruned:
     proof: Proof
 
 
+def parent_set_lists(
+    table: DiscreteTable,
+    score: Score,
+    constraints: Constraints,
+    *,
+    threads: int,
+    deadline: Deadline,
+    memory: float,
+    most_sets: float,
+    largest: int | None = None,
+    progress: Progress | None,
+) -> Candidates | EnumeratedLists:
+    """Return candidate lists if the score has bounds, else those of all families."""
+    if isinstance(score, BoundedScore) and has_candidates(table, score):
+        return candidate_lists(
+            table, score, constraints, threads=threads, deadline=deadline, memory=memory, most_sets=most_sets,
+            largest=largest, progress=progress,
+        )  # fmt: skip
+    return enumerated_lists(
+        table, score, constraints, threads=threads, deadline=deadline, memory=memory, most_sets=most_sets,
+        largest=largest, progress=progress,
+    )  # fmt: skip
+
+
 def solve_pruned(
     table: DiscreteTable,
-    score: BoundedScore,
+    score: Score,
     constraints: Constraints,
     *,
     threads: int,
@@ -75,7 +101,7 @@ def solve_pruned(
         Whether lists that are not complete are of no use: then None is returned.
     """
     features = table.vocabulary.features
-    candidates = candidate_lists(
+    candidates = parent_set_lists(
         table, score, constraints, threads=threads, deadline=deadline.within(SHARE_OF_LISTS * deadline.left),
         memory=memory, most_sets=most_sets, progress=progress,
     )  # fmt: skip
@@ -85,7 +111,7 @@ def solve_pruned(
 
     def solve() -> tuple[tuple[ParentSets, ...], int | None, Choice]:
         lists = candidates.lists
-        brief = candidates.limit not in ("", "time_limit")
+        brief = candidates.limit not in ("", "time_limit") or isinstance(candidates, EnumeratedLists)
         choice = solve_lists(
             lists, features, tolerance, deadline.within(PROOF_SECONDS) if brief else deadline, progress,
             threads=threads, most_nodes=MOST_NODES if brief else inf,

@@ -13,7 +13,7 @@ from scipy.special import gammaln, xlogy
 
 from anbexact._kernels.set_scores import HISTOGRAM, score_subtree
 from anbexact.limits import Deadline, Progress, run_tasks
-from anbexact.scores import SetScore
+from anbexact.scores import SetScore, Universal
 from anbexact.table import DiscreteTable
 
 TABLE_CELLS = 1 << 22
@@ -111,8 +111,13 @@ def cell_value_bytes(table: DiscreteTable) -> int:
     return 8 * distinct * (width + 6)
 
 
-def prepare(table: DiscreteTable, score: SetScore, max_size: int) -> SetScoreProblem:
-    """Sort the rows, rank their prefixes and tabulate the cell values."""
+def prepare(table: DiscreteTable, score: SetScore | Universal, max_size: int) -> SetScoreProblem:
+    """Sort the rows, rank their prefixes and tabulate the cell values.
+
+    Of a universal measure it is the problem of all variables at their coarsest level; see :func:`score_all_sets`.
+    """
+    if isinstance(score, Universal):
+        table, score = score.coarsest(table), score.base
     common = table.vocabulary.common_parents
     features = entropy_order(table, table.vocabulary.features)
     n = len(features)

@@ -2,7 +2,7 @@
 
 from anbexact.selection.bayes_factor import log_bayes_factor, log_bayes_factors
 from anbexact.selection.hiton_pc import HITONPC
-from anbexact.selection.independence import BayesFactorTest, G2Test, IndependenceTest
+from anbexact.selection.independence import BayesFactorTest, G2Test, IndependenceTest, UniversalTest
 from anbexact.selection.mmpc import MMPC
 from anbexact.selection.pcmb import PCMB
 from anbexact.selection.s2tmb import S2TMB
@@ -19,6 +19,7 @@ __all__ = [
     "BayesFactorTest",
     "G2Test",
     "IndependenceTest",
+    "UniversalTest",
     "log_bayes_factor",
     "log_bayes_factors",
 ]

@@ -57,12 +57,7 @@ def log_bayes_factor(
     >>> log_bayes_factor(table, "is_monk", "jacket_color") < 0 < log_bayes_factor(table, "is_monk", "has_tie")
     True
     """
-    names = [x, y, *given]
-    strangers = [name for name in names if name not in table.vocabulary.states]
-    if strangers:
-        raise ValueError(f"{strangers[0]!r} is no variable of the table; they are {list(table.vocabulary.names)}")
-    if len(set(names)) < len(names):
-        raise ValueError(f"the variables {names!r} are not distinct")
+    check_distinct(table, [x, y, *given])
     score = BDeu(ess)
     return score.local_score(table, x, list(given)) - score.local_score(table, x, [*given, y])
 
@@ -105,3 +100,12 @@ def log_bayes_factors(
     if scores is None:  # only an interrupt lets the time run out
         raise KeyboardInterrupt
     return np.asarray(scores[1] - scores[0] - scores[2 + n :] + scores[2 : 2 + n])
+
+
+def check_distinct(table: DiscreteTable, names: Sequence[Hashable]) -> None:
+    """Refuse what is no variable of a table, or is named twice."""
+    strangers = [name for name in names if name not in table.vocabulary.states]
+    if strangers:
+        raise ValueError(f"{strangers[0]!r} is no variable of the table; they are {list(table.vocabulary.names)}")
+    if len(set(names)) < len(names):
+        raise ValueError(f"the variables {names!r} are not distinct")

@@ -38,7 +38,9 @@ class Selection:
     structure : Structure
         Its score and certificate count the features that stand alone, too.
     ess, threshold : float
-        Equivalent sample size and threshold δ that were chosen.
+        Equivalent sample size of the Bayes factors and threshold δ that were chosen.
+    network_ess : float
+        Equivalent sample size of the network.
     log_bayes_factors : (features,) float64
         ln BF(C, X_i) under that equivalent sample size, in table order; nats.
     """
@@ -46,6 +48,7 @@ class Selection:
     structure: Structure
     ess: float
     threshold: float
+    network_ess: float
     log_bayes_factors: npt.NDArray[np.float64]
 
 
@@ -55,6 +58,7 @@ def learn_selected(
     *,
     ess: Sequence[float],
     thresholds: Sequence[float],
+    network_ess: float | None = None,
     always: Collection[Hashable] = (),
     time_limit: float | None = None,
     n_jobs: int | None = None,
@@ -75,6 +79,8 @@ def learn_selected(
         ``learn(table, score, seconds)`` returns the best structure it finds in the given time (None: no limit).
     ess, thresholds : sequence of float
         What is chosen from.
+    network_ess : float, optional
+        Equivalent sample size of the score and the tables; by default that of the Bayes factors.
     always : collection of features
         Features that are never dropped.
     time_limit : float, optional
@@ -96,11 +102,12 @@ def learn_selected(
     if len(pairs) > 1:
         with abandonable():
             share = deadline.within(SHARE_OF_FOLDS * deadline.left)
-            chosen = _Validation(table, learn, always, n_jobs, share).best(pairs, progress)
+            chosen = _Validation(table, learn, network_ess, always, n_jobs, share).best(pairs, progress)
     factors = log_bayes_factors(table, ess=chosen[0], n_jobs=n_jobs)
     kept = _kept(table, factors, chosen[1], always)
-    structure = learn(table.restricted([*kept, class_of(table)]), BDeu(chosen[0]), seconds_left(deadline))
-    return Selection(_with_others(table, structure, BDeu(chosen[0])), *chosen, factors)
+    score = BDeu(chosen[0] if network_ess is None else network_ess)
+    structure = learn(table.restricted([*kept, class_of(table)]), score, seconds_left(deadline))
+    return Selection(_with_others(table, structure, score), *chosen, score.ess, factors)
 
 
 def _kept(
@@ -138,11 +145,18 @@ class _Validation:
         self,
         table: DiscreteTable,
         learn: Learn,
+        network_ess: float | None,
         always: Collection[Hashable],
         n_jobs: int | None,
         deadline: Deadline,
     ) -> None:
-        self.learn, self.always, self.n_jobs, self.deadline = learn, always, n_jobs, deadline
+        self.learn, self.network_ess, self.always, self.n_jobs, self.deadline = (
+            learn,
+            network_ess,
+            always,
+            n_jobs,
+            deadline,
+        )
         self.folds = split_table(table, FOLDS)
         self.weight_sum = table.weight_sum
         self._known: dict[tuple[int, float, tuple[Hashable, ...]], tuple[float, float]] = {}
@@ -165,6 +179,7 @@ class _Validation:
         """Return the weight of held-out rows that are classified rightly, and the conditional log likelihood."""
         rows, held_out = self.folds[fold]
         kept = _kept(rows, log_bayes_factors(rows, ess=ess, n_jobs=self.n_jobs), threshold, self.always)
+        ess = ess if self.network_ess is None else self.network_ess
         key = fold, ess, kept
         if key not in self._known:
             class_name = class_of(rows)

@@ -84,8 +84,8 @@ def measured(tables: Sequence[str], methods: Sequence[str], deals: int = 1) -> N
 def by_table(found: pd.DataFrame) -> pd.DataFrame:
     """Return every table and method whose folds are all there: means over test rows, standard error over folds.
 
-    Structure is averaged over folds; ``fit_s`` is the sum over folds; ``over_deals``, ``lowest`` and ``highest`` are
-    the accuracies over all ``deals``, the other figures are those of the first.
+    Structure is averaged over folds; ``fit_s`` is the sum over folds; ``over_deals`` and ``deal_sd`` are mean and
+    standard deviation of the accuracies of all ``deals``, the other figures are those of the first.
     """
     keys = ["table", "method"]
     found = whole_deals(found)
@@ -95,8 +95,7 @@ def by_table(found: pd.DataFrame) -> pd.DataFrame:
     means["se"] = groups["accuracy"].std(ddof=1) / FOLDS**0.5
     means["fit_s"] = groups["fit_s"].sum()
     of_deals = over_rows(found, [*keys, "deal"])["accuracy"].groupby(keys)
-    means["deals"], means["over_deals"] = of_deals.size(), of_deals.mean()
-    means["lowest"], means["highest"] = of_deals.min(), of_deals.max()
+    means["deals"], means["over_deals"], means["deal_sd"] = of_deals.size(), of_deals.mean(), of_deals.std()
     return means.join(groups[list(STRUCTURE)].mean())
 
 

@@ -103,7 +103,7 @@ PAPER: dict[str, Any] = {
     "MC-DAG-GES": MCDAGClassifier(n_jobs=1),
     "GBN-BDeu": GBNClassifier(n_jobs=1),
     "ANB-BDeu": ANBClassifier(n_jobs=1),
-    "fsANB-BDeu": FSANBClassifier(n_jobs=1),
+    "fsANB-BDeu": FSANBClassifier(network_ess=1.0, n_jobs=1),
 }
 """The methods of the paper, by the names that they have there."""
 OWN: dict[str, Any] = {

@@ -22,12 +22,12 @@ RIVALS = [method for method in PAPER if method not in (REFERENCE, "fsANB-BDeu")]
 PRINTED = dict(zip(RIVALS, (0.00308, 0.04136, 0.00672, 0.05614, 0.06876, 0.06010, 0.22628), strict=True))
 """The p-values that the paper prints below its table, ANB-BDeu against the other methods."""
 MAIN = ("NaiveBayes", "GBN-BDeu", "ANB-BDeu", "fsANB-BDeu")
-DEALS, DEALT_ROWS = 5, 1_000
+DEALS, DEALT_ROWS = 5, 20_000
 """How often the rows of tables of up to so many rows are dealt to folds, for the methods above."""
 NOISE = 2.0
-"""Standard errors over folds within which a difference is taken for noise."""
+"""Standard errors, over folds or over deals, within which a difference is taken for noise."""
 COLUMNS = ["no", "table", "method", "accuracy", "se", "published", "difference", "noise"]
-COLUMNS += ["deals", "over_deals", "lowest", "highest", "log_loss", "brier", "fit_s"]
+COLUMNS += ["deals", "over_deals", "deal_sd", "log_loss", "brier", "fit_s"]
 
 
 def run(*, quick: bool) -> None:
@@ -69,16 +69,24 @@ def hommel(raw: Sequence[float]) -> np.ndarray:
     return np.asarray(multipletests(raw, method="hommel")[1])
 
 
+def one_more_deal(found: pd.DataFrame) -> pd.Series:
+    """Return whether the published accuracy could be that of one more deal of the same rows.
+
+    It could if it lies within two standard errors of the mean over deals; not if there is one deal only.
+    """
+    noise = NOISE * found["deal_sd"] * np.sqrt(1 + 1 / found["deals"])
+    return (found["over_deals"] - found["published"]).abs() <= noise
+
+
 def agreement(found: pd.DataFrame) -> pd.DataFrame:
     """Return, for every method of the paper, how far the accuracies lie from the published ones."""
     known = found.dropna(subset="published")
     beyond = known["difference"].abs() > known["noise"]
-    outside = (known["published"] < known["lowest"]) | (known["published"] > known["highest"])
     known = known.assign(
         away=known["difference"].abs(),
         away_over_deals=(known["over_deals"] - known["published"]).abs(),
         beyond=beyond,
-        outside=beyond & outside,
+        left=beyond & ~one_more_deal(known),
     )
     groups = known.groupby("method")
     summary = pd.DataFrame(
@@ -90,7 +98,7 @@ def agreement(found: pd.DataFrame) -> pd.DataFrame:
             "mean absolute difference": groups["away"].mean(),
             "of the mean over deals": groups["away_over_deals"].mean(),
             "beyond 2 SE": groups["beyond"].sum(),
-            "and outside all deals": groups["outside"].sum(),
+            "and not one more deal": groups["left"].sum(),
         }
     )
     return summary.reindex([method for method in PAPER if method in summary.index])
@@ -155,19 +163,29 @@ FAR = {
     "se": "SE",
     "published": "published",
     "difference": "difference",
-    "lowest": "lowest of all deals",
-    "highest": "highest",
+    "over_deals": "mean over deals",
+    "deal_sd": "SD over deals",
 }
 
 
 def far(found: pd.DataFrame) -> str:
-    """Return the accuracies of the main methods that lie further from the published ones than noise does."""
-    chosen = found[found["method"].isin(MAIN) & (found["difference"].abs() > found["noise"])]
+    """Return which accuracies of the main methods lie further from the published ones than noise does."""
+    known = found[found["method"].isin(MAIN)].dropna(subset="published")
+    chosen = known[known["difference"].abs() > known["noise"]]
+    more = np.select([chosen["deals"] == 1, one_more_deal(chosen)], ["-", "yes"], "no")
     rows = [
-        [row["table"], row["method"], *(f"{row[key]:.4f}" for key in FAR), row["deals"]]
-        for row in chosen.to_dict("records")
+        [row["table"], row["method"], *(f"{row[key]:.4f}".replace("nan", "-") for key in FAR), row["deals"], answer]
+        for row, answer in zip(chosen.to_dict("records"), more, strict=True)
     ]
-    return markdown(["table", "method", *FAR.values(), "deals"], rows)
+    return "\n\n".join(
+        [
+            f"Beyond 2 SE, {len(chosen)} of {len(known)} accuracies of {', '.join(MAIN)}:",
+            markdown(["table", "method", *FAR.values(), "deals", "one more deal"], rows),
+            "One more deal: whether the published accuracy lies within two standard errors of the mean over deals, "
+            "√(1 + 1/deals) standard deviations (SD) each, so that it could be that of one more deal of the same "
+            f"rows: yes {(more == 'yes').sum()}, no {(more == 'no').sum()}, dealt once {(more == '-').sum()}.",
+        ]
+    )
 
 
 def rows_of(agreed: pd.DataFrame) -> list[list[str]]:
@@ -200,9 +218,8 @@ def section(found: pd.DataFrame, agreed: pd.DataFrame, tested: pd.DataFrame) -> 
             markdown(["method", *agreed.columns], rows_of(agreed)),
             f"SE: standard error over ten folds. Deals: for {', '.join(MAIN)}, the rows of {dealt} of the {small} "
             f"tables of up to {DEALT_ROWS:,} rows were dealt to folds {DEALS} times; all else once. Means over deals "
-            "were added after the first deal had been compared with the paper; the first deal is what was planned.",
-            f"Beyond 2 SE, {int(agreed['beyond 2 SE'].reindex(MAIN).sum())} of "
-            f"{int(agreed['tables'].reindex(MAIN).sum())} accuracies of {', '.join(MAIN)}:",
+            "were added after the first deal had been compared with the paper; the first deal is what was planned. "
+            "What was dealt once counts as not one more deal.",
             far(found),
             f"Significantly different from ANB-BDeu at 0.05, as measured here and corrected by Hommel: "
             f"{', '.join(significant) or 'none'}.",
@@ -225,22 +242,49 @@ REMARKS = """\
   (0.7713, 0.7870).
 - **Fold noise**: the paper does not say how rows were dealt to folds. A standard error over ten folds is 0.01 to
   0.04 on a table of 100 to 500 rows, and 0.07 on lenses with its 24. Of differences that are noise, about one in
-  twenty would lie beyond two standard errors; more do, so that not all of them are noise. Those that no remark here
-  names (post-operative, wine, waveform, spect and others in the list) were not looked into.
+  twenty would lie beyond two standard errors; more do, so that not all of them are noise. The published figures
+  are those of one deal of the same rows, so that the spread over deals is what they should be held against.
+- **Post-operative and wine** are noise of deals. Over 25 deals, naive Bayes and ANB-BDeu have 57 to 63 of the 87 rows
+  of post-operative right (published: 59; the first deal is the highest), ANB-BDeu 164 to 170 of the 178 of wine
+  (published: 165, which is 1.5 SD below the mean; the SD over five deals is too low).
 - **Hayes–Roth and mux6, GBN-BDeu**: three of the four features of Hayes–Roth, and all of mux6, are parents of the
   class; four in ten test rows (nine in ten) have a combination of them that no training row has, so that all
   classes are equally probable. Here the first class is taken; with the last one, Hayes–Roth has 0.72, with equal
   shares 0.60 (published: 0.61).
-- **Australian, ANB-BDeu**: the column x5 has 14 values and is cut at the median here; taken as 14 states, ANB-BDeu
-  has 0.849, less than half of the way to the published 0.825. Crx, which has nearly the same rows, agrees.
+- **Australian**: in the table here three columns lack their decimal points (x2, x3, x7: 2208 for 22.08), which
+  moves their medians, and x5, with 14 values, is cut. With the points put back (all 653 rows of crx are among the
+  690; the other 37 were put right column by column) and x5 as 14 states, GBN-BDeu has 0.845 to 0.855 over three
+  deals (published: 0.854), fsANB-BDeu 0.849 and 0.852 over two (0.852), naive Bayes 0.829 to 0.836 over three
+  (0.829). ANB-BDeu has 0.839 to 0.851 over five: the published 0.825 is not explained.
 - **Hepatitis**: with 80 rows and an equivalent sample size of 1, features get ten parents and more, and how rows are
   dealt to folds moves the accuracy by more than the standard error over folds says.
-- **fsANB-BDeu** chooses among nine settings by the accuracy of two halves; how the paper deals these, it does not
-  say. It differs most on small tables (glass, Hayes–Roth, MONK's). On letter, in the one fold that was looked into,
-  an equivalent sample size of 5 is chosen (0.616 of the test rows right; with 1, 0.596).
-- **Rows**: spect has 267 rows here and 263 there, banknote 1,371 and 1,372.
+- **fsANB-BDeu** chooses an equivalent sample size and a threshold by the accuracy of two halves. Here the size chosen
+  is that of the network, too; the paper seems to use it for the Bayes factors only: in the 13 tables of which its
+  fsANB removes nothing, it has the accuracy of its ANB to four digits, in no other. With 1 for the network, and the
+  first of equally accurate settings, glass has 0.570 to 0.636 over five deals (published: 0.589), Hayes–Roth 0.811
+  to 0.848 (0.833), letter 0.587 (0.588), and pendigits what ANB-BDeu has; over 30 tables (all but spect, waveform,
+  mushroom and bank) the mean absolute difference of the first deal is 0.0089 instead of 0.0168.
+- **Pendigits**: ANB-BDeu has 0.928 to 0.933 over 20 deals, 0.9307 on average (SD 0.0013): the published 0.9279 is
+  2.1 SD below. GBN-BDeu has 0.9305 to 0.9330 over eight (0.9290). Cut otherwise (equal values above the median; at
+  the mean), ANB-BDeu has 0.930 and 0.926, but naive Bayes 0.808 and 0.811 (published: 0.803).
+- **Bank**: here emp_var_rate, with ten values, and previous, with eight, are not cut. With both cut at the median,
+  naive Bayes has 0.8541 to 0.8544 over four deals (published: 0.8544), TAN-aCLL 0.8617 and 0.8619 over two
+  (0.8618; here 0.8752).
+- **Waveform**: not explained. The published accuracies are hardly those of the same rows with the same cuts: naive
+  Bayes has 0.7863 over 15 deals (SD 0.0005; published: 0.7886), with equal values above the median 0.787, with
+  cuts at the mean 0.780. ANB-BDeu has 0.782 to 0.785 over three deals (0.797), in each of them less than naive
+  Bayes, as in two samples of 5,000 rows drawn from the rule (0.787 and 0.782; naive Bayes 0.797 and 0.794);
+  published, it has 0.008 more. The published blanket of GBN-BDeu is 14.5, here 12.1.
+- **Mushroom, GBN-BDeu**: not explained. The published networks are others (blanket 6.4, here 19). With the states
+  of all 8,124 rows declared, all rows are right, and the blanket is 19 again; so they are in the one fold where
+  equivalent sample sizes of 0.1, 5 and 20 were tried.
+- **Rows**: spect has 267 rows; the paper prints 263, but all nine of its accuracies are multiples of 1/267, and none
+  of 1/263. Banknote has 1,371 and 1,372.
+- **Spect, GBN-BDeu**: 207, 205 and 202 rows are right in three deals (published: 197), and 196, 196 and 198 where the
+  folds are not stratified. Whether the paper's are, naive Bayes on the 33 tables but australian does not tell.
 - **Discretisation**: here a value equal to the median counts as below it, and a column is continuous if it has
-  more than ten values; the paper says neither.
+  more than ten values; the paper says neither. Counted as above, naive Bayes has 0.503 on cmc and 0.427 on letter
+  (published: 0.467, 0.447; here 0.472, 0.444).
 - **Greedy methods** stop in local optima, which depend on the order of moves and of ties; the paper's programs
   have their own. GBN-CMDL's published 0.33 on balance scale is below the share of the most frequent class (0.46).
   MC-DAG-GES has at most two parents of a variable here; the paper does not say."""

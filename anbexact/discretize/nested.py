@@ -1,0 +1,198 @@
+"""Rules that make nested partitions of columns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact.discretize.base import Values
+from anbexact.discretize.cuts import midpoint
+from anbexact.partitions import NestedPartition
+from anbexact.table import Weights
+
+MOST_HALVINGS = 14
+"""Halvings after which the cells are still fewer than the states that a variable may have."""
+
+
+class PartitionRule(ABC):
+    """How the nested partition of a continuous column is made; subclasses say how."""
+
+    @abstractmethod
+    def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
+        """Return the nested partition of a column.
+
+        Parameters
+        ----------
+        name : Hashable
+            What messages call the column.
+        values : (rows,) float64
+            Finite values.
+        weights : (rows,) float64
+            Positive weights.
+        levels : int
+            Most levels.
+
+        Raises
+        ------
+        ValueError
+            For a value that the rule does not admit.
+        """
+
+
+@dataclass(frozen=True)
+class Quantiles(PartitionRule):
+    """Level k cuts at the sample's quantiles i/2ᵏ; the measure of a cell is its share of the sample.
+
+    Each cut lies halfway between two observed values, where the share below is nearest to i/2ᵏ. Ties can make cuts
+    fall together, so that a level has fewer cells than 2ᵏ; a level that adds no cut is left out. Monotone
+    transformations of the column change neither cells nor measures. There are 14 levels at most.
+    """
+
+    def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
+        """Return the nested partition; see :class:`PartitionRule`."""
+        distinct, inverse = np.unique(values, return_inverse=True)
+        below = np.cumsum(np.bincount(inverse, weights))
+        if len(distinct) < 2:
+            return NestedPartition((), (), (1.0,))
+        first_at: dict[int, int] = {}
+        for level in range(1, min(levels, MOST_HALVINGS) + 1):
+            wanted = below[-1] * np.arange(1, 1 << level, 2) / (1 << level)
+            after = np.searchsorted(below[:-2], wanted)  # the first cut with no less below, or the last
+            before = np.maximum(after - 1, 0)
+            nearer = np.where(np.abs(below[before] - wanted) <= np.abs(below[after] - wanted), before, after)
+            for place in nearer.tolist():
+                first_at.setdefault(place, level)
+        places = sorted(first_at)
+        cuts = [midpoint(float(distinct[k]), float(distinct[k + 1])) for k in places]
+        shares = np.diff(below[places], prepend=0.0, append=below[-1]) / below[-1]
+        return _nested(cuts, [first_at[k] for k in places], shares)
+
+
+@dataclass(frozen=True)
+class EqualWidth(PartitionRule):
+    """Level k halves an interval k times: 2ᵏ cells of equal width, whose measure it is. There are 14 levels at most.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the interval. Training values must lie in it; values to be classified that do not count as the
+        nearest end.
+
+    Raises
+    ------
+    ValueError
+        If these are no finite numbers in this order.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not -np.inf < self.low < self.high < np.inf:
+            raise ValueError(f"the interval must have finite ends low < high, not {self.low!r} and {self.high!r}")
+
+    def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
+        """Return the nested partition; see :class:`PartitionRule`."""
+        _refuse_outside(name, values, self.low, self.high)
+        levels = min(levels, MOST_HALVINGS)
+        places = np.arange(1, 1 << levels)
+        cuts = self.low + (self.high - self.low) * (places / (1 << levels))
+        halved = np.bitwise_count((places & -places) - 1).astype(np.int64)  # how often a place can be halved
+        return _with_ends(self.low, cuts, levels - halved, self.high)
+
+
+@dataclass(frozen=True)
+class Counts(PartitionRule):
+    """Whole numbers without an upper end: level k tells the first k of them apart, and joins the rest.
+
+    The measure of the j-th number is ``1/j - 1/(j + 1)``, so that of all numbers from the j-th on is ``1/j``.
+
+    Parameters
+    ----------
+    first : int, default 0
+        The smallest number.
+
+    References
+    ----------
+    Suzuki, Entropy 17 (2015), section 2.2, where the first number is 1.
+    """
+
+    first: int = 0
+
+    def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
+        """Return the nested partition; see :class:`PartitionRule`."""
+        _refuse_outside(name, values, self.first, np.inf)
+        broken = values != np.rint(values)
+        if broken.any():
+            raise ValueError(
+                f"column {name!r} is declared to hold counts, but holds {values[broken.argmax()]!r}: round it, or "
+                "use another rule, such as Quantiles()"
+            )
+        j = np.arange(1, levels + 1)
+        masses = np.append(1 / j - 1 / (j + 1), 1 / (levels + 1))
+        return NestedPartition(tuple((self.first + j - 0.5).tolist()), tuple(j.tolist()), tuple(masses.tolist()))
+
+
+@dataclass(frozen=True)
+class NestedCuts(PartitionRule):
+    """Cut points of one's own, level by level, within an interval; the measure of a cell is its width.
+
+    Parameters
+    ----------
+    levels : sequence of sequences of float
+        The cut points that each level adds, coarse to fine.
+    low, high : float
+        Ends of the interval. Training values must lie in it; values to be classified that do not count as the
+        nearest end.
+
+    Raises
+    ------
+    ValueError
+        If there is no level, a cut is given twice, or one does not lie between the ends.
+    """
+
+    levels: tuple[tuple[float, ...], ...]
+    low: float
+    high: float
+
+    def __init__(self, levels: Sequence[Sequence[float]], low: float, high: float) -> None:
+        object.__setattr__(self, "levels", tuple(tuple(float(cut) for cut in level) for level in levels))
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+        cuts = [cut for level in self.levels for cut in level]
+        if not (self.levels and all(self.levels)):
+            raise ValueError("there must be a level, and every level must add a cut point")
+        within = -np.inf < low and high < np.inf and all(low < cut < high for cut in cuts)
+        if len(set(cuts)) < len(cuts) or not within:
+            raise ValueError(f"the cut points must be distinct and lie between {low!r} and {high!r}, not {cuts!r}")
+
+    def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
+        """Return the nested partition; see :class:`PartitionRule`."""
+        _refuse_outside(name, values, self.low, self.high)
+        pairs = sorted((cut, k) for k, level in enumerate(self.levels[:levels], 1) for cut in level)
+        cuts, entered = np.array([cut for cut, _ in pairs]), np.array([k for _, k in pairs])
+        return _with_ends(self.low, cuts, entered, self.high)
+
+
+def _refuse_outside(name: Hashable, values: Values, low: float, high: float) -> None:
+    outside = (values < low) | (values > high)
+    if outside.any():
+        raise ValueError(
+            f"column {name!r} holds {values[outside.argmax()]!r}, but its values are declared to lie between {low!r} "
+            f"and {high!r} ({int(outside.sum())} do not): widen the range, or correct the value"
+        )
+
+
+def _with_ends(low: float, cuts: Values, entered: npt.NDArray[np.int64], high: float) -> NestedPartition:
+    """Return the partition of an interval, measured by width."""
+    return _nested(cuts.tolist(), entered.tolist(), np.diff(cuts, prepend=low, append=high))
+
+
+def _nested(cuts: Sequence[float], entered: Sequence[int], masses: Values) -> NestedPartition:
+    """Return a nested partition whose levels are numbered without gaps."""
+    number = {level: k for k, level in enumerate(sorted(set(entered)), 1)}
+    return NestedPartition(tuple(cuts), tuple(number[level] for level in entered), tuple(masses.tolist()))

@@ -1,0 +1,216 @@
+"""Suzuki's universal measure of discrete and continuous variables, mixed over nested partitions."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import product
+from math import log
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import logsumexp
+
+from anbexact.partitions import NestedPartition
+from anbexact.scores.base import Floats, SetScore
+from anbexact.scores.kt import KT
+from anbexact.scores.likelihood import HQ
+from anbexact.table import DiscreteTable
+from anbexact.vocabulary import Vocabulary
+
+View = tuple[Hashable, int]
+"""A variable at one of its levels; a variable without partition has one level."""
+
+
+@dataclass(frozen=True)
+class Universal:
+    r"""Difference of the logs of universal measures g, mixtures over levels of quantisation.
+
+    In a table whose continuous variables hold the cells of the finest level of nested partitions,
+
+        g(T) = (1/|K|) Σ_k Q(T at levels k) / Π_v Π_n η_v(cell of row n at level k_v),
+
+    k going through all tuples K of levels of the continuous variables of T, Q being Krichevsky and Trofimov's
+    measure (see :class:`~anbexact.scores.KT`) of the cells, and η_v the reference measure of a variable's cells. Of
+    every variable, levels 1 to ``max(1, ⌊(1/m) ln N⌋)`` take part, where m is the number of continuous variables in
+    T, and N the total weight; so that there are fewer than N cells at the finest levels (for each joint state of the
+    discrete variables, which the paper's rule does not mention). Discrete variables have one level and η = 1. The
+    local score of a child is ``ln g(parents ∪ child) - ln g(parents)``: a set score, so that the exact searches
+    apply; score equivalent.
+
+    Beyond ln N continuous variables, sets have less than one level by this rule, and then get one. So many are no
+    use: where cells are no fewer than rows, ln g(T) is low however the rows are distributed, and parents that part
+    the rows almost one by one are rewarded for it. ``max_parents=`` keeps a search from them (the classifiers do so
+    by themselves, see :meth:`most_variables`).
+
+    No class of distributions is assumed. In the limit, the structures of highest score are those that imply the
+    distribution with fewest dependences. A change of scale of a variable measured by width adds the same to the
+    score of every structure. Total over the data, in nats, of densities with respect to the reference measures.
+
+    Parameters
+    ----------
+    partitions : mapping of variable to NestedPartition
+        Those of the continuous variables; their codes are cells of the finest level. See
+        :class:`~anbexact.UniversalMeasure`, which makes them from a frame. The class has none: it is discrete.
+    levels : int, optional
+        Levels of every variable in all sets, instead of those above; a set of m continuous variables then has their
+        m-th power of tuples.
+    epsilon : float, optional
+        If given, Hannan and Quinn's criterion takes the place of Q:
+        ``ln R = Σ_t N_t ln N_t - (1 + ε) ln ln N · q``, up to a constant that is the same for all sets (see
+        :class:`~anbexact.scores.HQ`).
+
+    Raises
+    ------
+    ValueError
+        For ``levels`` that are no whole number above 0, or an ``epsilon`` that is no finite number above 0.
+
+    References
+    ----------
+    Suzuki, Entropy 17 (2015), sections 2.2 and 3.2 (Theorems 3 to 5).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pandas as pd
+    >>> from anbexact import UniversalMeasure
+    >>> x = np.arange(200.0)
+    >>> frame = pd.DataFrame({"x": x, "square": x**2, "parity": x % 2})
+    >>> table, score = UniversalMeasure().read(frame)
+    >>> score.local_score(table, "square", ["x"]) > score.local_score(table, "square", [])
+    True
+    >>> score.local_score(table, "parity", ["x"]) > score.local_score(table, "parity", [])
+    False
+    """
+
+    partitions: Mapping[Hashable, NestedPartition] = field(default_factory=dict)
+    levels: int | None = None
+    epsilon: float | None = None
+
+    name: ClassVar[str] = "universal"
+    score_equivalent: ClassVar[bool] = True
+    has_set_score: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        check_levels(self.levels)
+        if self.epsilon is not None:
+            HQ(self.epsilon)
+
+    @property
+    def base(self) -> SetScore:
+        """The score of one tuple of levels."""
+        return KT() if self.epsilon is None else HQ(self.epsilon)
+
+    def n_levels(self, name: Hashable) -> int:
+        """Return the number of levels that a variable has at all."""
+        return self.partitions[name].n_levels if name in self.partitions else 1
+
+    def most_levels(self, n_continuous: int, weight_sum: float) -> int:
+        """Return the most levels that a variable takes part with in sets of so many continuous ones."""
+        return most_levels(n_continuous, weight_sum) if self.levels is None else self.levels
+
+    def most_variables(self, weight_sum: float) -> int:
+        """Return ``max(2, ⌊ln N⌋)``, the most continuous variables of which a set should be scored."""
+        return max(2, int(log(max(weight_sum, 1.0))))
+
+    def levels_of(self, names: Sequence[Hashable], weight_sum: float) -> tuple[int, ...]:
+        """Return how many levels each variable of a set takes part with."""
+        most = self.most_levels(sum(name in self.partitions for name in names), weight_sum)
+        return tuple(min(most, self.n_levels(name)) for name in names)
+
+    def at_levels(self, table: DiscreteTable, views: Sequence[View]) -> DiscreteTable:
+        """Return a table, without class, of variables at some of their levels; its names are the views.
+
+        Raises
+        ------
+        ValueError
+            If a variable has other than the cells of its partition.
+        """
+        states: dict[Hashable, Sequence[int]] = {}
+        codes = np.empty((len(table.codes), len(views)), dtype=np.int16, order="F")
+        for j, (name, level) in enumerate(views):
+            codes[:, j] = table.column(name)
+            states[name, level] = range(table.vocabulary.arity(name))
+            if name in self.partitions:
+                cells = self.partitions[name].cell_at(level)
+                if len(cells) != table.vocabulary.arity(name):
+                    raise ValueError(
+                        f"the partition of {name!r} has {len(cells)} cells, the variable "
+                        f"{table.vocabulary.arity(name)} states: they must be the same"
+                    )
+                codes[:, j] = cells[codes[:, j]]
+                states[name, level] = range(int(cells[-1]) + 1)
+        vocabulary = Vocabulary({view: tuple(of_view) for view, of_view in states.items()})
+        return DiscreteTable(vocabulary, codes, table.weights, table.n_rows)
+
+    def coarsest(self, table: DiscreteTable) -> DiscreteTable:
+        """Return the table with all variables at level 1, equal rows collapsed."""
+        names = table.vocabulary.names
+        coarse = self.at_levels(table, [(name, 1) for name in names])
+        states = {name: coarse.vocabulary.states[name, 1] for name in names}
+        vocabulary = Vocabulary(states, table.vocabulary.class_name)
+        return DiscreteTable(vocabulary, coarse.codes, table.weights, table.n_rows).restricted(names)
+
+    def log_measure(self, table: DiscreteTable, view: View) -> float:
+        """Return Σ_n ln η over the cells of all rows; nats, total."""
+        name, level = view
+        if name not in self.partitions:
+            return 0.0
+        partition = self.partitions[name]
+        counts = np.bincount(partition.cell_at(level), table.counts([name]))
+        return float(counts @ np.log(partition.masses_at(level)))
+
+    def set_score(self, table: DiscreteTable, names: Sequence[Hashable]) -> float:
+        """Return ln g of the named variables, up to a constant that is 0 unless ``epsilon`` is given; nats, total."""
+        _, terms = self.terms(table, names, self.levels_of(names, table.weight_sum))
+        return float(logsumexp(terms)) - log(len(terms))
+
+    def terms(
+        self, table: DiscreteTable, names: Sequence[Hashable], levels: Sequence[int]
+    ) -> tuple[list[tuple[int, ...]], Floats]:
+        """Return all tuples of levels, up to given ones, and the log of the measure at each; nats, total."""
+        views = [(name, level) for name, most in zip(names, levels, strict=True) for level in range(1, most + 1)]
+        expanded = self.at_levels(table, views)
+        of_view = {view: self.log_measure(table, view) for view in views}
+        tuples = level_tuples(levels)
+        chosen = [list(zip(names, of_tuple, strict=True)) for of_tuple in tuples]
+        base = self.base
+        logs = [base.set_score(expanded, of_set) - sum(of_view[view] for view in of_set) for of_set in chosen]
+        return tuples, np.array(logs)
+
+    def local_score(self, table: DiscreteTable, child: Hashable, parents: Sequence[Hashable]) -> float:
+        """Return the local score of ``child`` given its parents; total in nats."""
+        return self.set_score(table, [*parents, child]) - self.set_score(table, list(parents))
+
+    def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
+        """Return a bound on the local score of a feature over all parent sets (with the class, if there is one).
+
+        At given levels a further variable lowers F. What is left is the density of the child's own cells, and that
+        the others may take part with fewer levels than without it: ``Σ_v ln(K/K')`` at most. Total in nats.
+        """
+        if child not in self.partitions:
+            return 0.0
+        widest = max(-self.log_measure(table, (child, level)) for level in range(1, self.n_levels(child) + 1))
+        others = [self.n_levels(name) for name in table.vocabulary.names if name in self.partitions and name != child]
+        lost = 0.0
+        for size in range(1, len(others) + 1):
+            before, after = (self.most_levels(m, table.weight_sum) for m in (size, size + 1))
+            ratios = sorted(min(before, own) / min(after, own) for own in others)
+            lost = max(lost, sum(log(ratio) for ratio in ratios[-size:]))
+        return widest + lost
+
+
+def level_tuples(levels: Sequence[int]) -> list[tuple[int, ...]]:
+    """Return all tuples of levels, 1 to the given number each."""
+    return list(product(*(range(1, most + 1) for most in levels)))
+
+
+def most_levels(n_continuous: int, weight_sum: float) -> int:
+    """Return ``max(1, ⌊(1/m) ln N⌋)`` for sets of m continuous variables in rows of total weight N."""
+    return max(1, int(log(max(weight_sum, 1.0)) / max(n_continuous, 1)))
+
+
+def check_levels(levels: int | None) -> None:
+    """Refuse numbers of levels that make no sense."""
+    if levels is not None and (isinstance(levels, bool) or not hasattr(levels, "__index__") or levels < 1):
+        raise ValueError(f"levels must be None or a whole number above 0, not {levels!r}")
