@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -27,6 +27,8 @@ Floats = npt.NDArray[np.float64]
 Levels = tuple[int, ...]
 AT_ONCE = 1 << 20
 """Cells of codes that are worked at once."""
+MOST_STEPS = 2 * 10**9
+"""Tuples of levels times cells that the density of a family may take (some seconds)."""
 MOST_CELLS = 1 << 22
 """Cells of all densities together, every variable at its finest level, up to which one posterior serves all patterns
 of missing cells (32 MB)."""
@@ -56,6 +58,15 @@ class Axes:
                 partition = self.score.partitions[name]
                 values = values.take(partition.cell_at(a)[partition.first_cell(b)], axis=axis)
         return values
+
+    def join(self, values: Floats, name: Hashable, fine: int, coarse: int) -> Floats:
+        """Add up probabilities of a first variable's cells at a level to those of a coarser one."""
+        if fine == coarse:
+            return values
+        partition = self.score.partitions[name]
+        cells = partition.cell_at(coarse)[partition.first_cell(fine)]
+        joined: Floats = np.add.reduceat(values, np.unique(cells, return_index=True)[1], axis=0)
+        return joined
 
     def times_masses(self, values: Floats, names: Sequence[Hashable], levels: Levels, power: int = 1) -> Floats:
         """Return a function of variables times, or (-1) over, the measures of some first ones of them."""
@@ -161,9 +172,17 @@ def count_at_levels(table: DiscreteTable, structure: Structure, score: Universal
     Raises
     ------
     ValueError
-        If the densities of the structure would not fit into memory.
+        If the densities of the structure would not fit into memory, or take too long.
     """
-    check_room(density_bytes(table, structure, score), structure)
+    sizes = density_bytes(table, structure, score)
+    check_room(sizes, structure)
+    for name, levels in family_levels(table, structure, score).items():
+        if prod(levels) * sizes[name] > 8 * MOST_STEPS:
+            raise ValueError(
+                f"{name!r} and its {len(structure.parents[name])} parents have {prod(levels):,} tuples of levels, "
+                f"each to be spread over {sizes[name] // 8:,} cells: give the universal measure fewer levels=, or "
+                "limit the parents by max_parents="
+            )
     counts = {}
     for name, levels in family_levels(table, structure, score).items():
         parents = structure.parents[name]
@@ -309,15 +328,15 @@ class DensityPosterior:
     @cached_property
     def _complete(self) -> _AtLevels:
         """For rows without missing cells."""
-        return self._at_levels(self._densities, set())
+        return self._at_levels(self._densities, {})
 
     @cached_property
     def _incomplete(self) -> _AtLevels | None:
         """For rows with any missing cells; None where that takes too many cells."""
-        features = set(self._axes.vocabulary.features)
         finest = _finest(self._densities, {name: d.levels for name, d in self._densities.items()})
         shapes = [self._axes.shape(d.variables, [finest[v] for v in d.variables]) for d in self._densities.values()]
-        return self._at_levels(self._densities, features) if sum(map(prod, shapes)) <= MOST_CELLS else None
+        common = {name: finest[name] for name in self._axes.vocabulary.features}
+        return self._at_levels(self._densities, common) if sum(map(prod, shapes)) <= MOST_CELLS else None
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return ln of the density of class and observed cells, shape (rows, classes); see :class:`Posterior`."""
@@ -333,22 +352,25 @@ class DensityPosterior:
 
     def _evaluate(self, codes: CodeArray, form: str, n_jobs: int | None) -> Floats:
         out = np.empty((codes.shape[1], self._axes.vocabulary.arity(self._class)))
-        incomplete = (codes < 0).any(axis=0)
-        parts = [(self._complete, np.flatnonzero(~incomplete))]
-        if incomplete.any() and self._incomplete is not None:
-            parts.append((self._incomplete, np.flatnonzero(incomplete)))
-        elif incomplete.any():
-            rest = np.flatnonzero(incomplete)
-            group = np.unique(np.packbits(codes[:, rest] < 0, axis=0), axis=1, return_inverse=True)[1].reshape(-1)
-            by_group = rest[np.argsort(group, kind="stable")]
-            same = np.split(by_group, np.cumsum(np.bincount(group))[:-1])
-            parts += [(self._of_pattern(codes[:, rows[0]] < 0), rows) for rows in same]
         step = max(1, AT_ONCE // max(len(codes), 1))
-        for at_levels, rows in parts:
+        for at_levels, rows in self._parts(codes):
             for start in range(0, len(rows), step):
                 some = rows[start : start + step]
                 out[some] = at_levels.evaluate(codes[:, some], form, n_jobs)
         return out
+
+    def _parts(self, codes: CodeArray) -> Iterator[tuple[_AtLevels, npt.NDArray[np.intp]]]:
+        """Part the rows by what evaluates them."""
+        incomplete = (codes < 0).any(axis=0)
+        yield self._complete, np.flatnonzero(~incomplete)
+        rest = np.flatnonzero(incomplete)
+        if len(rest) and self._incomplete is not None:
+            yield self._incomplete, rest
+        elif len(rest):
+            group = np.unique(np.packbits(codes[:, rest] < 0, axis=0), axis=1, return_inverse=True)[1].reshape(-1)
+            by_group = rest[np.argsort(group, kind="stable")]
+            for rows in np.split(by_group, np.cumsum(np.bincount(group))[:-1]):
+                yield self._of_pattern(codes[:, rows[0]] < 0), rows
 
     def _check_room(self, n_missing: int, shapes: Sequence[tuple[int, ...]]) -> None:
         """Refuse densities, at the finest cells of what is missing, that would not fit into memory."""
@@ -368,30 +390,27 @@ class DensityPosterior:
             if name in needed:
                 needed.update(density.parents)
         chosen = {name: density for name, density in self._densities.items() if name in needed}
-        finest = _finest(chosen, {name: density.levels for name, density in chosen.items()})
+        as_parents = {name: dict(zip(d.parents, d.levels[1:], strict=True)) for name, d in chosen.items()}
+        common = {v: max(levels[v] for levels in as_parents.values() if v in levels) for v in missing & needed}
         shapes = [
-            self._axes.shape(
-                d.variables, [finest[v] if v in missing else k for v, k in zip(d.variables, d.levels, strict=True)]
-            )
+            self._axes.shape(d.variables, [common.get(v, k) for v, k in zip(d.variables, d.levels, strict=True)])
             for d in chosen.values()
         ]
         self._check_room(len(missing), shapes)
-        return self._at_levels(chosen, missing)
+        return self._at_levels(chosen, common)
 
-    def _at_levels(self, densities: Mapping[Hashable, FamilyDensity], missing: Collection[Hashable]) -> _AtLevels:
-        """Return what evaluates rows that may lack some features: these are at their finest levels everywhere."""
+    def _at_levels(self, densities: Mapping[Hashable, FamilyDensity], common: Mapping[Hashable, int]) -> _AtLevels:
+        """Return what evaluates rows that may lack some features: those with a common level for all families."""
         axes = self._axes
-        finest = _finest(densities, {name: density.levels for name, density in densities.items()})
         logs: list[tuple[Hashable, tuple[Hashable, ...], Floats]] = []
         used: dict[View, None] = {}
         for name, density in densities.items():
-            levels = tuple(
-                finest[v] if v in missing else k for v, k in zip(density.variables, density.levels, strict=True)
-            )
+            levels = tuple(common.get(v, k) for v, k in zip(density.variables, density.levels, strict=True))
             views = tuple(zip(density.variables, levels, strict=True))
             values = axes.refine(density.values, density.variables, density.levels, levels)
-            if name in missing:
-                values = axes.times_masses(values, (name,), levels)
+            if name in common:
+                finer = max(levels[0], density.levels[0])
+                values = axes.join(axes.times_masses(values, (name,), (finer,)), name, finer, levels[0])
             if self._class in density.variables:
                 values = np.moveaxis(values, density.variables.index(self._class), -1)
             else:
@@ -400,7 +419,7 @@ class DensityPosterior:
             logs.append((views[0], own, np.log(values)))
             used.update(dict.fromkeys(own))
         posterior = Posterior.from_logs(logs, {view: len(axes.masses(*view)) for view in used})
-        return _AtLevels(posterior, tuple(used), frozenset(missing), axes)
+        return _AtLevels(posterior, tuple(used), frozenset(common), axes)
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,7 @@ class UniversalMeasure:
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        Universal({}, self.levels, self.epsilon)
+        object.__setattr__(self, "levels", Universal({}, self.levels, self.epsilon).levels)
         if not isinstance(self.partitions, Mapping):
             raise TypeError(f"partitions must map column names to rules, not be a {type(self.partitions).__name__}")
         for name, rule in self.partitions.items():

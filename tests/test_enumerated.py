@@ -15,7 +15,8 @@ from anbexact import SearchTooLargeError, UniversalMeasure, learn_anb, learn_gbn
 from anbexact.limits import Deadline
 from anbexact.scores import ACLL, FNML, KT, MIT, BDeu, BoundedScore
 from anbexact.search.constraints import make_constraints
-from anbexact.search.enumerated import enumerated_families, enumerated_lists, ranks, subsets
+from anbexact.search.enumerated import EnumeratedLists, enumerated_families, enumerated_lists, ranks, subsets
+from anbexact.search.pairs import FamilyScorer
 from anbexact.search.parent_sets import members
 
 BOUNDLESS = [of_name() for of_name in SCORES.values() if not isinstance(of_name(), BoundedScore)]
@@ -173,6 +174,33 @@ class TestLimits:
         check(problem, KT(), structure, max_parents=2)
         assert not structure.certificate.optimal
         assert structure.certificate.upper_bound >= best.score
+
+    @pytest.mark.parametrize("stop", range(8))
+    def test_a_size_that_was_broken_off_is_gone_through_anew(self, stop, monkeypatch):
+        """Children with other numbers of required parents are scored apart: the time may end between them."""
+        problem = random_problem(10, 6, n_rows=60)
+        limits = make_constraints(
+            problem.table.vocabulary.features, 3, [("f0", "f1"), ("f2", "f1"), ("f0", "f3")], []
+        )
+        whole = EnumeratedLists(problem.table, KT(), limits, 1)
+        whole.extend(Deadline(), most_sets=inf, progress=None)
+        scored = FamilyScorer.local_scores
+        calls = []
+
+        def broken_off(self, *arguments):
+            calls.append(None)
+            return None if len(calls) == stop + 1 else scored(self, *arguments)
+
+        monkeypatch.setattr(FamilyScorer, "local_scores", broken_off)
+        made = EnumeratedLists(problem.table, KT(), limits, 1)
+        assert not made.extend(Deadline(), most_sets=inf, progress=None) or stop > 2
+        assert made.limit == "time_limit"
+        made.extend(Deadline(), most_sets=inf, progress=None)
+        assert made.limit == ""
+        assert made.scored == whole.scored
+        for ours, theirs in zip(made.lists, whole.lists, strict=True):
+            assert ours.masks.tolist() == theirs.masks.tolist()
+            assert ours.scores.tolist() == theirs.scores.tolist()
 
     def test_what_does_not_fit_is_refused_with_advice(self):
         problem = random_problem(9, 5, n_rows=40)

@@ -35,6 +35,7 @@ from anbexact.classifiers import FixedStructureClassifier
 from anbexact.classifiers.fixed import given_structure
 from anbexact.discretize import Counts, NestedCuts, Quantiles
 from anbexact.scores import KT
+from anbexact.search.exact import affordable_parents
 
 MODELS = (NaiveBayesClassifier, TANClassifier, FANClassifier, CkGClassifier, ANBClassifier, GBNClassifier)
 OWN_CUTS = ([2.5], [0.5, 7.25], [5.0])
@@ -753,3 +754,54 @@ class TestUnusualTables:
         classifier = ANBClassifier(continuous="universal").fit(X, y, sample_weight=np.full(len(y), 1e-5))
         assert all(density.levels == (1,) * len(density.levels) for density in classifier.densities_.values())
         np.testing.assert_allclose(classifier.predict_proba(X), 1 / 3, atol=0.01)
+
+
+def test_the_discrete_form_can_be_copied():
+    X, y = example()
+    discrete = ANBClassifier(continuous="universal").fit(X, y).to_discrete()
+    for twin in (copy.deepcopy(discrete), pickle.loads(pickle.dumps(discrete))):
+        np.testing.assert_array_equal(twin.predict_proba(X), discrete.predict_proba(X))
+    assert clone(discrete).parents == dict(discrete.structure_.parents)
+
+
+def test_levels_may_be_a_number_of_numpy(tmp_path):
+    X, y = example()
+    classifier = ANBClassifier(continuous=UniversalMeasure(levels=np.int64(2))).fit(X, y)
+    classifier.save(tmp_path / "model.json")
+    assert classifier.continuous == UniversalMeasure(levels=2)
+    plain = ANBClassifier(continuous=UniversalMeasure(levels=2)).fit(X, y)
+    np.testing.assert_array_equal(classifier.predict_proba(X), plain.predict_proba(X))
+
+
+def test_tables_that_do_not_fit_are_learned_again_with_fewer_parents(monkeypatch):
+    rng = np.random.default_rng(0)
+    last = rng.normal(size=600)
+    X = pd.DataFrame({f"x{j}": (last := last + 0.3 * rng.normal(size=600)) for j in range(5)})
+    y = (X["x0"] > 0).rename("y")
+    measure = UniversalMeasure(levels=3)
+    classifier = ANBClassifier(continuous=measure).fit(X, y)
+    most = max(map(len, classifier.structure_.parents.values()))
+    sizes = densities.density_bytes(measure.read(X, y)[0], classifier.structure_, classifier.measure_)
+    monkeypatch.setattr(room, "available_memory", lambda: sum(sizes.values()))
+    with pytest.warns(UserWarning, match=r"learned again with max_parents=\d"):
+        classifier.fit(X, y)
+    assert max(map(len, classifier.structure_.parents.values())) < most
+
+
+def test_tuples_that_take_too_long_are_refused(monkeypatch):
+    X, y = example()
+    monkeypatch.setattr(densities, "MOST_STEPS", 10)
+    with pytest.raises(ValueError, match=r"have \d+ tuples of levels, each to be spread over .* fewer levels="):
+        ANBClassifier(continuous="universal").fit(X, y)
+
+
+def test_by_default_wide_tables_have_as_many_parents_as_can_be_scored():
+    X = np.random.default_rng(0).normal(size=(250, 40))
+    most = affordable_parents(40, 4)
+    assert most == 4
+    assert affordable_parents(40, 5) == 4
+    assert affordable_parents(60, 9) == 3
+    assert affordable_parents(27, 9) == 9
+    assert affordable_parents(10_000, 9) == 1
+    classifier = ANBClassifier(continuous="universal", time_limit=0.5).fit(X, X[:, 0] > 0)
+    assert "at most 4 feature parents" in classifier.structure_.certificate.method

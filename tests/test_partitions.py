@@ -215,3 +215,21 @@ def test_every_value_lies_in_one_cell_of_every_level(values, levels):
             cells = cut_codes(np.array(values), partition.cuts_at(level))
             assert np.array_equal(cells, partition.cell_at(level)[finest])
         assert all(a < b for a, b in pairwise(partition.cuts))
+
+
+class TestRounding:
+    def test_neither_order_nor_scale_of_weights_moves_quantiles(self):
+        """Sums of weights differ in the last digit, and quantiles that lie between two values stay where they are."""
+        rng = np.random.default_rng(0)
+        values = np.arange(20.0)
+        even = Quantiles().fit("x", values, np.ones(20), 4)
+        assert Quantiles().fit("x", values, np.full(20, 0.1), 4).cuts == even.cuts
+        for _ in range(50):
+            x, w = rng.integers(0, 8, 40).astype(float), rng.choice([0.1, 0.2, 0.3, 0.7], 40)
+            order = rng.permutation(40)
+            assert Quantiles().fit("x", x, w, 4).cuts == Quantiles().fit("x", x[order], w[order], 4).cuts
+
+    def test_weights_that_vanish_beside_others_still_have_a_measure(self):
+        partition = Quantiles().fit("x", np.arange(12.0), np.array([4.0, *[1e-17] * 10, 4.0]), 3)
+        assert min(partition.masses) > 0
+        assert sum(partition.masses) == pytest.approx(1.0)

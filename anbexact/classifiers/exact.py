@@ -14,6 +14,7 @@ from anbexact.measure import UniversalMeasure
 from anbexact.scores import Score, Universal
 from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.constraints import Edge
+from anbexact.search.exact import affordable_parents
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
@@ -66,7 +67,7 @@ class ExactClassifier(NetworkClassifier):
         required = tuple(self.required_edges)
         most: int | None = None
         if isinstance(score, Universal):
-            most = score.most_variables(table.weight_sum) - 1
+            most = affordable_parents(len(table.vocabulary.features), score.most_variables(table.weight_sum) - 1)
             most = max([most, *Counter(child for _, child in required).values()])
 
         def search(max_parents: int | None, seconds: float | None) -> Structure:
@@ -146,7 +147,7 @@ class ANBClassifier(MeasuredExactClassifier):
         Most feature parents of a feature, the class not counted; 0 is naive Bayes. Beyond about 27 features, the
         search can go through all structures with up to 3 or 4, and say so, more surely than through all. With a
         universal measure, ⌊ln N⌋ - 1 by default, for rows of total weight N (:class:`~anbexact.scores.Universal` says
-        why).
+        why); beyond 27 features, as many of them as allow all families to be scored.
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs between features that must, and must not, be there (``"x0"``, ``"x1"``, ... name the columns
         of an array).

@@ -185,7 +185,7 @@ class MeasuredClassifier(NetworkClassifier):
         tables = likeliest_tables(densities, Axes(measure, self.vocabulary_))
         vocabulary, cut_points = self._likeliest_cells()
         discrete = FixedStructureClassifier(
-            self.structure_.parents,
+            dict(self.structure_.parents),
             handle_unknown=self.handle_unknown,
             handle_missing=self.handle_missing,
             n_jobs=self.n_jobs,

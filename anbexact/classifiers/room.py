@@ -38,8 +38,8 @@ def learn_within_memory(
     needed = memory_needed(sizes.values())
     if max_parents is not None or needed <= available_memory():
         return structure
-    coarse = score.coarsest(table) if isinstance(score, Universal) else table
-    most = max([_most_parents(coarse), *Counter(child for _, child in required).values()])
+    fewer = max(len(parents) for parents in structure.parents.values()) - len(table.vocabulary.common_parents) - 1
+    most = max([min(_most_parents(table, score), max(fewer, 0)), *Counter(child for _, child in required).values()])
     warnings.warn(
         f"the conditional tables of the structure found would take {human_bytes(needed)}: learned again with "
         f"max_parents={most}; give max_parents= to choose it yourself",
@@ -49,11 +49,27 @@ def learn_within_memory(
     return search(most, left)
 
 
-def _most_parents(table: DiscreteTable) -> int:
+def _most_parents(table: DiscreteTable, score: object) -> int:
     """Return how many feature parents every feature may have without the tables outgrowing ``ROOM``."""
-    of_features = sorted(table.shape(table.vocabulary.features), reverse=True)
+    features = table.vocabulary.features
     of_class = table.vocabulary.arity(table.vocabulary.class_name)
     most = 0
-    while most < len(of_features) and 8 * len(of_features) * of_class * prod(of_features[: most + 2]) <= ROOM:
+    while most < len(features) and 8 * len(features) * of_class * prod(_largest(table, score, most + 2)) <= ROOM:
         most += 1
     return most
+
+
+def _largest(table: DiscreteTable, score: object, size: int) -> list[int]:
+    """Return the numbers of states of the features that have most of them; at the levels that so many have."""
+    features = table.vocabulary.features
+    if isinstance(score, Universal):
+        level = score.most_levels(size, table.weight_sum)
+        arities = [
+            len(score.partitions[name].masses_at(min(level, score.n_levels(name))))
+            if name in score.partitions
+            else table.vocabulary.arity(name)
+            for name in features
+        ]
+    else:
+        arities = list(table.shape(features))
+    return sorted(arities, reverse=True)[:size]

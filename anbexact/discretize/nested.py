@@ -18,6 +18,10 @@ MOST_HALVINGS = 14
 """Halvings after which the cells are still fewer than the states that a variable may have."""
 
 
+ROUNDING = 1e-9
+"""Shares of the sample that differ by less count as equal."""
+
+
 class PartitionRule(ABC):
     """How the nested partition of a continuous column is made; subclasses say how."""
 
@@ -48,27 +52,30 @@ class Quantiles(PartitionRule):
     """Level k cuts at the sample's quantiles i/2ᵏ; the measure of a cell is its share of the sample.
 
     Each cut lies halfway between two observed values, where the share below is nearest to i/2ᵏ. Ties can make cuts
-    fall together, so that a level has fewer cells than 2ᵏ; a level that adds no cut is left out. Monotone
+    fall together, so that a level has fewer cells than 2ᵏ; a level that adds no cut is left out. Increasing
     transformations of the column change neither cells nor measures. There are 14 levels at most.
     """
 
     def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
         """Return the nested partition; see :class:`PartitionRule`."""
         distinct, inverse = np.unique(values, return_inverse=True)
-        below = np.cumsum(np.bincount(inverse, weights))
+        of_values = np.bincount(inverse, weights)
+        below = np.cumsum(of_values)[:-1] / of_values.sum()
         if len(distinct) < 2:
             return NestedPartition((), (), (1.0,))
         first_at: dict[int, int] = {}
         for level in range(1, min(levels, MOST_HALVINGS) + 1):
-            wanted = below[-1] * np.arange(1, 1 << level, 2) / (1 << level)
-            after = np.searchsorted(below[:-2], wanted)  # the first cut with no less below, or the last
+            wanted = np.arange(1, 1 << level, 2) / (1 << level)
+            after = np.searchsorted(below[:-1], wanted - ROUNDING)  # the first cut with no less below, or the last
             before = np.maximum(after - 1, 0)
-            nearer = np.where(np.abs(below[before] - wanted) <= np.abs(below[after] - wanted), before, after)
+            nearer = np.where(
+                np.abs(below[before] - wanted) <= np.abs(below[after] - wanted) + ROUNDING, before, after
+            )
             for place in nearer.tolist():
                 first_at.setdefault(place, level)
         places = sorted(first_at)
         cuts = [midpoint(float(distinct[k]), float(distinct[k + 1])) for k in places]
-        shares = np.diff(below[places], prepend=0.0, append=below[-1]) / below[-1]
+        shares = np.add.reduceat(of_values, [0, *(k + 1 for k in places)]) / of_values.sum()
         return _nested(cuts, [first_at[k] for k in places], shares)
 
 
@@ -129,8 +136,8 @@ class Counts(PartitionRule):
         broken = values != np.rint(values)
         if broken.any():
             raise ValueError(
-                f"column {name!r} is declared to hold counts, but holds {values[broken.argmax()]!r}: round it, or "
-                "use another rule, such as Quantiles()"
+                f"column {name!r} is declared to hold counts, but holds {float(values[broken.argmax()])!r}: round "
+                "it, or use another rule, such as Quantiles()"
             )
         j = np.arange(1, levels + 1)
         masses = np.append(1 / j - 1 / (j + 1), 1 / (levels + 1))
@@ -182,8 +189,8 @@ def _refuse_outside(name: Hashable, values: Values, low: float, high: float) -> 
     outside = (values < low) | (values > high)
     if outside.any():
         raise ValueError(
-            f"column {name!r} holds {values[outside.argmax()]!r}, but its values are declared to lie between {low!r} "
-            f"and {high!r} ({int(outside.sum())} do not): widen the range, or correct the value"
+            f"column {name!r} holds {float(values[outside.argmax()])!r}, but its values are declared to lie between "
+            f"{low!r} and {high!r} ({int(outside.sum())} do not): widen the range, or correct the value"
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from math import log
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import logsumexp
@@ -39,9 +39,9 @@ class Universal:
     apply; score equivalent.
 
     Beyond ln N continuous variables, sets have less than one level by this rule, and then get one. So many are no
-    use: where cells are no fewer than rows, ln g(T) is low however the rows are distributed, and parents that part
-    the rows almost one by one are rewarded for it. ``max_parents=`` keeps a search from them (the classifiers do so
-    by themselves, see :meth:`most_variables`).
+    use: the more cells there are to a row, the lower ln g(T) is however the rows are distributed, and parents that
+    part the rows almost one by one are rewarded for it. ``max_parents=`` keeps a search from them (the classifiers do
+    so by themselves, see :meth:`most_variables`).
 
     No class of distributions is assumed. In the limit, the structures of highest score are those that imply the
     distribution with fewest dependences. A change of scale of a variable measured by width adds the same to the
@@ -92,7 +92,7 @@ class Universal:
     has_set_score: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        check_levels(self.levels)
+        object.__setattr__(self, "levels", check_levels(self.levels))
         if self.epsilon is not None:
             HQ(self.epsilon)
 
@@ -210,7 +210,10 @@ def most_levels(n_continuous: int, weight_sum: float) -> int:
     return max(1, int(log(max(weight_sum, 1.0)) / max(n_continuous, 1)))
 
 
-def check_levels(levels: int | None) -> None:
-    """Refuse numbers of levels that make no sense."""
-    if levels is not None and (isinstance(levels, bool) or not hasattr(levels, "__index__") or levels < 1):
+def check_levels(levels: Any) -> int | None:
+    """Return a number of levels as an int; refuse those that make no sense."""
+    if levels is None:
+        return None
+    if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels < 1:
         raise ValueError(f"levels must be None or a whole number above 0, not {levels!r}")
+    return int(levels)

@@ -77,6 +77,7 @@ class EnumeratedLists:
 
     def _score(self, size: int, progress: Progress | None) -> bool:
         """Score all sets of so many parents; return whether the time sufficed."""
+        found: list[tuple[_Child, int, Floats]] = []
         for width in sorted({len(child.required) for child in self._children}):
             own = [child for child in self._children if len(child.required) == width]
             parents = [child.parents_of_size(size - width) for child in own]
@@ -86,10 +87,11 @@ class EnumeratedLists:
             )
             if scores is None:
                 return False
-            self.scored += len(scores)
             ends = np.cumsum([len(sets) for sets in parents])
-            for child, of_child in zip(own, np.split(scores, ends[:-1]), strict=True):
-                child.add(size - width, of_child)
+            found += [(child, size - width, own) for child, own in zip(own, np.split(scores, ends[:-1]), strict=True)]
+        for child, extra, scores in found:  # all or none of them, as sizes are taken up again
+            child.add(extra, scores)
+            self.scored += len(scores)
         return True
 
 

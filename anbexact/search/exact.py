@@ -47,6 +47,8 @@ what is scored."""
 
 MOST_ENUMERATED = 20_000_000
 """Families that are all scored at most, by scores without candidate lists (a few minutes)."""
+COMMON_FEATURES = 27
+"""Features of which all sets can be gone through on most machines (16 GB)."""
 MOST_TUPLES, MOST_TERMS = 1 << 20, 10**9
 """Tuples of levels that a set may have by a universal measure, and that all sets together may have."""
 
@@ -209,6 +211,16 @@ def learn_gbn(
         check_class_free("learn_gbn", score)
     limits = (max_parents, required, forbidden, time_limit, memory_limit)
     return _learn(table.without_class(), class_of(table), score, *limits, n_jobs, progress)
+
+
+def affordable_parents(n: int, most: int) -> int:
+    """Return the most parents, up to a number, with which all sets of n features, or all families, can be scored.
+
+    1 at least.
+    """
+    while n > COMMON_FEATURES and most > 1 and enumerated_families(n, most) > MOST_ENUMERATED:
+        most -= 1
+    return most
 
 
 def _learn(

@@ -15,6 +15,7 @@ from anbexact._kernels.lattice import first_parent_set, solve_blocks
 from anbexact.limits import Deadline, Progress, human_bytes, human_seconds, run_tasks
 from anbexact.scores import SetScore, Universal
 from anbexact.search.constraints import Constraints
+from anbexact.search.mixtures import BLOCK
 from anbexact.search.optimum import Optimum, Stopped
 from anbexact.search.pairs import FamilyScorer
 from anbexact.search.set_scores import SetScoreProblem, n_sets, prepare, score_all_sets
@@ -125,10 +126,16 @@ def all_set_scores(
     for b, name in enumerate(problem.features):
         scores.reshape(-1, 2, 1 << b)[:, 1] -= score.log_measure(table, (name, 1))
     bits = np.arange(len(places))
-    for masks in scorer.mixture.mixed_sets(problem.features, problem.max_size):
+    n_blocks = max(1, len(scores) // BLOCK)
+    for k, masks in enumerate(scorer.mixture.mixed_sets(problem.features, problem.max_size)):
+
+        def shown(phase: str, fraction: float, k: int = k) -> None:
+            if progress is not None:
+                progress(phase, (k + fraction) / n_blocks)
+
         members = np.where(masks[:, None] >> bits & 1, places, -1)
         members = np.concatenate([members, np.tile(scorer.common, (len(masks), 1))], axis=1)
-        found = scorer.set_scores(np.sort(members, axis=1), "set scores at all levels", progress)
+        found = scorer.set_scores(np.sort(members, axis=1), "set scores at all levels", shown)
         if found is None:
             return None
         scores[masks] = found

@@ -21,6 +21,8 @@ Positions = npt.NDArray[np.int64]
 
 TERMS_AT_ONCE = 1 << 16
 """Tuples of levels, over all sets, that are scored in one batch."""
+BLOCK = 1 << 16
+"""Masks of sets that are looked through at once."""
 
 
 @dataclass(frozen=True)
@@ -142,12 +144,14 @@ class Mixture:
         return max((prod(sorted(self.levels_among(m)[self.continuous].tolist())[-m:]) for m in sizes), default=1)
 
     def mixed_sets(self, features: Sequence[Hashable], max_size: int) -> Iterator[Positions]:
-        """Return the masks of all sets counted by :meth:`n_terms`, some at a time; bit b is the b-th feature."""
+        """Return the masks of all sets counted by :meth:`n_terms`, those of a ``BLOCK`` at a time.
+
+        Bit b stands for the b-th feature.
+        """
         names = self.table.vocabulary.names
         of_bits = sum(1 << b for b, name in enumerate(features) if self.continuous[names.index(name)])
         admitted = np.zeros(len(features) + 1, dtype=np.bool_)
         admitted[self.mixed_counts()] = True
-        step = 1 << 16
-        for first in range(0, 1 << len(features), step):
-            masks = np.arange(first, min(first + step, 1 << len(features)), dtype=np.int64)
+        for first in range(0, 1 << len(features), BLOCK):
+            masks = np.arange(first, min(first + BLOCK, 1 << len(features)), dtype=np.int64)
             yield masks[admitted[np.bitwise_count(masks & of_bits)] & (np.bitwise_count(masks) <= max_size)]
