@@ -137,6 +137,9 @@ def test_deals_count_once_all_their_folds_are_there():
     assert means["deals"] == 2
     assert means["over_deals"] == pytest.approx((first + 0.7) / 2)
     assert means["deal_sd"] == pytest.approx(np.std([first, 0.7], ddof=1))
+    assert means["deals_apart"] == pytest.approx(abs(first - 0.7))
+    assert accuracy.apart(pd.Series([0.5, 0.8, 0.9])) == pytest.approx((0.3 + 0.4 + 0.1) / 3)
+    assert np.isnan(accuracy.apart(pd.Series([0.5])))
 
 
 def test_one_more_deal_is_within_two_standard_errors_of_the_mean_over_deals():

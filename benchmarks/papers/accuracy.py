@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from itertools import combinations
 from math import prod
 from time import process_time
 
@@ -85,7 +86,8 @@ def by_table(found: pd.DataFrame) -> pd.DataFrame:
     """Return every table and method whose folds are all there: means over test rows, standard error over folds.
 
     Structure is averaged over folds; ``fit_s`` is the sum over folds; ``over_deals`` and ``deal_sd`` are mean and
-    standard deviation of the accuracies of all ``deals``, the other figures are those of the first.
+    standard deviation of the accuracies of all ``deals``, ``deals_apart`` how far two of them differ on average; the
+    other figures are those of the first.
     """
     keys = ["table", "method"]
     found = whole_deals(found)
@@ -96,7 +98,14 @@ def by_table(found: pd.DataFrame) -> pd.DataFrame:
     means["fit_s"] = groups["fit_s"].sum()
     of_deals = over_rows(found, [*keys, "deal"])["accuracy"].groupby(keys)
     means["deals"], means["over_deals"], means["deal_sd"] = of_deals.size(), of_deals.mean(), of_deals.std()
+    means["deals_apart"] = of_deals.agg(apart)
     return means.join(groups[list(STRUCTURE)].mean())
+
+
+def apart(accuracies: pd.Series) -> float:
+    """Return the mean absolute difference of two of several accuracies; NaN of a single one."""
+    pairs = list(combinations(accuracies, 2))
+    return float(np.mean([abs(a - b) for a, b in pairs])) if pairs else np.nan
 
 
 def whole_deals(found: pd.DataFrame) -> pd.DataFrame:
