@@ -38,7 +38,8 @@ def learn_within_memory(
     needed = memory_needed(sizes.values())
     if max_parents is not None or needed <= available_memory():
         return structure
-    fewer = max(len(parents) for parents in structure.parents.values()) - len(table.vocabulary.common_parents) - 1
+    with_class = all(structure.class_name in structure.parents[name] for name in structure.features)
+    fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts where it need not be there
     most = max([min(_most_parents(table, score), max(fewer, 0)), *Counter(child for _, child in required).values()])
     warnings.warn(
         f"the conditional tables of the structure found would take {human_bytes(needed)}: learned again with "
