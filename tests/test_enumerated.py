@@ -195,6 +195,7 @@ class TestLimits:
         made = EnumeratedLists(problem.table, KT(), limits, 1)
         assert not made.extend(Deadline(), most_sets=inf, progress=None) or stop > 2
         assert made.limit == "time_limit"
+        assert all(own.limit == "time_limit" for own in made.lists)  # looked at in between, as a search does
         made.extend(Deadline(), most_sets=inf, progress=None)
         assert made.limit == ""
         assert made.scored == whole.scored

@@ -233,3 +233,10 @@ class TestRounding:
         partition = Quantiles().fit("x", np.arange(12.0), np.array([4.0, *[1e-17] * 10, 4.0]), 3)
         assert min(partition.masses) > 0
         assert sum(partition.masses) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("first", ["0", 0.5, None, True])
+def test_counts_start_at_a_whole_number(first):
+    with pytest.raises(ValueError, match="the first number must be a whole one"):
+        Counts(first)
+    assert Counts(np.int64(2)) == Counts(2)

@@ -64,7 +64,7 @@ def _largest(table: DiscreteTable, score: object, size: int) -> list[int]:
     """Return the numbers of states of the features that have most of them; at the levels that so many have."""
     features = table.vocabulary.features
     if isinstance(score, Universal):
-        level = score.most_levels(size, table.weight_sum)
+        level = score.most_levels(min(size, len(score.partitions)), table.weight_sum)
         arities = [
             len(score.partitions[name].masses_at(min(level, score.n_levels(name))))
             if name in score.partitions

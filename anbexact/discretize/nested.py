@@ -16,8 +16,6 @@ from anbexact.table import Weights
 
 MOST_HALVINGS = 14
 """Halvings after which the cells are still fewer than the states that a variable may have."""
-
-
 ROUNDING = 1e-9
 """Shares of the sample that differ by less count as equal."""
 
@@ -123,12 +121,22 @@ class Counts(PartitionRule):
     first : int, default 0
         The smallest number.
 
+    Raises
+    ------
+    ValueError
+        If that is no whole number.
+
     References
     ----------
     Suzuki, Entropy 17 (2015), section 2.2, where the first number is 1.
     """
 
     first: int = 0
+
+    def __post_init__(self) -> None:
+        if isinstance(self.first, bool) or not isinstance(self.first, int | np.integer):
+            raise ValueError(f"the first number must be a whole one, not {self.first!r}")
+        object.__setattr__(self, "first", int(self.first))
 
     def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
         """Return the nested partition; see :class:`PartitionRule`."""

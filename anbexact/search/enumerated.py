@@ -88,10 +88,11 @@ class EnumeratedLists:
             if scores is None:
                 return False
             ends = np.cumsum([len(sets) for sets in parents])
-            found += [(child, size - width, own) for child, own in zip(own, np.split(scores, ends[:-1]), strict=True)]
-        for child, extra, scores in found:  # all or none of them, as sizes are taken up again
-            child.add(extra, scores)
-            self.scored += len(scores)
+            shares = np.split(scores, ends[:-1])
+            found += [(child, size - width, of_child) for child, of_child in zip(own, shares, strict=True)]
+        for child, extra, of_child in found:  # all or none of them, as sizes are taken up again
+            child.add(extra, of_child)
+            self.scored += len(of_child)
         return True
 
 
@@ -139,17 +140,17 @@ class _Child:
 
     def parent_sets(self, scorer: FamilyScorer, limit: str, bound: object) -> ParentSets:
         """Return the list; until something is scored, the required parents stand in for it."""
-        if not self._kept:
-            parents = self.required[None]
+        kept = self._kept
+        if not kept:
             names = [scorer.names[v] for v in (*scorer.common, *self.required)]
-            self._kept = [(parents, np.array([scorer.score.local_score(scorer.table, self.name, names)]))]
-        members = np.zeros((sum(len(scores) for _, scores in self._kept), len(self._place)), dtype=np.bool_)
+            kept = [(self.required[None], np.array([scorer.score.local_score(scorer.table, self.name, names)]))]
+        members = np.zeros((sum(len(scores) for _, scores in kept), len(self._place)), dtype=np.bool_)
         first = 0
-        for parents, _ in self._kept:
+        for parents, _ in kept:
             places = np.array([self._place[v] for v in parents.ravel().tolist()], np.int64).reshape(parents.shape)
             members[np.arange(first, first + len(parents))[:, None], places] = True
             first += len(parents)
-        scores = np.concatenate([scores for _, scores in self._kept])
+        scores = np.concatenate([scores for _, scores in kept])
         order = np.argsort(-scores, kind="stable")
         beyond = -inf
         if limit:

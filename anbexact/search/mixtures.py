@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from anbexact.scores import Universal
-from anbexact.scores.universal import level_tuples
+from anbexact.scores.universal import View, level_tuples
 from anbexact.search.set_scores import n_sets
 from anbexact.table import DiscreteTable
 
@@ -76,9 +76,12 @@ class Mixture:
     @cached_property
     def of_levels(self) -> DiscreteTable:
         """The table of all variables at all levels, the levels of a variable side by side."""
-        names = self.table.vocabulary.names
-        views = [(v, k) for v in names for k in range(1, self.score.n_levels(v) + 1)]
-        return self.score.at_levels(self.table, views)
+        return self.score.at_levels(self.table, self._views)
+
+    @cached_property
+    def _views(self) -> list[View]:
+        """All variables at all their levels."""
+        return [(v, k) for v in self.table.vocabulary.names for k in range(1, self.score.n_levels(v) + 1)]
 
     @cached_property
     def _first(self) -> Positions:
@@ -88,8 +91,7 @@ class Mixture:
     @cached_property
     def _log_measures(self) -> Floats:
         """Σ_n ln η of every variable at every level, in nats; 0, at the end, for position -1."""
-        views = self.of_levels.vocabulary.names
-        return np.array([*(self.score.log_measure(self.table, view) for view in views), 0.0])  # type: ignore[arg-type]
+        return np.array([*(self.score.log_measure(self.table, view) for view in self._views), 0.0])
 
     @cached_property
     def continuous(self) -> npt.NDArray[np.bool_]:
