@@ -13,11 +13,12 @@ from time import perf_counter
 
 from crossval import RESULTS, ROOT
 
-from papers import others, table1, table2, table3, table4, table5, table6
+from papers import others, reasons, table1, table2, table3, table4, table5, table6
 from papers.common import listed, published
 
 PARTS = {
     "table1": table1,
+    "reasons": reasons,
     "table2": table2,
     "table3": table3,
     "table4": table4,

@@ -7,6 +7,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import combinations
 from math import prod
 from time import process_time
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,31 +26,56 @@ def one(name: str, method: str, wanted: Sequence[int]) -> list[Row]:
 
     Folds from ten on are those of further deals.
     """
-    warnings.simplefilter("ignore", UserWarning)
     X, y = read(name)
     rows = []
     for fold in wanted:
         train, test = folds(y, fold // FOLDS)[fold % FOLDS]
-        model = METHODS[method]
+        found = judged(METHODS[method], X, y, train, test)
+        rows.append({"table": name, "method": method, "fold": fold, **found})
+    return rows
+
+
+def judged(
+    model: Any,
+    X: pd.DataFrame,
+    y: pd.Series,
+    train: np.ndarray,
+    test: np.ndarray,
+    lots: np.random.Generator | None = None,
+) -> Row:
+    """Fit to the training rows, and return the figures of :func:`one`.
+
+    Of classes that are equally probable, the accuracy takes the first, or one that is drawn by lot.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
         began = process_time()
         model.fit(X.iloc[train], y.iloc[train])
         took = process_time() - began
         proba = model.predict_proba(X.iloc[test])
-        judged = judge(proba, list(model.classes_), y.iloc[test])
-        judged["brier"] = brier(proba, list(model.classes_), y.iloc[test])
-        shape = dict.fromkeys(STRUCTURE)
-        if hasattr(model, "structure_"):
-            structure = model.structure_
-            shape |= summary(structure.parents, structure.class_name, X.iloc[train])
-        if isinstance(model, Selected):
-            shape["removed"] = X.shape[1] - len(model.kept_)
-        rows.append({"table": name, "method": method, "fold": fold, **judged, "fit_s": took, **shape})
-    return rows
+    classes, truth = list(model.classes_), y.iloc[test]
+    row = judge(proba, classes, truth)
+    row["brier"] = brier(proba, classes, truth)
+    if lots is not None:
+        likeliest = np.isclose(proba, proba.max(axis=1, keepdims=True), rtol=1e-9)
+        drawn = (likeliest * lots.random(proba.shape)).argmax(axis=1)
+        row["accuracy"] = float(hits(classes, truth)[np.arange(len(drawn)), drawn].mean())
+    shape = dict.fromkeys(STRUCTURE)
+    if hasattr(model, "structure_"):
+        shape |= summary(model.structure_.parents, model.structure_.class_name, X.iloc[train])
+    if isinstance(model, Selected):
+        shape["removed"] = X.shape[1] - len(model.kept_)
+    return {**row, "fit_s": took, **shape}
+
+
+def hits(classes: Sequence[str], truth: pd.Series) -> np.ndarray:
+    """Return, for every row and class, whether it is the true one."""
+    return truth.to_numpy()[:, None] == np.array(classes, dtype=object)[None, :]
 
 
 def brier(proba: np.ndarray, classes: Sequence[str], truth: pd.Series) -> float:
     """Return the mean squared distance between the probabilities and the class that is true; 0 to 2."""
-    right = truth.to_numpy()[:, None] == np.array(classes, dtype=object)[None, :]
+    right = hits(classes, truth)
     unseen = 1.0 - right.any(axis=1)
     return float((((proba - right) ** 2).sum(axis=1) + unseen).mean())
 

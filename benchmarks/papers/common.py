@@ -29,16 +29,30 @@ def listed(*, quick: bool = False) -> pd.DataFrame:
     return tables.reset_index(drop=True)
 
 
-def read(name: str) -> tuple[pd.DataFrame, pd.Series]:
-    """Return complete rows as categories, continuous columns cut at the median of all rows; all states declared."""
+def continuous_columns(name: str) -> list[str]:
+    """Return the columns of a table that the manifest calls continuous: those of more than ten numbers."""
+    return list(manifest().set_index("name").loc[name, "continuous"].split())
+
+
+def read(name: str, continuous: Sequence[str] | None = None) -> tuple[pd.DataFrame, pd.Series]:
+    """Return complete rows as categories, continuous columns cut at the median of all rows; all states declared.
+
+    Continuous are the columns named, by default those of the manifest.
+    """
     X, y = read_original(name)
     complete = X.notna().all(axis=1)
     X, y = X[complete].reset_index(drop=True), y[complete].reset_index(drop=True)
-    continuous = manifest().set_index("name").loc[name, "continuous"].split()
+    return cut(X, continuous_columns(name) if continuous is None else continuous), y.astype("category")
+
+
+def cut(X: pd.DataFrame, continuous: Sequence[str]) -> pd.DataFrame:
+    """Return columns as categories, those named cut at their median."""
+    X = X.copy()
     if continuous:
-        for column, cuts in zip(continuous, MedianDiscretizer().fit(X[continuous]).cut_points_, strict=True):
+        cut_points = MedianDiscretizer().fit(X[list(continuous)]).cut_points_
+        for column, cuts in zip(continuous, cut_points, strict=True):
             X[column] = np.searchsorted(cuts, X[column])
-    return X.astype("category"), y.astype("category")
+    return X.astype("category")
 
 
 def folds(y: pd.Series, deal: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
