@@ -259,9 +259,9 @@ REMARKS = """\
   to be the first 21 columns of the table with 40. Over samples drawn from the rule, the published figures are
   nothing unusual, nor is that ANB-BDeu is better than naive Bayes in one table and worse in another; the Markov
   blanket of GBN-BDeu has {blanket} (published: 14.5; here 12.1).
-- **Australian**: the paper does not say which columns of numbers are states. Of the 32 choices of
-  integer columns to cut, the one above comes nearest to all five figures; that of ANB-BDeu is 2.2 SD below the mean
-  of 25 deals, one of which is lower. Three of the columns here lack their decimal points (x2, x3, x7: 2208 for 22.08), as in the KEEL
+- **Australian**: the paper does not say which columns of numbers are states. Of the 32 choices of integer columns to
+  cut, the one above comes nearest to all five figures; that of ANB-BDeu is 2.2 SD below the mean of 25 deals, one of
+  which is lower. Three of the columns here lack their decimal points (x2, x3, x7: 2208 for 22.08), as in the KEEL
   repository. With the points put back (all 653 rows of crx are among the 690; the other 37 were put right column by
   column), none of the 32 gives ANB-BDeu less than 0.844 on average over four deals.
 - **Hayes–Roth and mux6, GBN-BDeu**: three of the four features of Hayes–Roth, and all of mux6, are parents of the
@@ -275,10 +275,10 @@ REMARKS = """\
 - **Mushroom, GBN-BDeu**: the published networks are not the optimum of these rows. Their class has 3.3 children and a
   Markov blanket of 6.4 on average, here 15.8 and 19. In the first fold, networks whose class has few children fall
   short of the optimum by at least so many nats: {bounds}
-  (bounds by Lagrange multipliers, from a dynamic programme of its own, which finds the same optimum). A blanket of 6.4 on average over ten folds is one of at most six
-  variables, and so of at most six children, in one fold at least. With the states of all 8,124 rows declared, with
-  equivalent sample sizes of 0.1, 5 and 20, and with at most three parents, all test rows of the first fold are
-  right, too."""
+  (bounds by Lagrange multipliers, from a dynamic programme of its own, which finds the same optimum). A blanket of
+  6.4 on average over ten folds is one of at most six variables, and so of at most six children, in one fold at
+  least. With the states of all 8,124 rows declared, with equivalent sample sizes of 0.1, 5 and 20, and with at most
+  three parents, all test rows of the first fold are right, too."""
 
 
 def draw(found: pd.DataFrame, path: Path) -> None:
