@@ -79,15 +79,15 @@ def memory_needed(sizes: Iterable[int]) -> int:
     return 2 * sum(listed) + max(listed, default=0)
 
 
-def check_room(sizes: Mapping[Hashable, int], structure: Structure) -> None:
-    """Refuse conditional tables, of so many bytes each, that would not fit into memory."""
+def check_room(sizes: Mapping[Hashable, int], structure: Structure, advice: str) -> None:
+    """Refuse conditional tables, of so many bytes each, that would not fit into memory; `advice` ends the message."""
     needed = memory_needed(sizes.values())
     if needed > available_memory():
         largest = max(sizes, key=sizes.__getitem__)
         parents = structure.parents[largest]
         raise ValueError(
             f"the conditional tables would take {human_bytes(needed)}, most of it that of {largest!r} given its "
-            f"{len(parents)} parents {list(parents)}: limit their number by max_parents= (kDB: k=), or lower ess"
+            f"{len(parents)} parents {list(parents)}: {advice}"
         )
 
 
@@ -99,7 +99,8 @@ def count_families(table: DiscreteTable, structure: Structure) -> Counts:
     ValueError
         If the conditional tables of the structure would not fit into memory.
     """
-    check_room(table_bytes(table, structure), structure)
+    advice = "group their states, or limit the parents by max_parents= (kDB, CkG: k=) where the search has it"
+    check_room(table_bytes(table, structure), structure, advice)
     return {
         name: FamilyCounts(name, parents, table.shape([name, *parents]), *table.observed_cells([name, *parents]))
         for name, parents in structure.parents.items()

@@ -175,13 +175,16 @@ def count_at_levels(table: DiscreteTable, structure: Structure, score: Universal
         If the densities of the structure would not fit into memory, or take too long.
     """
     sizes = density_bytes(table, structure, score)
-    check_room(sizes, structure)
+    advice = (
+        "give the universal measure fewer levels=, group the states of discrete ones, or limit the parents by "
+        "max_parents= where the search has it"
+    )
+    check_room(sizes, structure, advice)
     for name, levels in family_levels(table, structure, score).items():
         if prod(levels) * sizes[name] > 8 * MOST_STEPS:
             raise ValueError(
                 f"{name!r} and its {len(structure.parents[name])} parents have {prod(levels):,} tuples of levels, "
-                f"each to be spread over {sizes[name] // 8:,} cells: give the universal measure fewer levels=, or "
-                "limit the parents by max_parents="
+                f"each to be spread over {sizes[name] // 8:,} cells: {advice}"
             )
     counts = {}
     for name, levels in family_levels(table, structure, score).items():

@@ -62,6 +62,10 @@ class UniversalMeasure:
         for name, rule in self.partitions.items():
             if not isinstance(rule, PartitionRule):
                 raise TypeError(f"the partition of {name!r} must be a rule such as Quantiles(), not {rule!r}")
+        object.__setattr__(self, "partitions", dict(self.partitions))
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.partitions.items()), self.levels, self.epsilon))
 
     def read(
         self,

@@ -585,5 +585,10 @@ class TestUniversal:
     def test_compare_refuses(self, capsys):
         line = error_of(capsys, "compare", "--dataset", "wine", "--models", "NB,SVM")
         assert "models must be among 'NB', 'TAN', " in line
+        for names in ("NB,,TAN", "NB,", ",", "", " "):
+            line = error_of(capsys, "compare", "--dataset", "wine", "--models", names)
+            assert f"argument --models: {names!r} has an empty name: give names with a comma between two" in line
+            assert "from NB, TAN, " in line
+            assert "KDE-NB" in line
         line = error_of(capsys, "compare", "monks.csv", "--class", "monk", "--models", "KDE-NB")
         assert "KDE-NB must have columns of numbers, but 'head_shape' (and 5 more) is none: drop the column" in line

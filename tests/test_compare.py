@@ -179,6 +179,41 @@ def test_kernel_naive_bayes_far_away():
     assert model.predict([[1e5], [-1e5]]).tolist() == ["q", "p"]
 
 
+def test_kernel_naive_bayes_without_overflow():
+    """In the end the class of greatest deviation is the likelier one, and of equal classes each."""
+    X = np.array([[0.0], [0.1], [1.0], [1.2]])
+    model = KernelNaiveBayes().fit(X, ["p", "p", "q", "q"])
+    ends = [1e150, 1e155, 1e200, np.finfo(float).max]
+    rows = np.array([*ends, *(-x for x in ends)])[:, None]
+    assert np.isfinite(model.predict_log_proba(rows)).all()
+    np.testing.assert_array_equal(model.predict_proba(rows), [[0.0, 1.0]] * 8)
+    model = KernelNaiveBayes().fit([[0.0], [1.0], [2.0], [3.0]], ["p", "p", "q", "q"])
+    assert model.predict([[1e5], [-1e5]]).tolist() == ["q", "p"]
+    np.testing.assert_array_equal(model.predict_proba(rows), [[0.5, 0.5]] * 8)
+
+
+@pytest.mark.parametrize("scale", [2.0**-900, 2.0**-40, 2.0**600, 2.0**1020])
+def test_kernel_naive_bayes_at_other_scales(scale):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 3, 40)
+    X = np.column_stack([rng.normal(y), rng.normal(size=40), np.where(y == 1, 0.25, rng.uniform(-4, 4, 40))])
+    rows = rng.normal(size=(20, 3))
+    expected = KernelNaiveBayes().fit(X, y).predict_log_proba(rows)
+    actual = KernelNaiveBayes().fit(X * scale, y).predict_log_proba(rows * scale)
+    np.testing.assert_allclose(actual, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_kernel_naive_bayes_of_any_finite_numbers(seed):
+    rng = np.random.default_rng(seed)
+    X, rows = (rng.choice([-1.0, 1.0], (n, 3)) * 10.0 ** rng.uniform(-320, 308, (n, 3)) for n in (12, 30))
+    weights = 10.0 ** rng.uniform(-90, 90, 12) if seed % 2 else None
+    model = KernelNaiveBayes().fit(X, np.arange(12) % 3, weights)
+    for at in (X, rows):
+        assert np.isfinite(model.predict_log_proba(at)).all()
+        np.testing.assert_allclose(model.predict_proba(at).sum(axis=1), 1.0)
+
+
 def test_kernel_naive_bayes_is_an_estimator():
     check_estimator(KernelNaiveBayes())
 

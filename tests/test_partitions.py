@@ -141,10 +141,33 @@ class TestEqualWidth:
         with pytest.raises(ValueError, match=message):
             fit(EqualWidth(0, 1), values, 2)
 
-    @pytest.mark.parametrize("ends", [(1, 0), (0, 0), (-inf, 0), (0, inf), (np.nan, 1), (0, np.nan)])
+    @pytest.mark.parametrize(
+        "ends", [(1, 0), (0, 0), (-inf, 0), (0, inf), (np.nan, 1), (0, np.nan), (-1e308, 1e308), (0, 10**400)]
+    )
     def test_ends_that_are_none_are_refused(self, ends):
         with pytest.raises(ValueError, match="finite ends low < high"):
             EqualWidth(*ends)
+
+    @pytest.mark.parametrize("end", ["a", "0", None, True, [0], 1j, np.array([0.0, 1.0])])
+    def test_ends_that_are_no_numbers_are_refused(self, end):
+        with pytest.raises(ValueError, match=r"low must be a number, not .*"):
+            EqualWidth(end, 3)
+        with pytest.raises(ValueError, match=r"high must be a number, not .*"):
+            EqualWidth(0, end)
+
+    def test_ends_of_numpy_are_numbers(self):
+        """Differences of small integers would overflow."""
+        rule = EqualWidth(np.int8(-100), np.int8(100))
+        assert fit(rule, [0.0], 2) == fit(EqualWidth(-100, 100), [0.0], 2)
+        assert hash(rule) == hash(EqualWidth(-100.0, 100.0))
+        assert fit(EqualWidth(0, 10**30), [0.0], 1).cuts == (5e29,)
+
+    def test_an_interval_of_too_few_numbers_is_refused(self):
+        assert fit(EqualWidth(1, 1 + 2**-50), [1.0], 2).n_levels == 2
+        with pytest.raises(
+            ValueError, match=r"column 'x': .* too few .* between 1\.0 and .* 3 times: .* fewer levels="
+        ):
+            fit(EqualWidth(1, 1 + 2**-50), [1.0], 3)
 
 
 class TestCounts:
@@ -164,6 +187,24 @@ class TestCounts:
             fit(Counts(), [3.0, -1.0], 2)
         with pytest.raises(ValueError, match="between 2 and inf"):
             fit(Counts(2), [1.0], 2)
+
+    def test_levels_have_no_more_cells_than_halves_have(self):
+        halves = fit(EqualWidth(0, 1), [0.5], 60)
+        partition = fit(Counts(), [3.0], 40_000)
+        sizes = [sum(len(p.masses_at(k)) for k in range(1, p.n_levels + 1)) for p in (partition, halves)]
+        assert sizes[0] <= sizes[1] < sizes[0] + partition.n_levels + 2
+        assert partition.masses[-1] == pytest.approx(1 / (partition.n_levels + 1))
+        assert fit(Counts(), [3.0], 40).n_levels == 40
+
+    def test_first_numbers_whose_halves_are_rounded_are_refused(self):
+        for first in (2**51, -(2**51)):
+            cells = cut_codes(
+                np.array([first + 252.0, first + 253.0, first + 254.0]), fit(Counts(first), [], 999).finest
+            )
+            assert cells.tolist() == [252, 253, 254]
+        for first in (2**51 + 1, -(2**51) - 1, 10**400):
+            with pytest.raises(ValueError, match=r"the first number must be a whole one from -2\*\*51 .*, not .*: "):
+                Counts(first)
 
 
 class TestNestedCuts:
@@ -194,16 +235,36 @@ class TestNestedCuts:
             ([[0.5], [1.5]], 0, 1, "lie between 0 and 1"),
             ([[0.0]], 0, 1, "lie between 0 and 1"),
             ([[1.0]], 0, 1, "lie between 0 and 1"),
-            ([[0.5]], 0, inf, "lie between 0 and inf"),
-            ([[0.5]], -inf, 1, "lie between -inf and 1"),
+            ([[2], [1, 2, 2.5]], 0, 3, r"2\.0 is given twice: list it only at the first level"),
+            ([[2**53], [2**53 + 1]], 0, 2**60, "must be distinct"),
+            ([[10**400]], 0, 1, "lie between 0 and 1"),
+            ([["0.5"]], 0, 1, "a cut point must be a number, not '0.5'"),
+            ([[0.5], [None]], 0, 1, "a cut point must be a number, not None"),
+            ([[True]], 0, 2, "a cut point must be a number, not True"),
+            ([[[0.5]]], 0, 1, r"a cut point must be a number, not \[0\.5\]"),
+            ([[0.5]], "0", 1, "low must be a number, not '0'"),
+            ([[0.5]], 0, None, "high must be a number, not None"),
+            ([[0.5]], False, 1, "low must be a number, not False"),
+            ([[0.5]], 1, 0, "low=1 and high=0"),
+            ([[0.5]], -1e308, 1e308, "a finite width"),
+            ([[0.5]], 0, inf, "finite ends low < high, .* high=inf"),
+            ([[0.5]], -inf, 1, "finite ends low < high, .* low=-inf"),
             ([[np.nan]], 0, 1, "lie between 0 and 1"),
             ([[0.5], [np.nan]], 0, 1, "lie between 0 and 1"),
-            ([[0.5]], 0, np.nan, "lie between 0 and nan"),
+            ([[0.5]], 0, np.nan, "finite ends low < high, .* high=nan"),
         ],
     )
     def test_cuts_that_make_no_levels_are_refused(self, levels, low, high, message):
         with pytest.raises(ValueError, match=message):
             NestedCuts(levels, low, high)
+
+    @pytest.mark.parametrize("levels", [None, 5, "12", ["1"], [1, 2], [[1], 2], {1: [2]}, np.array(1.0), np.ones(2)])
+    def test_what_is_no_list_of_lists_is_refused(self, levels):
+        with pytest.raises(TypeError, match="levels must be a sequence of sequences of cut points, such as"):
+            NestedCuts(levels, 0, 3)
+
+    def test_arrays_are_lists(self):
+        assert NestedCuts(np.array([[0.5], [0.2]]), np.float32(0), np.int64(1)) == NestedCuts([[0.5], [0.2]], 0, 1)
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=30), st.integers(1, 4))

@@ -614,6 +614,28 @@ class TestUpperBound:
         assert score.local_upper_bound(table, "i0") == pytest.approx(widest + 2 * log(2))
 
 
+class TestHashes:
+    """Equal measures have equal ones, whatever the order of columns, and whatever becomes of the caller's mapping."""
+
+    @pytest.mark.parametrize(
+        ("make", "one", "other"),
+        [
+            (Universal, NestedPartition((0.5,), (1,), (0.5, 0.5)), NestedPartition((), (), (1.0,))),
+            (UniversalMeasure, EqualWidth(0, 1), NestedCuts([[1], [0.5]], -4, 4)),
+        ],
+    )
+    def test_of(self, make, one, other):
+        mapping = {"a": one, 1: other}
+        measure = make(mapping, 3, 0.5)
+        expected = hash(measure)
+        assert hash(make({1.0: other, "a": one}, np.int64(3), np.float64(0.5))) == expected
+        assert make({1.0: other, "a": one}, 3, 0.5) == measure
+        del mapping["a"]
+        assert (hash(measure), set(measure.partitions)) == (expected, {"a", 1})
+        assert len({measure, make(mapping, 3, 0.5), make({"a": one, 1: other}), make(), make()}) == 4
+        assert replace(measure, levels=2) != measure
+
+
 class TestRefusals:
     FRAME = pd.DataFrame({"x": np.linspace(0, 1, 20), "y": np.arange(20.0)})
 

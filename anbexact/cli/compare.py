@@ -66,7 +66,12 @@ def add(commands: Commands) -> None:
 
 
 def _names(text: str) -> list[str]:
-    return [name.strip() for name in text.split(",")]
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} has an empty name: give names with a comma between two, from {', '.join((*MODELS, *RIVALS))}"
+        )
+    return names
 
 
 def run(args: argparse.Namespace) -> None:

@@ -15,6 +15,10 @@ from anbexact.table import check_weights
 
 ERROR = 1e-4
 """Relative error of a density that the sum over all rows may have; without it, that takes twice as long."""
+FARTHEST = 1e150
+"""Values count as no farther from 0 than this many units of a feature: squares of differences, and sums of these over
+10⁷ features, are then finite."""
+SMALLEST, LARGEST = np.finfo(np.float64).tiny, np.finfo(np.float64).max
 
 
 class KernelNaiveBayes(
@@ -27,6 +31,12 @@ class KernelNaiveBayes(
     densities around their values, by scikit-learn's KernelDensity. Their deviation is by Scott's rule,
     ``σ n^(-1/5)``: σ is the deviation of the feature in the class, and n the weight of its rows. Where σ is 0, that
     of the feature in all rows takes its place, or else 1.
+
+    All of it is computed in logs, and in units of the feature: the power of two next below the least deviation of its
+    kernels, which rounds nothing. Far from all rows, where every density is below the least number above 0, their
+    logs still decide: in the end for the class of greatest deviation, of equal ones for that of the nearest row, as
+    long as rounding leaves a difference. Values beyond 10¹⁵⁰ units, whose squares would overflow, count as these. So
+    log probabilities are finite, and probabilities sum to one, whatever finite values are passed.
 
     References
     ----------
@@ -44,6 +54,7 @@ class KernelNaiveBayes(
 
     classes_: Any
     class_log_prior_: Floats
+    units_: Floats
     densities_: list[list[KernelDensity]]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
@@ -56,28 +67,36 @@ class KernelNaiveBayes(
         self.class_log_prior_ = np.log(np.bincount(codes, weights) / weights.sum())
         overall = _deviations(X, weights)
         overall[overall == 0] = 1.0
+        of_classes = [(X[codes == c], weights[codes == c]) for c in range(len(self.classes_))]
+        widths = np.stack([_widths(values, of_rows, overall) for values, of_rows in of_classes])
+        self.units_ = np.ldexp(1.0, np.frexp(widths.min(axis=0))[1] - 1)
         self.densities_ = []
-        for c in range(len(self.classes_)):
-            values, of_rows = X[codes == c], weights[codes == c]
-            within = _deviations(values, of_rows)
-            widths = np.where(within > 0, within, overall) * of_rows.sum() ** -0.2
+        for (values, of_rows), of_class in zip(of_classes, self._in_units(widths), strict=True):
+            in_units = self._in_units(values)
             of_rows = None if sample_weight is None else of_rows  # whose sums take far longer
             self.densities_.append(
                 [
-                    KernelDensity(bandwidth=width, rtol=ERROR).fit(values[:, [j]], sample_weight=of_rows)
-                    for j, width in enumerate(widths)
+                    KernelDensity(bandwidth=width, rtol=ERROR).fit(in_units[:, [j]], sample_weight=of_rows)
+                    for j, width in enumerate(of_class)
                 ]
             )
         return self
 
+    def _in_units(self, values: Floats) -> Floats:
+        """Return numbers in the units of their features, none farther from 0 than ``FARTHEST``."""
+        with np.errstate(over="ignore"):
+            in_units: Floats = np.clip(values / self.units_, -FARTHEST, FARTHEST)
+        return in_units
+
     def predict_log_proba(self, X: Any) -> Floats:
         """Return ln P(c | row), shape (rows, classes)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
+        X = self._in_units(validate_data(self, X, dtype=np.float64, reset=False))
         joint = np.tile(self.class_log_prior_, (len(X), 1))
         for c, densities in enumerate(self.densities_):
             for j, density in enumerate(densities):
                 joint[:, c] += density.score_samples(X[:, [j]])
+        joint -= joint.max(axis=1, keepdims=True)  # first, since ln 2 is lost beside a large number
         normalised: Floats = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
         return normalised
 
@@ -92,7 +111,20 @@ class KernelNaiveBayes(
 
 
 def _deviations(values: Floats, weights: Floats) -> Floats:
-    """Return the standard deviation of every column; exactly 0 for a constant one."""
-    means = np.average(values, axis=0, weights=weights)
-    deviations: Floats = np.sqrt(np.average((values - means) ** 2, axis=0, weights=weights))
-    return np.where(np.ptp(values, axis=0) > 0, deviations, 0.0)
+    """Return the standard deviation of every column; exactly 0 for a constant one.
+
+    Columns are divided by a power of two first, so that no square overflows, nor vanishes unless others dwarf it.
+    """
+    exponents = np.frexp(np.abs(values).max(axis=0))[1]
+    scaled = np.ldexp(values, -exponents)
+    means = np.average(scaled, axis=0, weights=weights)
+    deviations: Floats = np.ldexp(np.sqrt(np.average((scaled - means) ** 2, axis=0, weights=weights)), exponents)
+    return np.where(values.max(axis=0) > values.min(axis=0), deviations, 0.0)
+
+
+def _widths(values: Floats, weights: Floats, overall: Floats) -> Floats:
+    """Return the deviations of the kernels in a class; by those of all rows, ``overall``, where its own are 0."""
+    within = _deviations(values, weights)
+    with np.errstate(over="ignore"):
+        widths: Floats = np.where(within > 0, within, overall) * weights.sum() ** -0.2
+    return np.clip(widths, SMALLEST, LARGEST)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +18,10 @@ from anbexact.table import Weights
 
 MOST_HALVINGS = 14
 """Halvings after which the cells are still fewer than the states that a variable may have."""
+MOST_COUNTS = 254
+"""Numbers told apart, one a level, up to which the cells of all levels together are no more than of 14 halvings."""
+LARGEST_FIRST = 2**51
+"""Size of a first number up to which halves between the numbers that follow are exact."""
 ROUNDING = 1e-9
 """Shares of the sample that differ by less count as equal."""
 
@@ -90,15 +96,16 @@ class EqualWidth(PartitionRule):
     Raises
     ------
     ValueError
-        If these are no finite numbers in this order.
+        If these are no finite numbers in this order, or their difference is none.
     """
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        if not -np.inf < self.low < self.high < np.inf:
-            raise ValueError(f"the interval must have finite ends low < high, not {self.low!r} and {self.high!r}")
+        low, high = _interval(self.low, self.high)
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
 
     def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
         """Return the nested partition; see :class:`PartitionRule`."""
@@ -106,6 +113,12 @@ class EqualWidth(PartitionRule):
         levels = min(levels, MOST_HALVINGS)
         places = np.arange(1, 1 << levels)
         cuts = self.low + (self.high - self.low) * (places / (1 << levels))
+        if not (np.diff(cuts, prepend=self.low, append=self.high) > 0).all():
+            raise ValueError(
+                f"column {name!r}: there are too few floating-point numbers between {self.low!r} and {self.high!r} "
+                f"to halve that interval {levels} times: subtract an offset from the column, widen the interval, or "
+                "give the universal measure fewer levels="
+            )
         halved = np.bitwise_count((places & -places) - 1).astype(np.int64)  # how often a place can be halved
         return _with_ends(self.low, cuts, levels - halved, self.high)
 
@@ -115,16 +128,17 @@ class Counts(PartitionRule):
     """Whole numbers without an upper end: level k tells the first k of them apart, and joins the rest.
 
     The measure of the j-th number is ``1/j - 1/(j + 1)``, so that of all numbers from the j-th on is ``1/j``.
+    There are 254 levels at most.
 
     Parameters
     ----------
     first : int, default 0
-        The smallest number.
+        The smallest number, from -2⁵¹ to 2⁵¹.
 
     Raises
     ------
     ValueError
-        If that is no whole number.
+        If that is no such whole number.
 
     References
     ----------
@@ -136,6 +150,11 @@ class Counts(PartitionRule):
     def __post_init__(self) -> None:
         if isinstance(self.first, bool) or not isinstance(self.first, int | np.integer):
             raise ValueError(f"the first number must be a whole one, not {self.first!r}")
+        if abs(int(self.first)) > LARGEST_FIRST:
+            raise ValueError(
+                f"the first number must be a whole one from -2**51 to 2**51, not {self.first!r}: subtract an offset "
+                "from the column, or use another rule, such as Quantiles()"
+            )
         object.__setattr__(self, "first", int(self.first))
 
     def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
@@ -147,6 +166,7 @@ class Counts(PartitionRule):
                 f"column {name!r} is declared to hold counts, but holds {float(values[broken.argmax()])!r}: round "
                 "it, or use another rule, such as Quantiles()"
             )
+        levels = min(levels, MOST_COUNTS)
         j = np.arange(1, levels + 1)
         masses = np.append(1 / j - 1 / (j + 1), 1 / (levels + 1))
         return NestedPartition(tuple((self.first + j - 0.5).tolist()), tuple(j.tolist()), tuple(masses.tolist()))
@@ -166,8 +186,11 @@ class NestedCuts(PartitionRule):
 
     Raises
     ------
+    TypeError
+        If ``levels`` is no sequence of sequences.
     ValueError
-        If there is no level, a cut is given twice, or one does not lie between the ends.
+        If there is no level, a cut is no number, is given twice, or does not lie between the ends, or if these are no
+        finite numbers in this order, or their difference is none.
     """
 
     levels: tuple[tuple[float, ...], ...]
@@ -175,15 +198,24 @@ class NestedCuts(PartitionRule):
     high: float
 
     def __init__(self, levels: Sequence[Sequence[float]], low: float, high: float) -> None:
-        object.__setattr__(self, "levels", tuple(tuple(float(cut) for cut in level) for level in levels))
+        object.__setattr__(self, "levels", _cuts_by_level(levels))
+        low, high = _interval(low, high)
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
-        cuts = [cut for level in self.levels for cut in level]
         if not (self.levels and all(self.levels)):
-            raise ValueError("there must be a level, and every level must add a cut point")
-        within = -np.inf < low and high < np.inf and all(low < cut < high for cut in cuts)
-        if len(set(cuts)) < len(cuts) or not within:
-            raise ValueError(f"the cut points must be distinct and lie between {low!r} and {high!r}, not {cuts!r}")
+            raise ValueError(
+                f"there must be a level, and every level must add a cut point, as in [[5], [2, 8]], not {levels!r}"
+            )
+        cuts = [cut for level in self.levels for cut in level]
+        outside = [cut for cut in cuts if not low < cut < high]
+        if outside:
+            raise ValueError(f"the cut points must lie between {low:.15g} and {high:.15g}, not at {outside[0]!r}")
+        twice = [cut for cut, following in pairwise(sorted(cuts)) if cut == following]
+        if twice:
+            raise ValueError(
+                f"the cut points must be distinct, but {twice[0]!r} is given twice: list it only at the first level "
+                "that has it, as later ones keep it"
+            )
 
     def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
         """Return the nested partition; see :class:`PartitionRule`."""
@@ -193,12 +225,42 @@ class NestedCuts(PartitionRule):
         return _with_ends(self.low, cuts, entered, self.high)
 
 
+def _number(name: str, value: Any) -> float:
+    """Return a number as a float, infinite if it is too large for one; refuse what is no number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise ValueError(f"{name} must be a number, not {value!r}")
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
+
+
+def _interval(low: Any, high: Any) -> tuple[float, float]:
+    """Return the ends of an interval as floats; refuse those that bound none of finite width."""
+    ends = _number("low", low), _number("high", high)
+    if not 0 < ends[1] - ends[0] < np.inf:
+        raise ValueError(
+            f"the interval must have finite ends low < high, and a finite width, but low={low!r} and high={high!r}"
+        )
+    return ends
+
+
+def _cuts_by_level(levels: Any) -> tuple[tuple[float, ...], ...]:
+    """Return the cut points that each level adds, as floats."""
+    listed = None if isinstance(levels, str | Mapping) or not np.iterable(levels) else list(levels)
+    if listed is None or any(isinstance(level, str) or not np.iterable(level) for level in listed):
+        raise TypeError(
+            f"levels must be a sequence of sequences of cut points, such as [[5], [2, 8]], not {levels!r}"
+        )
+    return tuple(tuple(_number("a cut point", cut) for cut in level) for level in listed)
+
+
 def _refuse_outside(name: Hashable, values: Values, low: float, high: float) -> None:
     outside = (values < low) | (values > high)
     if outside.any():
         raise ValueError(
             f"column {name!r} holds {float(values[outside.argmax()])!r}, but its values are declared to lie between "
-            f"{low!r} and {high!r} ({int(outside.sum())} do not): widen the range, or correct the value"
+            f"{low:.15g} and {high:.15g} ({int(outside.sum())} do not): widen the range, or correct the value"
         )
 
 

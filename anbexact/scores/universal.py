@@ -92,9 +92,13 @@ class Universal:
     has_set_score: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "partitions", dict(self.partitions))
         object.__setattr__(self, "levels", check_levels(self.levels))
         if self.epsilon is not None:
             HQ(self.epsilon)
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.partitions.items()), self.levels, self.epsilon))
 
     @property
     def base(self) -> SetScore:
