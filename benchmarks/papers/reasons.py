@@ -171,9 +171,7 @@ def results() -> pd.DataFrame:
     """Return a row for every reading and method that is measured, beside what Table 1 has."""
     found = by_table(stored(STORE)).reset_index()
     before = table1.results()[["table", "method", "published", *OF_DEALS]]
-    frame = found[["table", "method", *OF_DEALS, "blanket"]].merge(
-        before, on=["table", "method"], suffixes=("", " in Table 1")
-    )
+    frame = found[["table", "method", *OF_DEALS]].merge(before, on=["table", "method"], suffixes=("", " in Table 1"))
     frame["reading"] = frame["table"].map({name: reading.words for name, reading in READINGS.items()})
     frame["one more"] = table1.one_more_deal(frame)
     frame["place"] = frame["table"].map(list(READINGS).index)
