@@ -57,7 +57,7 @@ def judged(
     row = judge(proba, classes, truth)
     row["brier"] = brier(proba, classes, truth)
     if lots is not None:
-        likeliest = np.isclose(proba, proba.max(axis=1, keepdims=True), rtol=1e-9)
+        likeliest = np.isclose(proba, proba.max(axis=1, keepdims=True), rtol=1e-9, atol=0.0)
         drawn = (likeliest * lots.random(proba.shape)).argmax(axis=1)
         row["accuracy"] = float(hits(classes, truth)[np.arange(len(drawn)), drawn].mean())
     shape = dict.fromkeys(STRUCTURE)
