@@ -107,7 +107,7 @@ READINGS = (
     Reading(
         "waveform21",
         "samples of 5,000 rows from the rule instead of deals; at most five parents, to be faster",
-        dict.fromkeys(("NaiveBayes", *EXACT), 12),
+        dict.fromkeys(("NaiveBayes", *EXACT), 25),
         waves,
         settings={"max_parents": 5},
     ),
@@ -182,13 +182,7 @@ def results() -> pd.DataFrame:
     return frame
 
 
-FIGURES = {
-    "deals": ("accuracy", "size"),
-    "over_deals": ("accuracy", "mean"),
-    "deal_sd": ("accuracy", "std"),
-    "least": ("accuracy", "min"),
-    "most": ("accuracy", "max"),
-}
+FIGURES = {"deals": "size", "over_deals": "mean", "deal_sd": "std", "least": "min", "most": "max"}
 
 
 def complete() -> bool:
@@ -297,8 +291,8 @@ REMARKS = """\
 - **Waveform**: the 5,000 rows here are not those of the repository's table with 21 features (version 1), which
   begins with -1.23, -1.56, -1.75; no row here begins so. (The classes here have 1,692, 1,653 and 1,655 rows. These
   seem to be the first 21 columns of the table with 40.) Over samples drawn from the rule, no published figure is
-  unusual. That ANB-BDeu is ahead of naive Bayes by {published_ahead:.4f} is at the edge: the mean of the samples is
-  {ahead:.4f} (SD {ahead_sd:.4f}), the most {ahead_most:.4f}. The Markov blanket of GBN-BDeu has {blanket:.1f}
+  unusual, nor is that ANB-BDeu is ahead of naive Bayes by {published_ahead:.4f} (mean of the samples {ahead:.4f}, SD
+  {ahead_sd:.4f}, most {ahead_most:.4f}). The Markov blanket of GBN-BDeu has {blanket:.1f}
   variables there (SD {blanket_sd:.1f}; published: 14.5; in Table 2 here 12.1).
 - **Australian**: the paper does not say which columns of numbers are states. Of the 32 ways to cut or not to cut
   x4, x5, x6, x10 and x12, the one above is nearest to the published figures of naive Bayes, TAN-aCLL, GBN-BDeu and
