@@ -199,6 +199,8 @@ def far(found: pd.DataFrame) -> str:
 def against_deals(known: pd.DataFrame) -> str:
     """Return how many accuracies could not be one more deal, whether beyond 2 SE or not."""
     often = known[known["deals"] > 1]
+    if often.empty:
+        return "No rows were dealt more than once."
     unlike = often[~one_more_deal(often)]
     within = unlike[unlike["difference"].abs() <= unlike["noise"]]
     distance = (within["over_deals"] - within["published"]).abs()
