@@ -12,6 +12,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import anbexact.search.exact as anb
@@ -506,6 +507,13 @@ def test_really_too_large(monkeypatch):
         ({"folds": 2.5}, "folds must be a whole number"),
         ({"models": ["NB", "SVM"]}, r"models must be among 'NB', 'TAN', .* not \['SVM'\]"),
         ({"models": []}, "models must be among"),
+        ({"models": {}}, "models must name a classifier at least"),
+        ({"models": 5}, "models must be names, or a mapping of names to classifiers, not 5"),
+        (
+            {"models": {"a": DummyClassifier}},
+            r"models\['a'\] is a class: pass a classifier, such as DummyClassifier\(\)",
+        ),
+        ({"models": {"a": LinearSVC()}}, r"models\['a'\] must be a classifier with predict_proba\(\), not LinearSVC"),
         (
             {"models": {"a": NaiveBayesClassifier(), "a refitted": DummyClassifier()}},
             "two lines would be called 'a refitted'",
@@ -518,7 +526,7 @@ def test_really_too_large(monkeypatch):
 def test_refused(change, message):
     X, y = load_iris()
     arguments = {"y": y, "folds": 3} | change
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         compare(X, **arguments)
 
 

@@ -100,9 +100,12 @@ def compare(
 
     Raises
     ------
+    TypeError
+        If ``models`` are no names, or one of your own is no classifier with ``predict_proba``.
     ValueError
-        For an unknown model, fewer than two folds, fewer than two classes, a class with a single row, a model with
-        the name of another's refitted line, or a column that is no numbers for a model that must have them.
+        For an unknown model, or none, fewer than two folds, fewer than two classes, a class with a single row, a
+        model with the name of another's refitted line, or a column that is no numbers for a model that must have
+        them.
 
     Examples
     --------

@@ -65,7 +65,10 @@ class Contender:
 def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs: int | None) -> dict[str, Contender]:
     """Return the classifiers by their names."""
     if isinstance(models, Mapping):
+        _check_own(models)
         return {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in models.items()}
+    if models is not None and not isinstance(models, Iterable):
+        raise TypeError(f"models must be names, or a mapping of names to classifiers, not {models!r}")
     names = MODELS if models is None else (models,) if isinstance(models, str) else tuple(models)
     known = (*MODELS, *RIVALS)
     strangers = [name for name in names if name not in known]
@@ -97,6 +100,18 @@ def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs:
     ready["GaussianNB"] = Contender(_of_numbers(GaussianNB()), numbers, gaussian_nb_parameters)
     ready["KDE-NB"] = Contender(_of_numbers(KernelNaiveBayes()), numbers, _unknown)
     return {name: ready[name] for name in names}
+
+
+def _check_own(models: Mapping[str, Any]) -> None:
+    """Refuse what is no classifier that can be cloned, fitted and asked for probabilities."""
+    if not models:
+        raise ValueError("models must name a classifier at least")
+    for name, estimator in models.items():
+        lacking = [method for method in ("get_params", "fit", "predict_proba") if not hasattr(estimator, method)]
+        if isinstance(estimator, type):
+            raise TypeError(f"models[{name!r}] is a class: pass a classifier, such as {estimator.__name__}()")
+        if lacking:
+            raise TypeError(f"models[{name!r}] must be a classifier with {lacking[0]}(), not {estimator!r}")
 
 
 def has_tables(estimator: Any) -> bool:
