@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import oracles
-from papers import accuracy, few_children, reasons, store
+from papers import accuracy, few_children, readings, store
 from papers.table1 import hommel, one_more_deal
 from papers.table3 import joint_distribution, kl_divergence, shd, smallest_i_maps
 
@@ -177,16 +177,30 @@ class Tied:
 
 
 def test_ties_are_broken_by_lot_or_by_order():
-    X, y = pd.DataFrame(index=range(300)), pd.Series(["a", "b", "c"] * 100)
+    X, y = pd.DataFrame(index=range(300)), pd.Series(["a", "b", "c", "b"] * 75)
     rows = np.arange(300)
-    assert accuracy.judged(Tied(), X, y, rows, rows)["accuracy"] == pytest.approx(1 / 3)
-    drawn = [accuracy.judged(Tied(), X, y, rows, rows, np.random.default_rng(k))["accuracy"] for k in range(20)]
+    assert accuracy.judged(Tied(), X, y, rows, rows)["accuracy"] == 1 / 4
+    assert accuracy.judged(Tied(), X, y, rows, rows, readings.last(0))["accuracy"] == 1 / 2
+    drawn = [accuracy.judged(Tied(), X, y, rows, rows, readings.by_lot(k))["accuracy"] for k in range(20)]
     assert len(set(drawn)) > 1
-    assert np.mean(drawn) == pytest.approx(1 / 3, abs=0.03)
+    assert np.mean(drawn) == pytest.approx(3 / 8, abs=0.03)
+
+
+def test_values_equal_to_the_cut_lie_above_or_below():
+    X = pd.DataFrame({"a": [1.0, 2.0, 2.0, 9.0, 2.0]})
+    assert readings.median_above(X)["a"].tolist() == [False, True, True, True, True]
+    assert readings.above_mean(X)["a"].tolist() == [False, False, False, True, False]
+
+
+def test_readings_of_one_kind_differ_in_every_choice_of_columns():
+    assert readings.subsets("abc") == [(), ("a",), ("b",), ("c",), *combinations("abc", 2), ("a", "b", "c")]
+    names = [reading.name for reading in readings.READINGS]
+    names += [readings.australian(columns).name for columns in readings.subsets(readings.AUSTRALIAN)]
+    assert len(set(names)) == len(names) == len(readings.READINGS) + 32
 
 
 def test_waves_are_drawn_by_the_rule():
-    X, y = reasons.waves(0)
+    X, y = readings.waves(0)
     assert X.shape == (5_000, 21)
     assert set(y.value_counts() > 1_500) == {True}
     shares = X.astype(int).groupby(y, observed=True).mean()  # above the median

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from itertools import combinations
 from math import prod
 from time import process_time
@@ -18,6 +18,8 @@ from papers.methods import METHODS, Selected
 from papers.store import measure
 
 STORE = RAW / "papers_accuracy.csv"
+Priority = Callable[[tuple[int, ...]], np.ndarray]
+"""Called with the numbers of rows and of classes: positive numbers; of equally probable classes, the largest wins."""
 STRUCTURE = ("class_parents", "class_children", "sparse", "blanket", "max_parents", "removed")
 
 
@@ -41,11 +43,11 @@ def judged(
     y: pd.Series,
     train: np.ndarray,
     test: np.ndarray,
-    lots: np.random.Generator | None = None,
+    priority: Priority | None = None,
 ) -> Row:
     """Fit to the training rows, and return the figures of :func:`one`.
 
-    Of classes that are equally probable, the accuracy takes the first, or one that is drawn by lot.
+    Of classes that are equally probable, the accuracy takes the first, or the one of the highest priority.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
@@ -56,10 +58,10 @@ def judged(
     classes, truth = list(model.classes_), y.iloc[test]
     row = judge(proba, classes, truth)
     row["brier"] = brier(proba, classes, truth)
-    if lots is not None:
+    if priority is not None:
         likeliest = np.isclose(proba, proba.max(axis=1, keepdims=True), rtol=1e-9, atol=0.0)
-        drawn = (likeliest * lots.random(proba.shape)).argmax(axis=1)
-        row["accuracy"] = float(hits(classes, truth)[np.arange(len(drawn)), drawn].mean())
+        taken = (likeliest * priority(proba.shape)).argmax(axis=1)
+        row["accuracy"] = float(hits(classes, truth)[np.arange(len(taken)), taken].mean())
     shape = dict.fromkeys(STRUCTURE)
     if hasattr(model, "structure_"):
         shape |= summary(model.structure_.parents, model.structure_.class_name, X.iloc[train])

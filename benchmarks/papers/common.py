@@ -78,5 +78,5 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 def write(folder: Path, name: str, frame: pd.DataFrame, text: str) -> None:
     """Write a table as CSV, and what is said of it as Markdown."""
     folder.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+    frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n", float_format="%.10g")
     (folder / f"{name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")

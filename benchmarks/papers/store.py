@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -34,14 +35,17 @@ def measure(
     left = [(*task, [fold for fold in folds if (*task, fold) not in done]) for task in tasks]
     left = [task for task in left if task[2]]
     path.parent.mkdir(parents=True, exist_ok=True)
-    found = Parallel(jobs, return_as="generator_unordered")(delayed(work)(*task) for task in left)
-    for k, rows in enumerate(found, 1):
-        append(path, rows)
-        print(
-            f"\r{path.stem}: {k} of {len(left)} ({rows[0]['table']}, {rows[0]['method']})\033[K",
-            end="",
-            file=sys.stderr,
-        )
+    with warnings.catch_warnings():
+        # a process that has grown is replaced between two tasks: nothing is lost
+        warnings.filterwarnings("ignore", message="A worker stopped")
+        found = Parallel(jobs, return_as="generator_unordered")(delayed(work)(*task) for task in left)
+        for k, rows in enumerate(found, 1):
+            append(path, rows)
+            print(
+                f"\r{path.stem}: {k} of {len(left)} ({rows[0]['table']}, {rows[0]['method']})\033[K",
+                end="",
+                file=sys.stderr,
+            )
     if left:
         print(file=sys.stderr)
     return stored(path)

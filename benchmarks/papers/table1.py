@@ -276,19 +276,8 @@ REMARKS = """\
   0.04 on a table of 100 to 500 rows, and 0.07 on lenses with its 24. Of differences that are noise, about one in
   twenty would lie beyond two standard errors; more do, so that not all of them are noise. The published figures
   are those of one deal of the same rows, so that the spread over deals is what they should be held against.
-- **fsANB-BDeu** chooses an equivalent sample size and a threshold by the accuracy of two halves. The paper seems
-  to use the size for the Bayes factors only, and 1 for the network, as is done here (`network_ess=1.0`): in the
-  13 tables of which its fsANB removes nothing, it has the accuracy of its ANB to four digits, in no other. With
-  the size chosen for the network, too (the default of the classifier), letter has 0.600 instead of 0.587
-  (published: 0.588), and over 30 tables (all but spect, waveform, mushroom and bank) the mean absolute difference
-  of the first deal was 0.0168. Of equally accurate settings, the one of the highest likelihood is taken here;
-  with the first one, it was 0.0089.
 - **Rows**: spect has 267 rows; the paper prints 263, but all nine of its accuracies are multiples of 1/267, and none
   of 1/263. Banknote has 1,371 and 1,372.
-- **Discretisation**: here a value equal to the median counts as below it (where the median is the largest value, as
-  in pdays of bank, the cut lies below it), and a column is continuous if it has more than ten values; the paper says
-  none of this. Counted as above, naive Bayes has 0.503 on cmc and 0.427 on letter
-  (published: 0.467, 0.447; here 0.472, 0.444).
 - **Greedy methods** stop in local optima, which depend on the order of moves and of ties; the paper's programs
   have their own. GBN-CMDL's published 0.33 on balance scale is below the share of the most frequent class (0.46).
   MC-DAG-GES has at most two parents of a variable here; the paper does not say."""
