@@ -172,13 +172,13 @@ def of_australian(found: pd.DataFrame) -> str:
         for words, distance in away.head(3).items()
     )
     return f"""\
-- **Australian**: the paper does not say which columns of numbers are states. Of the {len(away)} ways to cut or not
-  to cut {", ".join(AUSTRALIAN[:-1])} and {AUSTRALIAN[-1]}, these are the nearest to the published figures of naive
-  Bayes, TAN-aCLL, GBN-BDeu and ANB-BDeu, by what is cut, with the mean absolute difference of the means over five
-  deals: {nearest} (the furthest: {away.max():.4f}). The nearest is the one above, though x4 is a category. By the
-  way to cut, ANB-BDeu has {anb.min():.4f} to {anb.max():.4f}. The published accuracy stays {below:.1f} SD below the mean of
-  the nearest: a better reading may exist. Three of the columns here lack their decimal points (x2, x3, x7: 2208 for
-  22.08), so that their medians are those of other numbers."""
+- **Australian**: the paper does not say which columns of numbers are states. Of the {len(away)} ways to cut or
+  not to cut {", ".join(AUSTRALIAN[:-1])} and {AUSTRALIAN[-1]}, these are the nearest to the published figures
+  of naive Bayes, TAN-aCLL, GBN-BDeu and ANB-BDeu, by what is cut, with the mean absolute difference of the
+  means over five deals: {nearest} (the furthest: {away.max():.4f}). The nearest is the one above, though x4 is
+  a category. By the way to cut, ANB-BDeu has {anb.min():.4f} to {anb.max():.4f}. The published accuracy stays
+  {below:.1f} SD below the mean of the nearest: a better reading may exist. Three of the columns here lack their
+  decimal points (x2, x3, x7: 2208 for 22.08), so that their medians are those of other numbers."""
 
 
 def of_ties(means: pd.Series, known: pd.DataFrame) -> str:
