@@ -1,6 +1,7 @@
 """What the papers' tables are computed with: p-values, distances between networks, smallest I-maps, summaries."""
 
 import sys
+import warnings
 from itertools import combinations
 from math import log
 from pathlib import Path
@@ -14,7 +15,8 @@ from hypothesis import strategies as st
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import oracles
-from papers import accuracy, few_children, readings, store
+from papers import accuracy, common, few_children, readings, store
+from papers.methods import METHODS
 from papers.table1 import hommel, one_more_deal
 from papers.table3 import joint_distribution, kl_divergence, shd, smallest_i_maps
 
@@ -187,16 +189,65 @@ def test_ties_are_broken_by_lot_or_by_order():
 
 
 def test_values_equal_to_the_cut_lie_above_or_below():
-    X = pd.DataFrame({"a": [1.0, 2.0, 2.0, 9.0, 2.0]})
-    assert readings.median_above(X)["a"].tolist() == [False, True, True, True, True]
-    assert readings.above_mean(X)["a"].tolist() == [False, False, False, True, False]
+    X = pd.DataFrame({"a": [1.0, 2.0, 2.0, 9.0, 2.0], "b": [1.0, 2.0, 3.0, 2.0, 2.0]})
+    above = readings.median_above(X)
+    assert above["a"].tolist() == [False, True, True, True, True]
+    above = readings.above_mean(X)
+    assert above["a"].tolist() == [False, False, False, True, False]
+    assert above["b"].tolist() == [False, False, True, False, False]
 
 
-def test_readings_of_one_kind_differ_in_every_choice_of_columns():
+@pytest.fixture
+def small(monkeypatch):
+    """A table of six columns of twelve values instead of the shared ones; a and b are called continuous."""
+    X = pd.DataFrame({name: np.arange(12) for name in ("a", "x4", "b", "pdays", "previous", "emp_var_rate")})
+    listed = pd.DataFrame({"name": ["australian", "bank"], "continuous": ["a b", "a b pdays"]})
+    monkeypatch.setattr(common, "manifest", lambda: listed)
+    monkeypatch.setattr(common, "read_original", lambda _: (X.copy(), pd.Series(list("uv") * 6, name="class")))
+    return list(X)
+
+
+def states(reading):
+    """The number of states of every column of a reading, in order."""
+    X, _ = reading.read(0)
+    return {name: X[name].nunique() for name in X}
+
+
+def test_readings_cut_what_their_words_say(small):
+    whole = dict.fromkeys(small, 12)
+    cut = whole | {"a": 2, "b": 2}
+
+    def reading(**choice):
+        return readings.Reading("australian", "", {}, readings.cut_at("australian", **choice))
+
+    assert states(reading()) == cut
+    assert states(reading(also=["x4", "a"], whole=["b"])) == whole | {"a": 2, "x4": 2}
+    left = states(reading(without=["a"]))
+    assert left == {name: n for name, n in cut.items() if name != "a"}
+    assert list(left) == small[1:]
+    assert states(readings.australian(["x4"])) == cut | {"x4": 2}
+    assert states(readings.australian([])) == cut
+    assert states(readings.bank(["previous"])) == cut | {"pdays": 2, "previous": 2}
+    changed = states(readings.bank(["previous", "pdays"]))
+    assert changed == {name: n for name, n in (cut | {"previous": 2}).items() if name != "pdays"}
+    by_rule = readings.Reading("australian", "", {}, readings.cut_by("australian", readings.above_mean))
+    assert states(by_rule) == cut
+    assert list(states(by_rule)) == small
+
+
+def test_settings_are_those_of_the_classifiers_but_naive_bayes():
+    limited = readings.mushroom("at most 2 parents", max_parents=2)
+    assert limited.model("GBN-BDeu").max_parents == 2
+    assert limited.model("NaiveBayes").get_params() == METHODS["NaiveBayes"].get_params()
+    assert METHODS["GBN-BDeu"].max_parents is None
+
+
+def test_readings_of_one_kind_have_names_of_their_own():
     assert readings.subsets("abc") == [(), ("a",), ("b",), ("c",), *combinations("abc", 2), ("a", "b", "c")]
     names = [reading.name for reading in readings.READINGS]
     names += [readings.australian(columns).name for columns in readings.subsets(readings.AUSTRALIAN)]
-    assert len(set(names)) == len(names) == len(readings.READINGS) + 32
+    names += [readings.bank(columns).name for columns in readings.subsets(readings.BANK)]
+    assert len(set(names)) == len(names) == len(readings.READINGS) + 32 + 8
 
 
 def test_waves_are_drawn_by_the_rule():
@@ -225,3 +276,14 @@ def test_what_is_stored_is_not_measured_again(tmp_path):
         *(["m", fold, 10 * fold] for fold in range(3)),
         *(["n", fold, 10 * fold] for fold in range(3)),
     ]
+
+
+def test_only_the_warning_of_replaced_processes_is_silenced(tmp_path):
+    def work(table, method, folds):
+        warnings.warn(table, UserWarning, stacklevel=2)
+        return [{"table": table, "method": method, "fold": fold} for fold in folds]
+
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        store.measure(tmp_path / "m.csv", [("A worker stopped while", "m"), ("mind this", "m")], [0], work, jobs=1)
+    assert [str(warning.message) for warning in seen] == ["mind this"]

@@ -103,15 +103,14 @@ def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs:
 
 
 def _check_own(models: Mapping[str, Any]) -> None:
-    """Refuse what is no classifier that can be cloned, fitted and asked for probabilities."""
+    """Refuse what cannot be cloned and fitted; some classifiers know only then whether they have probabilities."""
     if not models:
         raise ValueError("models must name a classifier at least")
     for name, estimator in models.items():
-        lacking = [method for method in ("get_params", "fit", "predict_proba") if not hasattr(estimator, method)]
         if isinstance(estimator, type):
             raise TypeError(f"models[{name!r}] is a class: pass a classifier, such as {estimator.__name__}()")
-        if lacking:
-            raise TypeError(f"models[{name!r}] must be a classifier with {lacking[0]}(), not {estimator!r}")
+        if not (hasattr(estimator, "get_params") and hasattr(estimator, "fit")):
+            raise TypeError(f"models[{name!r}] must be a scikit-learn classifier, not {estimator!r}")
 
 
 def has_tables(estimator: Any) -> bool:

@@ -31,7 +31,7 @@ def warm_up(contender: Contender, data: Data, refit: bool) -> None:
         small = small.iloc[:, :4]
     with contextlib.suppress(ValueError, MemoryError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = clone(contender.estimator).fit(small, data.target.iloc[few])
+        model = _fitted(contender, small, data.target.iloc[few])
         model.predict_proba(small)
         if refit:
             to_logit(model).refit(small, data.target.iloc[few], l2=1.0).predict_proba(small)
@@ -72,10 +72,9 @@ class Trials:
 
     def _learn(self, train: Rows, test: Rows) -> tuple[Any, Outcome]:
         """Learn from one part of the rows and predict the other."""
-        model = clone(self._contender.estimator)
         X_train, y_train = _rows(self._contender.table, train), self._data.target.iloc[train]
         began = time.perf_counter()
-        model.fit(X_train, y_train)
+        model = _fitted(self._contender, X_train, y_train)
         seconds = time.perf_counter() - began
         X_test = _rows(self._contender.table, test)
         return model, _ask(model, X_test, test, self._data, self._contender.parameters(model), seconds)
@@ -121,6 +120,14 @@ class _Refits:
 
     def _folds(self, count: int) -> str:
         return f"in {count} of {len(self._data.splits)} folds"
+
+
+def _fitted(contender: Contender, X: Any, y: Any) -> Any:
+    """Return a fitted copy of a classifier; refuse one without probabilities."""
+    model = clone(contender.estimator).fit(X, y)
+    if not hasattr(model, "predict_proba"):
+        raise TypeError(f"models must be classifiers with predict_proba(), but {contender.estimator!r} has none")
+    return model
 
 
 def _ask(model: Any, X: Any, test: Rows, data: Data, parameters: float, fit_seconds: float) -> Outcome:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from crossval import RAW, Row
-from crossval import read as read_original
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
@@ -131,17 +130,6 @@ def above_mean(X: pd.DataFrame) -> pd.DataFrame:
     return X.gt(X.mean())
 
 
-def all_states(table: str) -> Callable[[int], Table]:
-    """Return how to read the complete rows of a table, with the states of the other rows declared, too."""
-
-    def rows(deal: int) -> Table:  # noqa: ARG001
-        X, y = read_original(table)
-        complete = X.notna().all(axis=1)
-        return cut(X, continuous_columns(table))[complete], y[complete].astype("category")
-
-    return rows
-
-
 EXACT = ("GBN-BDeu", "ANB-BDeu", "fsANB-BDeu")
 LOTS = "one of equally probable classes is drawn by lot"
 TIED = ("hayes-roth", "mux6")
@@ -190,7 +178,6 @@ LIMITS = (2, 3)
 """Most parents of a variable tried there."""
 LAST = "the last of equally probable classes is taken"
 EQUAL_ABOVE, MEAN = "values equal to the median are above", "cut at the mean"
-STATES = "states of all rows declared"
 CHOSEN = "the size chosen is that of the network, too"
 
 
@@ -233,7 +220,6 @@ def asides() -> dict[str, tuple[Reading, ...]]:
             Reading(table, EQUAL_ABOVE, {"NaiveBayes": 1}, cut_by(table, median_above)) for table in ("cmc", "letter")
         ),
         "mushroom": (
-            Reading("mushroom", STATES, {"GBN-BDeu": 1}, all_states("mushroom")),
             *(mushroom(f"equivalent sample size {size:g}", ess=size) for size in SIZES),
             *(mushroom(f"at most {k} parents", max_parents=k) for k in LIMITS),
         ),
@@ -285,4 +271,4 @@ def complete() -> bool:
     if not STORE.exists():
         return False
     there = of_deals(STORE).groupby(["table", "method"]).size()
-    return all(there.get((r.name, method), 0) == n for r in planned() for method, n in r.deals.items())
+    return all(there.get((r.name, method), 0) >= n for r in planned() for method, n in r.deals.items())

@@ -36,8 +36,8 @@ def measure(
     left = [task for task in left if task[2]]
     path.parent.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings():
-        # a process that has grown is replaced between two tasks: nothing is lost
-        warnings.filterwarnings("ignore", message="A worker stopped")
+        # joblib replaces processes between two tasks, such as those that have grown: nothing is lost
+        warnings.filterwarnings("ignore", message="A worker stopped", category=UserWarning)
         found = Parallel(jobs, return_as="generator_unordered")(delayed(work)(*task) for task in left)
         for k, rows in enumerate(found, 1):
             append(path, rows)

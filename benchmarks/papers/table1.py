@@ -269,13 +269,13 @@ REMARKS = """\
 - **Two averages** at the foot of the paper's table (GBN-CMDL, gGBN-BDeu) are not the means of its columns
   (0.7713, 0.7870).
 - **How near one can come**: two deals of the same rows to folds, by the same program, differ by as much as "between
-  two deals" says, on average over the tables that were dealt more than once; by more than 0.01 for ANB-BDeu. So the
-  first deal could hardly be nearer to the published one than it is. The mean over deals is within 0.01 for naive
-  Bayes and ANB-BDeu, and for GBN-BDeu once ties of Hayes–Roth are broken by lot (next section).
-- **Fold noise**: the paper does not say how rows were dealt to folds. A standard error over ten folds is 0.01 to
-  0.04 on a table of 100 to 500 rows, and 0.07 on lenses with its 24. Of differences that are noise, about one in
-  twenty would lie beyond two standard errors; more do, so that not all of them are noise. The published figures
-  are those of one deal of the same rows, so that the spread over deals is what they should be held against.
+  two deals" says, on average over the tables that were dealt more than once. The published accuracies are those of
+  one deal, so that no program can be expected to come nearer; GBN-BDeu is further away, for reasons such as the ties
+  of Hayes–Roth (next section).
+- **Fold noise**: the paper does not say how rows were dealt to folds. A standard error over ten folds is often 0.01
+  to 0.04 on tables of 100 to 500 rows, and more on lenses with its 24. Of differences that are noise, about one in
+  twenty would lie beyond two standard errors; more do, so that not all of them are noise. The published figures are
+  those of one deal of the same rows, so that the spread over deals is what they should be held against.
 - **Rows**: spect has 267 rows; the paper prints 263, but all nine of its accuracies are multiples of 1/267, and none
   of 1/263. Banknote has 1,371 and 1,372.
 - **Greedy methods** stop in local optima, which depend on the order of moves and of ties; the paper's programs
