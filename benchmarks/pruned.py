@@ -326,6 +326,11 @@ def rounded(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.round({**digits, "sets_per_s": 0, "sets_per_cpu_s": 0, "gap_percent": 5})
 
 
+def seconds(value: float) -> str:
+    """Return a duration, with two digits at least; nothing where there is none."""
+    return "" if pd.isna(value) else f"{value:.2g}" if value < 10 else f"{value:.0f}"
+
+
 def markdown(found: pd.DataFrame) -> str:
     """Return the table of ``docs/exact-search.md``: what was proved, and in which time; no samples of 3,000 rows."""
     lines = ["| table | features | rows | score | sets scored | listed | seconds | processor s | result | check, s |"]
@@ -338,8 +343,7 @@ def markdown(found: pd.DataFrame) -> str:
         score = f"{row.score} ({'by default' if pd.isna(row.forced) else row.forced})" * (row.table == "mushroom")
         listed = "all sets" if pd.isna(row.listed) or "lattice" in row.search else f"{row.listed:,.0f}"
         cells = (row.table, row.features, f"{row.rows:,}", score or row.score, f"{row.sets:,}", listed)
-        cells += (*("" if pd.isna(s) else f"{s:.2g}" for s in (row.total_s, row.cpu_s)), result)
-        cells += ("" if pd.isna(row.verify_s) else f"{row.verify_s:.2g}",)
+        cells += (seconds(row.total_s), seconds(row.cpu_s), result, seconds(row.verify_s))
         lines.append(f"| {' | '.join(map(str, cells))} |")
     return "\n".join(lines)
 

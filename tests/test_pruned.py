@@ -1,12 +1,16 @@
 """The search beyond the lattice: its optima against brute force and the lattice, its certificates, its limits."""
 
+from contextlib import nullcontext
+from dataclasses import replace
 from math import inf
+from time import sleep
 
 import numpy as np
 import oracles
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from numba.core.event import trigger_event
 from strategies import Problem, random_problem
 from test_candidates import BOUNDED, WEIGHTS, Looks, bounded_scores, candidate_problems, with_copies
 
@@ -331,6 +335,32 @@ class TestDoor:
             monkeypatch.setattr(anb._Search, "seconds", 1e6)
         structure = learn_anb(problem.table)
         assert structure.certificate.method == ("lattice dynamic programme" if few else "pruned search")
+        assert structure.score == pytest.approx(expected.score, rel=1e-12)
+        assert structure.certificate.optimal
+
+    @pytest.mark.parametrize("compiled", [True, False])
+    @pytest.mark.parametrize("listed", [True, False])
+    def test_a_trial_in_which_kernels_were_compiled_is_repeated(self, compiled, listed, monkeypatch):
+        problem = random_problem(405, 8, n_rows=100)
+        expected = learn_anb(problem.table)
+        monkeypatch.setattr(anb, "QUICK", -1.0)
+        monkeypatch.setattr(anb._Search, "seconds", 1.0)
+        trials = []
+
+        def slow_at_first(*args, deadline, **kwargs):
+            trials.append(deadline.seconds)
+            found = solve_pruned(*args, deadline=deadline, **kwargs)
+            if len(trials) > 1:
+                return found
+            with trigger_event("numba:compile") if compiled else nullcontext():
+                while not deadline.passed:
+                    sleep(0.01)
+            return replace(found, bound=inf) if listed else None
+
+        monkeypatch.setattr(anb, "solve_pruned", slow_at_first)
+        structure = learn_anb(problem.table, n_jobs=1)
+        assert structure.certificate.method == ("pruned search" if compiled else "lattice dynamic programme")
+        assert trials == [anb.TRIED] * (2 if compiled else 1)
         assert structure.score == pytest.approx(expected.score, rel=1e-12)
         assert structure.certificate.optimal
 

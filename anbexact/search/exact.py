@@ -9,6 +9,7 @@ from functools import cached_property
 from math import inf, isinf
 
 import numpy as np
+from numba.core.event import TimingListener, install_listener
 
 from anbexact.limits import (
     Deadline,
@@ -41,6 +42,8 @@ AT_ONCE, QUICK = 2.0, 20.0
 first: where a limit on parents promises short lists, and where nothing does."""
 TRIED = 0.3
 """Part of these seconds that candidate lists may take before all sets of features are gone through after all."""
+COMPILED = 0.1
+"""Part of a trial that the compilation of kernels may take."""
 SETS_A_SECOND = 100_000
 """Parent sets a processor second that candidate lists may take to be preferred to all sets of features; a fifth of
 what is scored."""
@@ -350,7 +353,10 @@ class _Search:
         return SETS_A_SECOND * self.seconds
 
     def pruned(self) -> Structure | None:
-        """Return the best structure by candidate lists; None where going through everything promises more."""
+        """Return the best structure by candidate lists; None where going through everything promises more.
+
+        A trial that ends while kernels were being compiled says nothing of the lists, and is repeated.
+        """
         deadline, most_sets = self.deadline, inf
         seconds = self.seconds / self.threads if self.fits and self.has_lattice else inf
         otherwise = deadline.left > 2 * seconds
@@ -360,7 +366,7 @@ class _Search:
             assert isinstance(self.score, BoundedScore)
             most_sets = MOST_SETS if self.score.proportional_penalty else FEWER_SETS
         try:
-            with interruptible(self.deadline):
+            with interruptible(self.deadline), install_listener("numba:compile", TimingListener()) as compiling:
                 found = solve_pruned(
                     self.table, self.score, self.constraints, threads=self.threads, deadline=deadline,
                     memory=self.memory, most_sets=most_sets, complete=otherwise, progress=self.progress,
@@ -369,15 +375,16 @@ class _Search:
             if not self.fits:
                 raise
             return None
+        again = deadline is not self.deadline and compiling.done and compiling.duration > COMPILED * deadline.elapsed
         if found is None:
-            return None
+            return self.pruned() if again and deadline.passed and not self.deadline.passed else None
         if self.deadline.interrupted:
             warnings.warn("interrupted: this is the best structure found so far, with its gap", stacklevel=4)
         method = f"pruned search{self._limits}"
         structure = self._certified(found.parents, found.bound, found.sets, method, found.proof)
         proved = structure.certificate.optimal
         if not proved and otherwise and not self.deadline.passed:
-            return None
+            return self.pruned() if again else None
         if self.deadline.passed or not found.limit:
             method += self._ending(proved)
         if not found.limit:
