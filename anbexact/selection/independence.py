@@ -77,12 +77,16 @@ class G2Test:
         """Return the test on the rows of a table; see :class:`IndependenceTest`."""
         codes = np.ascontiguousarray(table.codes.T)
         arities = np.array(table.shape(table.vocabulary.names), dtype=np.int64)
+        sizes = arities.tolist()
+        smallest = min(sizes)
         most_cells = table.weight_sum / self.rows_per_cell
 
         def associations(x: int, others: Positions, given: tuple[int, ...]) -> Floats:
-            cells = prod((arities[v] for v in (x, *given)), start=1.0) * arities[others]
             out = np.full(len(others), inf if given else -inf)
-            tested = np.flatnonzero(cells <= most_cells)
+            cells = prod([sizes[v] for v in given], start=sizes[x])
+            if cells * smallest > most_cells:  # nothing can be tested, as of most sets that are large
+                return out
+            tested = np.flatnonzero(float(cells) * arities[others] <= most_cells)
             if len(tested):
                 logs = np.empty(len(tested))
                 positions = np.array(given, dtype=np.int64)
@@ -292,6 +296,8 @@ class Tester:
         known = self._known.get((x, given))
         if known is None:
             known = self._known[x, given] = np.full(self.n, np.nan)
+            known[others] = values = self._associations(x, others, given)
+            return values
         unknown = others[np.isnan(known[others])]
         if len(unknown):
             known[unknown] = self._associations(x, unknown, given)
