@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmarks"))
 
 import oracles
-from papers import accuracy, common, few_children, readings, store
+from papers import accuracy, common, few_children, readings, reasons, store
 from papers.methods import METHODS
-from papers.table1 import hommel, one_more_deal
+from papers.table1 import MAIN, hommel, one_more_deal
 from papers.table3 import joint_distribution, kl_divergence, shd, smallest_i_maps
 
 GRAPHS = list(oracles.graphs(4))
@@ -287,3 +287,27 @@ def test_only_the_warning_of_replaced_processes_is_silenced(tmp_path):
         warnings.simplefilter("always")
         store.measure(tmp_path / "m.csv", [("A worker stopped while", "m"), ("mind this", "m")], [0], work, jobs=1)
     assert [str(warning.message) for warning in seen] == ["mind this"]
+
+
+def test_the_section_on_reasons_waits_for_all_that_it_tells_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(readings, "complete", lambda: True)
+    monkeypatch.setattr(reasons, "planned", lambda: (readings.Reading("t", "", {"TAN-aCLL": 1}, None),))
+    monkeypatch.setattr(reasons, "listed", lambda: pd.DataFrame({"name": ["t"]}))
+    monkeypatch.setattr(reasons, "FIRST_STORE", tmp_path / "first.csv")
+    monkeypatch.setattr(few_children, "STORE", tmp_path / "bounds.csv")
+    rows = [("t", method, fold) for method in (*MAIN, "TAN-aCLL") for fold in range(20)]
+    first = pd.DataFrame(rows, columns=store.KEYS).assign(rows=1, accuracy=1.0, log_loss=0.0, brier=0.0)
+
+    def complete(first, bounds=10):
+        first.to_csv(reasons.FIRST_STORE, index=False)
+        pd.DataFrame({"fold": range(bounds)}).to_csv(few_children.STORE, index=False)
+        return reasons.complete()
+
+    assert complete(first)
+    assert complete(first[first["fold"] < 10])
+    assert not complete(first[first["fold"] != 3])
+    assert not complete(first[first["method"] != "TAN-aCLL"])
+    assert not complete(first[first["method"] != "GBN-BDeu"])
+    assert not complete(first, bounds=9)
+    monkeypatch.setattr(readings, "complete", lambda: False)
+    assert not complete(first)

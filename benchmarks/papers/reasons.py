@@ -52,10 +52,9 @@ def complete() -> bool:
     """Whether all is measured that the section tells of, in Table 1, too."""
     if not (readings.complete() and FIRST_STORE.exists() and few_children.STORE.exists()):
         return False
-    first = of_deals(FIRST_STORE).index.droplevel("deal")
-    wanted = {(reading.table, method) for reading in planned() for method in reading.deals}
-    wanted |= set(product(listed()["name"], table1.MAIN))
-    return wanted <= set(first) and len(stored(few_children.STORE)) == FOLDS
+    wanted = {(reading.table, method, 0) for reading in planned() for method in reading.deals}
+    wanted |= set(product(listed()["name"], table1.MAIN, [0]))
+    return wanted <= set(of_deals(FIRST_STORE).index) and len(stored(few_children.STORE)) == FOLDS
 
 
 FIGURES = {"deals": "size", "over_deals": "mean", "deal_sd": "std", "least": "min", "most": "max"}
