@@ -145,6 +145,22 @@ def test_without_enough_rows_pairs_are_independent_and_larger_tests_are_not_made
     assert G2Test(rows_per_cell=5.01).on(table)(0, others, (2,))[0] == inf
 
 
+@pytest.mark.parametrize("given", [(), (1,), (3,)])
+@pytest.mark.parametrize("cells", [4, 8, 12, 16, 24, 31, 36, 72])
+def test_which_pairs_have_enough_rows_depends_on_their_own_cells(cells, given):
+    arities = [3, 2, 2, 4, 6]
+    rng = np.random.default_rng(5)
+    rows = [tuple(int(rng.integers(r)) for r in arities) for _ in range(60)]
+    weights = rng.choice([0.5, 1.0, 2.5], 60).tolist()
+    table = table_of(rows, weights, arities)
+    test = G2Test(rows_per_cell=sum(weights) / (cells + 0.5)).on(table)
+    for x in set(range(5)) - set(given):
+        others = np.array([y for y in range(5) if y not in (x, *given)])
+        needed = [prod(arities[v] for v in (x, y, *given)) for y in others]
+        for found, own in zip(test(x, others, given), needed, strict=True):
+            assert np.isfinite(found) if own <= cells else found == (inf if given else -inf)
+
+
 @given(st.data(), problems(), st.sampled_from([0.5, 1.0, 10.0]), st.sampled_from([0.3, 3.0, 150.0]))
 def test_bayes_factor_follows_its_formula(data, problem, ess, threshold):
     x, y, others = data.draw(pair_and_given(problem))

@@ -375,9 +375,10 @@ class _Search:
             if not self.fits:
                 raise
             return None
-        again = deadline is not self.deadline and compiling.done and compiling.duration > COMPILED * deadline.elapsed
+        broken_off = otherwise and deadline.passed and not self.deadline.passed
+        again = broken_off and compiling.done and compiling.duration > COMPILED * deadline.elapsed
         if found is None:
-            return self.pruned() if again and deadline.passed and not self.deadline.passed else None
+            return self.pruned() if again else None
         if self.deadline.interrupted:
             warnings.warn("interrupted: this is the best structure found so far, with its gap", stacklevel=4)
         method = f"pruned search{self._limits}"

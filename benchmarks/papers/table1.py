@@ -270,8 +270,8 @@ REMARKS = """\
   (0.7713, 0.7870).
 - **How near one can come**: two deals of the same rows to folds, by the same program, differ by as much as "between
   two deals" says, on average over the tables that were dealt more than once. The published accuracies are those of
-  one deal, so that no program can be expected to come nearer; GBN-BDeu is further away, for reasons such as the ties
-  of Hayes–Roth (next section).
+  one deal, so that one deal here cannot be expected to come nearer; GBN-BDeu is further away, for reasons such as the
+  ties of Hayes–Roth (next section).
 - **Fold noise**: the paper does not say how rows were dealt to folds. A standard error over ten folds is often 0.01
   to 0.04 on tables of 100 to 500 rows, and more on lenses with its 24. Of differences that are noise, about one in
   twenty would lie beyond two standard errors; more do, so that not all of them are noise. The published figures are
