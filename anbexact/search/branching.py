@@ -13,6 +13,7 @@ from anbexact.scores import BDeu, Score, SetScore, Universal
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
 from anbexact.search.pairs import FamilyScorer, PairScores, pair_scores
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
@@ -20,6 +21,7 @@ LEVELS = 2.0**44
 """Whole numbers that stand for the gains, smallest to largest."""
 
 
+@single_states_apart(below_class=True)
 def learn_tan(
     table: DiscreteTable,
     score: Score | None = None,
@@ -90,6 +92,7 @@ def learn_tan(
     return _learn(table, score, required, forbidden, time_limit, n_jobs, progress, tree=True)
 
 
+@single_states_apart(below_class=True)
 def learn_fan(
     table: DiscreteTable,
     score: Score | None = None,

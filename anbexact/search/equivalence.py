@@ -14,6 +14,7 @@ from anbexact.search.graphs import Graph, children, elements, parents_first
 from anbexact.search.hill_climbing import as_parents
 from anbexact.search.naive_bayes import class_of
 from anbexact.search.optimum import rounding_error
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
@@ -21,6 +22,7 @@ LOOK = 1000
 """Operators that are drawn between two looks at the clock."""
 
 
+@single_states_apart(below_class=False)
 def learn_mc_dag(
     table: DiscreteTable,
     *,

@@ -34,6 +34,7 @@ from anbexact.search.naive_bayes import check_class_free, class_of, learn_naive_
 from anbexact.search.optimum import ROUNDING, Stopped, rounding_error
 from anbexact.search.pruned import solve_pruned
 from anbexact.search.set_scores import cell_value_bytes, n_sets
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
@@ -56,6 +57,7 @@ MOST_TUPLES, MOST_TERMS = 1 << 20, 10**9
 """Tuples of levels that a set may have by a universal measure, and that all sets together may have."""
 
 
+@single_states_apart(below_class=True)
 def learn_anb(
     table: DiscreteTable,
     score: Score | None = None,
@@ -151,6 +153,7 @@ def learn_anb(
     return _learn(table, class_of(table), score, *limits, n_jobs, progress)
 
 
+@single_states_apart(below_class=False)
 def learn_gbn(
     table: DiscreteTable,
     score: Score | None = None,

@@ -31,6 +31,7 @@ from anbexact.search.graphs import Bools, Graph, ancestors, as_mask, children, e
 from anbexact.search.naive_bayes import check_class_free, class_of, total_score
 from anbexact.search.optimum import rounding_error
 from anbexact.search.pairs import FamilyScorer
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
@@ -42,6 +43,7 @@ FAMILY_BYTES = 400
 """Memory that a move takes, with the local score that is kept."""
 
 
+@single_states_apart(below_class=False)
 def learn_greedy_gbn(
     table: DiscreteTable,
     score: Score | CLL | None = None,
