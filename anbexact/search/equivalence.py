@@ -103,7 +103,7 @@ def learn_mc_dag(
     if not complete:
         method += ", interrupted" if deadline.interrupted else ", stopped by time_limit"
     parents = as_parents(names, class_name, extension(search.found, posterior.class_position))
-    certificate = replace(Certificate.unknown(method), sets_scored=search.scored, seconds=deadline.elapsed)
+    certificate = replace(Certificate.unknown(method), sets_scored=search.scored, seconds=deadline.worked)
     return Structure(class_name, parents, CLL().structure_score(table, parents), certificate)
 
 

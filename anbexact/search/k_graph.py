@@ -119,7 +119,7 @@ def learn_ckg(
     if not complete:
         method = f"consistent {int(k)}-graph of the optimal branching{limits}, stopped by time_limit"
         bound = max(total, upper_bound(scorer))
-    certificate = Certificate(complete, bound, bound - total, pairs.scored + scored, deadline.elapsed, method)
+    certificate = Certificate(complete, bound, bound - total, pairs.scored + scored, deadline.worked, method)
     return as_structure(scorer, [choice.chosen for choice in choices], total, certificate)
 
 

@@ -17,7 +17,7 @@ from anbexact.scores import SetScore, Universal
 from anbexact.search.constraints import Constraints
 from anbexact.search.enumerated import subsets
 from anbexact.search.mixtures import BLOCK
-from anbexact.search.optimum import Optimum, Stopped
+from anbexact.search.optimum import Optimum, Stopped, local_bound
 from anbexact.search.pairs import FamilyScorer
 from anbexact.search.set_scores import SETS_TIMES_ROWS, SetScoreProblem, n_sets, prepare, score_all_sets
 from anbexact.table import DiscreteTable
@@ -223,10 +223,12 @@ def solve_lattice(
 ) -> Optimum | Stopped:
     """Return the best feature parents by set scores and dynamic programming; see :func:`~anbexact.learn_anb`."""
     sets = n_sets(len(table.vocabulary.features), constraints.max_parents + 1)
+    if deadline.passed:
+        return unsolved(table, score)
     problem = prepare(table, score, constraints.max_parents + 1)
     scores = all_set_scores(problem, table, score, threads, deadline, progress)
     if scores is None:
-        return Stopped(_upper_bound(table, score, problem, None), 0)
+        return unsolved(table, score)
     optimum = _solve(problem, scores, constraints, threads, deadline, progress)
     if optimum is None:
         return Stopped(_upper_bound(table, score, problem, scores), sets)
@@ -332,16 +334,19 @@ def _read_back(
     return chosen
 
 
+def unsolved(table: DiscreteTable, score: SetScore | Universal) -> Stopped:
+    """Return what is known before any set was scored."""
+    return Stopped(sum(local_bound(table, score, child) for child in table.vocabulary.features), 0)
+
+
 def _upper_bound(
     table: DiscreteTable,
     score: SetScore | Universal,
     problem: SetScoreProblem,
-    scores: npt.NDArray[np.float64] | None,
+    scores: npt.NDArray[np.float64],
 ) -> float:
     """Return a bound on the features' score: each with the best of all its parent sets, cycles or not."""
-    if scores is None:
-        return sum(score.local_upper_bound(table, child) for child in table.vocabulary.features)
-    bounds = {name: score.local_upper_bound(table, name) for name in table.vocabulary.features}
+    bounds = {name: local_bound(table, score, name) for name in table.vocabulary.features}
     total = 0.0
     for b, name in enumerate(problem.features):
         pairs = scores.reshape(-1, 2, 1 << b)

@@ -110,7 +110,7 @@ def learn_logit_fan(
     if not complete:
         method += ", stopped by time_limit"
     infinite = float("inf")
-    certificate = Certificate(False, infinite, infinite, climb.scored, deadline.elapsed, method)
+    certificate = Certificate(False, infinite, infinite, climb.scored, deadline.worked, method)
     return Structure(class_of(table), forest_parents(table, climb.point.design.terms), climb.score, certificate)
 
 

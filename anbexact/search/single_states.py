@@ -32,9 +32,7 @@ def single_states(table: DiscreteTable, score: object, keep: Collection[Hashable
     if not getattr(score, "ignores_single_states", False):
         return ()
     kept = {*keep, *(score.partitions if isinstance(score, Universal) else ())}
-    return tuple(
-        name for name in table.vocabulary.features if table.vocabulary.arity(name) == 1 and name not in kept
-    )
+    return tuple(name for name in table.vocabulary.features if table.vocabulary.arity(name) == 1 and name not in kept)
 
 
 def without(table: DiscreteTable, names: Collection[Hashable]) -> DiscreteTable:
