@@ -30,6 +30,8 @@ FEWER_SETS_TIMES_ROWS = 23
 """Binary logarithm of the sets times rows of such a part, about."""
 LONG = 10_000
 """Distinct rows from which on sets may be counted one by one."""
+LAY_OUT, LAID_OUT_SHARE = 50e-9, 0.1
+"""Processor seconds that a row takes for each feature when it is laid out, and the part of the time left for this."""
 COUNTING_STEP, REFINING_STEP = 1.6e-9, 2.5e-9
 """Processor seconds that a row takes when a set is counted, and an entry when groups of rows are refined."""
 MOST_FEATURES = 62
@@ -91,13 +93,16 @@ def lattice_seconds(table: DiscreteTable, score: SetScore, max_parents: int, dea
     """Estimate the processor time better than :func:`lattice_cost`, by the work of a few small parts.
 
     The estimate goes by steps, not by the clock, and so is always the same for a table. Right to within a factor of
-    two or so. It takes a second or so at most on a million rows, milliseconds on a thousand. None when time ran out.
+    two or so. It takes a second or two on a million rows, milliseconds on a thousand. None when time ran out, or when
+    this would take too much of it.
     """
     n = len(table.vocabulary.features)
     problem = prepare(table, score, max_parents + 1)
     of_networks = n * 2 ** (n - 1) * 16e-9
     if counting_pays(problem):
         return counting_seconds(problem) + of_networks
+    if n * len(table.weights) * LAY_OUT > LAID_OUT_SHARE * deadline.left:
+        return None
     bits = SETS_TIMES_ROWS - FEWER_SETS_TIMES_ROWS + problem.decided
     decided = min(bits, n - problem.dense)
     rng = np.random.default_rng(0)
