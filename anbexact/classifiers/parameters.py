@@ -49,7 +49,7 @@ def named_constructor(estimator: type) -> Callable[..., None]:
         unknown = next((name for name in kwargs if name not in known), None)
         if unknown is not None:
             near = get_close_matches(unknown, known, n=1)
-            advice = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}"
+            advice = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(sorted(known))}"
             raise TypeError(f"{name} has no parameter {unknown!r}: {advice}")
         inherited(self, *args, **kwargs)
 
