@@ -105,7 +105,7 @@ def advise(kind: str, message: str) -> None:
     warnings.warn(message, UserWarning, stacklevel=depth)
 
 
-class _Compilation(Listener):  # type: ignore[misc]  # numba has no types
+class _Compilation(Listener):
     """Adds up the seconds in which numba compiles, or loads what it has compiled, in any thread."""
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ class _Compilation(Listener):  # type: ignore[misc]  # numba has no types
 
 
 _compilation = _Compilation()
-register("numba:compile", _compilation)
+register("numba:compile", _compilation)  # type: ignore[no-untyped-call]  # numba has no types
 
 
 class SearchTooLargeError(MemoryError):

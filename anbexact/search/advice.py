@@ -25,7 +25,8 @@ def expected_to_be_long(table: DiscreteTable, constraints: Constraints, seconds:
     lattice : bool
         Whether all sets of features can be scored; otherwise parent sets are.
     """
-    n, most = len(table.vocabulary.features), constraints.max_parents
+    n = len(table.vocabulary.features)
+    most = min(constraints.max_parents, n - 1)
 
     def sets(max_parents: int) -> str:
         if lattice:

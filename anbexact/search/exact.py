@@ -33,7 +33,7 @@ from anbexact.search.hill_climbing import add_arcs, best_forest
 from anbexact.search.lattice import MOST_FEATURES, Cost, lattice_cost, lattice_seconds, solve_lattice, unsolved
 from anbexact.search.mixtures import Mixture
 from anbexact.search.naive_bayes import check_class_free, class_of, learn_naive_bayes, total_score
-from anbexact.search.optimum import ROUNDING, Stopped, rounding_error
+from anbexact.search.optimum import ROUNDING, Optimum, Stopped, rounding_error
 from anbexact.search.pruned import PROOF_SECONDS, solve_pruned
 from anbexact.search.set_scores import cell_value_bytes, n_sets
 from anbexact.search.single_states import single_states_apart
@@ -468,6 +468,7 @@ class _Search:
             fallback = self.forest
             if fallback is None or hopeless or self.foreseen > SURE * deadline.left:
                 fallback = add_arcs(table, score, constraints, share, start=self.forest, threads=self.threads)
+        solved: Optimum | Stopped
         if isinstance(score, SetScore | Universal) and hopeless:
             method, solved = "", unsolved(table, score)
         elif isinstance(score, SetScore | Universal) and self.has_lattice:

@@ -100,7 +100,7 @@ def lattice_seconds(table: DiscreteTable, score: SetScore, max_parents: int, dea
     problem = prepare(table, score, max_parents + 1)
     of_networks = n * 2 ** (n - 1) * 16e-9
     if counting_pays(problem):
-        return counting_seconds(problem) + of_networks
+        return counting_seconds(problem) + float(of_networks)
     if n * len(table.weights) * LAY_OUT > LAID_OUT_SHARE * deadline.left:
         return None
     bits = SETS_TIMES_ROWS - FEWER_SETS_TIMES_ROWS + problem.decided
@@ -143,7 +143,7 @@ def counting_pays(problem: SetScoreProblem) -> bool:
         for m in range(problem.dense, n)
         for size in range(most + 1)
     )
-    return counting_seconds(problem) < entries * REFINING_STEP
+    return bool(counting_seconds(problem) < entries * REFINING_STEP)
 
 
 def counting_seconds(problem: SetScoreProblem) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import replace
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
+from typing import Any, Concatenate, ParamSpec, cast
 
 from anbexact.scores import BDeu, Universal
 from anbexact.search.constraints import Edge
@@ -72,7 +72,7 @@ def single_states_apart(*, below_class: bool) -> Callable[[Search[P]], Search[P]
             parents = {name: above if name in apart else structure.parents[name] for name in table.vocabulary.names}
             return replace(structure, parents=parents)
 
-        return door
+        return cast(Search[P], door)
 
     return decorated
 
