@@ -290,6 +290,26 @@ class Deadline:
                 other.interrupt()
 
 
+class ProcessorDeadline(Deadline):
+    """A deadline that passes after so many processor seconds of this process, or with one around it.
+
+    So what is reached by then does not depend on who else uses the processors.
+    """
+
+    def __init__(self, seconds: float, outer: Deadline) -> None:
+        super().__init__(seconds, outer)
+        self._spent = time.process_time()
+
+    @property
+    def elapsed(self) -> float:
+        """Processor seconds since the deadline was set."""
+        return time.process_time() - self._spent
+
+    def within(self, seconds: float) -> Deadline:
+        """Return a deadline that passes after so many processor seconds, or with this one."""
+        return ProcessorDeadline(seconds, self)
+
+
 def seconds_left(deadline: Deadline) -> float | None:
     """Return the time left as a time limit: None if there is none, else above 0."""
     return None if math.isinf(deadline.left) else max(deadline.left, 0.001)

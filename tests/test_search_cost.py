@@ -163,7 +163,7 @@ class TestFallback:
         for search in (learn_anb, learn_gbn):
             structure = search(table, time_limit=60)
             assert structure.score >= learn_tan(table).score - 1e-9
-            assert "few parent sets were gone through" in structure.certificate.method
+            assert "stopped by time_limit; the best forest" in structure.certificate.method
             assert not structure.certificate.optimal
             monkeypatch.undo()
             assert structure.certificate.upper_bound >= search(table).score - 1e-9
@@ -217,6 +217,18 @@ class TestListsOfLongTables:
         monkeypatch.setattr(exact, name, {"SMALL": -1, "LAY_OUT": 1.0}[name])
         monkeypatch.setattr(exact, "lattice_cost", lambda *_, **__: exact.Cost(1, 1, 1.0))
         assert "lattice" in learn_anb(table, max_parents=1).certificate.method
+
+
+def test_a_trial_goes_by_processor_time(monkeypatch):
+    spent, outer = [5.0], Deadline(1000)
+    monkeypatch.setattr(limits.time, "process_time", lambda: spent[0])
+    trial = limits.ProcessorDeadline(4.0, outer)
+    share = trial.within(2.0)
+    assert (trial.left, share.left) == (4.0, 2.0)
+    spent[0] += 3.0
+    assert (trial.left, share.passed, trial.passed) == (1.0, True, False)
+    outer.interrupt()
+    assert trial.passed
 
 
 class TestAdvice:

@@ -12,6 +12,7 @@ import numpy as np
 
 from anbexact.limits import (
     Deadline,
+    ProcessorDeadline,
     Progress,
     SearchTooLargeError,
     advise,
@@ -407,7 +408,7 @@ class _Search:
         seconds = self.seconds / self.threads if self.fits and self.has_lattice else inf
         otherwise = deadline.left > 2 * seconds
         if otherwise:
-            deadline, most_sets = deadline.within(TRIED * seconds), self._worth
+            deadline, most_sets = ProcessorDeadline(TRIED * self.seconds, deadline), self._worth
         elif isinf(deadline.left) and self.constraints.max_parents >= self.n - 1:
             assert isinstance(self.score, BoundedScore)
             most_sets = MOST_SETS if self.score.proportional_penalty else FEWER_SETS
@@ -439,7 +440,9 @@ class _Search:
         forest = structure if self.forest is None else self._certified(self.forest, found.beyond, 0, method, None)
         if forest.score > structure.score:  # then there was no time for the lists
             assert self.forest is not None
-            method += f"; a forest, as few parent sets were gone through: {found.limit}"
+            method = (
+                f"pruned search{self._limits}, stopped by time_limit; the best forest, as few parent sets were scored"
+            )
             return self._certified(self.forest, found.beyond, found.sets, method, found.proof)
         gap = "optimal" if proved else f"within {structure.certificate.gap:.6g} nats of the best"
         most = found.proof.largest
