@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from anbexact.folds import split_table
-from anbexact.limits import Deadline, abandonable, seconds_left
+from anbexact.limits import Deadline, abandonable, check_limit, seconds_left
 from anbexact.scores import Score
 from anbexact.search.ess import learn_with_best_ess
 from anbexact.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
@@ -98,6 +98,7 @@ def learn_structure(
     if not (learner.chooses_ess or learner.chooses_smoothing):
         structure = learner.learn(table, learner.score(ess), time_limit)
         return Learned(structure, ess, ess if smoothing is None else smoothing)
+    check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
     rehearses = learner.rehearse != learner.learn
     with abandonable():
@@ -142,6 +143,8 @@ def _cross_validated(
     sizes = tuple(sizes)
     folds = split_table(table, FOLDS)
     best = -inf, sizes[0], smoothing
+    if not folds:  # all weight is on one row
+        return sizes[0], smoothing
     for size in sizes:
         held_out = []
         for rows, others in folds:
