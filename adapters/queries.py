@@ -244,4 +244,5 @@ def _log_joint(tables: Tables, class_name: Hashable, codes: Mapping[Hashable, in
     """Return ln P(class, what is observed) by elimination in logarithms, shape (classes,)."""
     features = [name for name in tables if name != class_name]
     row = np.array([[codes.get(name, MISSING)] for name in features], dtype=np.int16).reshape(-1, 1)
-    return Posterior(tables, class_name, features).log_joint(row, n_jobs=1)[0]
+    logs: npt.NDArray[np.float64] = Posterior(tables, class_name, features).log_joint(row, n_jobs=1)[0]
+    return logs

@@ -138,10 +138,11 @@ class DensityAtCodes:
 
     def cells(self, codes: Mapping[Hashable, npt.NDArray[np.intp]]) -> tuple[npt.NDArray[np.intp], ...]:
         """Return the positions in ``values`` of the cells that hold finest cells of the variables."""
-        places = []
+        places: list[npt.NDArray[np.intp]] = []
         for name, level in zip(self.variables, self.density.levels, strict=True):
             partition = self.axes.score.partitions.get(name)
-            places.append(codes[name] if partition is None else partition.cell_at(level)[codes[name]])
+            own = codes[name] if partition is None else partition.cell_at(level)[codes[name]].astype(np.intp)
+            places.append(own)
         return tuple(places)
 
     def states(self, name: Hashable, vocabulary: Vocabulary) -> Sequence[Any]:

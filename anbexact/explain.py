@@ -72,9 +72,9 @@ class Term(NamedTuple):
     odds: float
     low: float
     high: float
-    count: float
+    rows: float
     of: float
-    count_against: float
+    rows_against: float
     of_against: float
 
 
@@ -118,8 +118,8 @@ class Explanation:
     - ``low``, ``high``: 95 % credible interval of the term in nats, from the Dirichlet posteriors of the two θ; see
       :mod:`anbexact.intervals`. It takes structure, states and cut points as given. NaN unless tables are posterior
       means (``parameters="eap"``), and for the term of missing cells.
-    - ``count``, ``of``: weight of the training rows of class ``label`` with these states of the variable and of its
-      feature parents, out of the weight of those with these states of the parents. ``count_against``, ``of_against``:
+    - ``rows``, ``of``: weight of the training rows of class ``label`` with these states of the variable and of its
+      feature parents, out of the weight of those with these states of the parents. ``rows_against``, ``of_against``:
       the same for class ``against``. NaN if the tables of the network were given.
     """
 
@@ -148,13 +148,13 @@ class Explanations(list[Explanation]):
     ----------
     explanations : iterable of Explanation
         One for each row.
-    index : sequence
+    rows : sequence
         What identifies the rows.
     """
 
-    def __init__(self, explanations: Iterable[Explanation], index: Sequence[Any]) -> None:
+    def __init__(self, explanations: Iterable[Explanation], rows: Sequence[Any]) -> None:
         super().__init__(explanations)
-        self.index = index
+        self.rows = rows
 
     def to_frame(self) -> pd.DataFrame:
         """Return the terms of all rows in one table, in the order of the rows.
@@ -170,7 +170,7 @@ class Explanations(list[Explanation]):
         sizes = [len(explanation._terms) for explanation in self]
         for place, (name, values) in enumerate(
             {
-                "row": list(self.index),
+                "row": list(self.rows),
                 "label": [explanation.label for explanation in self],
                 "against": [explanation.against for explanation in self],
             }.items()
@@ -259,17 +259,20 @@ def explain_rows(
         for name, family in families.items()
         if class_name in family.variables
     ]
-    _add_intervals(parts, grounds)
+    _add_intervals(parts, grounds, one_class=len(classes) == 1)
     by_row = _by_row(parts, rows.codes, log_odds, vocabulary)
     runner_up = ranking[:, min(1, len(classes) - 1)]
     return Explanations(
         (
             Explanation(
-                *(classes[k] for k in (first[t], second[t], ranking[t, 0], runner_up[t])),
-                float(proba[t, first[t]]),
-                float(log_odds[t]),
-                grounds.note,
-                by_row[t],
+                label=classes[first[t]],
+                against=classes[second[t]],
+                predicted=classes[ranking[t, 0]],
+                runner_up=classes[runner_up[t]],
+                probability=float(proba[t, first[t]]),
+                log_odds=float(log_odds[t]),
+                note=grounds.note,
+                _terms=by_row[t],
             )
             for t in range(len(first))
         ),
@@ -320,7 +323,7 @@ class _Part:
     rows: Integers
     labels: tuple[Hashable, list[Any], list[Any], list[str]]  # feature, values, states, given
     nats: Floats
-    counts: Floats  # (4, rows): count, of, count_against, of_against
+    counts: Floats  # (4, rows): rows, of, rows_against, of_against
     shape: tuple[int, ...]
     of_class: bool
     low: Floats
@@ -354,7 +357,8 @@ def _of_family(
         found = values[variable]
         return [(found[t], states[k]) for t, k in zip(rows.tolist(), places[0][axis[variable]].tolist(), strict=True)]
 
-    given = [[f"{v} = {cell_text(*cell)}" for cell in cells(v)] for v in others if v != name]
+    parents = [v for v in others if v != name and len(family.states(v, vocabulary)) > 1]
+    given = [[f"{v} = {cell_text(*cell)}" for cell in cells(v)] for v in parents]
     texts = [", ".join(of_row) for of_row in zip(*given, strict=True)] if given else [""] * len(rows)
     if name == class_name:
         labels: Any = f"(prior of {name})", [None] * len(rows), [""] * len(rows), texts
@@ -381,7 +385,7 @@ def _weights(family: FamilyCounts, place: tuple[Integers, ...]) -> Floats:
     n_parents = prod(family.shape[1:])
     position = np.ravel_multi_index(place, family.shape)
     parents, inverse = np.unique(family.cells % n_parents, return_inverse=True)
-    of_parents = np.bincount(inverse.reshape(-1), family.weights, len(parents))
+    of_parents = np.bincount(inverse.reshape(-1), family.weights, len(parents)).astype(np.float64, copy=False)
     return np.stack(
         [
             looked_up(position, family.cells, family.weights),
@@ -390,7 +394,7 @@ def _weights(family: FamilyCounts, place: tuple[Integers, ...]) -> Floats:
     )
 
 
-def _add_intervals(parts: Sequence[_Part], grounds: Grounds) -> None:
+def _add_intervals(parts: Sequence[_Part], grounds: Grounds, one_class: bool) -> None:
     """Find the intervals of all terms, of each pair of Dirichlet posteriors once."""
     if grounds.smoothing is None:
         return
@@ -399,15 +403,16 @@ def _add_intervals(parts: Sequence[_Part], grounds: Grounds) -> None:
         prior = grounds.smoothing / prod(part.shape)
         count, of, count_against, of_against = part.counts
         rest = prior * (part.shape[0] - 1)
-        own = [count + prior, of - count + rest, count_against + prior, of_against - count_against + rest]
+        others = np.maximum(of - count, 0.0) + rest, np.maximum(of_against - count_against, 0.0) + rest  # rounding
+        own = [count + prior, others[0], count_against + prior, others[1]]
         parameters.append(np.stack([*own, np.full(len(count), float(part.of_class))]))
     distinct, inverse = np.unique(np.concatenate(parameters, axis=1), axis=1, return_inverse=True)
     a, b, other_a, other_b, of_class = distinct
-    # A variable with one state has no rest: its θ is 1. The rest of a family's weight may be negative by rounding.
+    # A variable with one state has no rest: its θ is 1, and the term is 0, as it is with one class.
     low, high = np.zeros(len(a)), np.zeros(len(a))
-    same = of_class > 0
+    same = (of_class > 0) & (not one_class)
     low[same], high[same] = log_odds_intervals(a[same], other_a[same])
-    free = ~same & (b > 0) & (other_b > 0)
+    free = (of_class == 0) & (not one_class) & (b > 0) & (other_b > 0)
     low[free], high[free] = log_ratio_intervals(a[free], b[free], other_a[free], other_b[free])
     low, high = low[inverse.reshape(-1)], high[inverse.reshape(-1)]
     bounds = np.cumsum([0, *(len(part.rows) for part in parts)])

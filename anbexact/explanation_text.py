@@ -79,7 +79,7 @@ def _numbers(term: Term, credible: bool, counted: bool) -> list[str]:
         known = not math.isnan(term.low)
         cells.append(f"{_end(term.low)} to {_end(term.high)}" if known else "")
     if counted:
-        for count, of in ((term.count, term.of), (term.count_against, term.of_against)):
+        for count, of in ((term.rows, term.of), (term.rows_against, term.of_against)):
             cells.append("" if math.isnan(of) else f"{weight_text(count)} of {weight_text(of)}")
     return cells
 
@@ -115,11 +115,13 @@ def factor_text(nats: float) -> str:
         return "nan"
     if math.isinf(nats):
         return "inf" if nats > 0 else "0"
-    if not -4.7 < nats < 13.8:
+    if not math.log(1e-4) < nats < math.log(1e6):
         exponent = math.floor(nats / math.log(10))
         mantissa = f"{math.exp(nats - exponent * math.log(10)):.1f}"
         return f"{mantissa}e{exponent:+03d}" if mantissa != "10.0" else f"1.0e{exponent + 1:+03d}"
     factor = math.exp(nats)
+    if factor < 0.01:
+        return f"{factor:.2g}"
     return f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}"
 
 

@@ -96,7 +96,8 @@ def _shortest(a: Floats, other_a: Floats) -> Floats:
         new_width = width(new)
         inner = [np.where(to_left, new, kept), np.where(to_left, kept, new)]
         widths = [np.where(to_left, new_width, kept_width), np.where(to_left, kept_width, new_width)]
-    return (left + right) / 2
+    below: Floats = (left + right) / 2
+    return below
 
 
 def _logit_quantile(p: Floats, a: Floats, b: Floats) -> Floats:
@@ -108,8 +109,11 @@ def _log_quantile(p: Floats, a: Floats, b: Floats) -> Floats:
     """Return the quantile of ln θ, θ ~ Beta(a, b), however small θ is."""
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         small = (np.log(p) + np.log(a) + betaln(a, b)) / a
-        x, rest = betaincinv(a, b, p), betainccinv(b, a, p)
-        log_x = np.where(rest < 0.5, np.log1p(-np.minimum(rest, 0.5)), np.log(x))
+        x = betaincinv(a, b, p)
+        log_x = np.log(x)
+    upper = x > 0.5  # 1 - x is what is known to full precision
+    a, b, p = (np.broadcast_to(values, upper.shape)[upper] for values in (a, b, p))
+    log_x[upper] = np.log1p(-betainccinv(b, a, p))
     return np.where((small < LOG_TINY) | (x == 0), np.minimum(small, 0.0), log_x)
 
 
@@ -143,8 +147,10 @@ def _distribution(a: Floats, b: Floats, other_a: Floats, other_b: Floats) -> Dis
 
     def cdf(t: Floats, rows: npt.NDArray[np.intp]) -> Floats:
         signed = np.where(swapped[rows], -t, t)[:, None]  # P(ln θ ≤ t + ln θ'), or 1 - P(ln θ' ≤ ln θ - t)
-        mean = _log_cdf(signed + nodes[rows], *(parameter[rows] for parameter in wide)) @ _WEIGHTS
-        return np.where(swapped[rows], 1 - mean, mean)
+        values = _log_cdf(signed + nodes[rows], *(parameter[rows] for parameter in wide))
+        mean = (values * _WEIGHTS).sum(axis=1)
+        of_terms: Floats = np.where(swapped[rows], 1 - mean, mean)
+        return of_terms
 
     return cdf
 
