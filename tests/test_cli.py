@@ -214,7 +214,7 @@ def test_compare_on_the_embedded_table(capsys):
     assert "10-fold cross-validation, structure and cut points relearned in every fold" in out
     assert "alcohol = " in out
     assert "95 % interval  rows of class_" in out
-    assert "learned again, from 160 rows, and asked about row 159, one of the other 18" in out
+    assert "learned again, from 160 rows, and asked about row 159, one of the other 18" in " ".join(out.split())
     assert "they are not causes" in out
     assert not re.search("rightly|wrongly", out)
     lines = out.splitlines()
@@ -288,7 +288,7 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
     assert code == 0
     assert "note: ANB was refused: the memory does not suffice to lay out the rows" in out
     assert "The NB of all rows" in out
-    assert re.search("4[0-9] weaker terms together", out)
+    assert re.search(r"3\d weaker terms together", out)
     line = error_of(capsys, "fit", "wide.csv", "--class", "y", code=1)
     assert "for each of 60 features; select features first" in line
 

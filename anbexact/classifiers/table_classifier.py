@@ -210,11 +210,11 @@ class TableClassifier(
         --------
         >>> from anbexact import ANBClassifier
         >>> from anbexact.datasets import load_iris
-        >>> iris = ANBClassifier().fit(*load_iris())
+        >>> iris = ANBClassifier(ess=1, discretizer="mdlp").fit(*load_iris())
         >>> iris.query(petal_width=1.7, sepal_length=6).round(3)
-        setosa        0.000
-        versicolor    0.879
-        virginica     0.120
+        setosa        0.001
+        versicolor    0.962
+        virginica     0.037
         Name: species, dtype: float64
         """
         check_is_fitted(self)
