@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from numbers import Number
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,8 @@ MOST_TERMS = 12
 """Terms that are printed one by one."""
 MOST_CHARACTERS = 40
 """Characters of a value, and of the name of a class in a heading (a third of them)."""
+INTERVAL = re.compile(r"(\([^\s(),]+,) ([^\s(),]+[)\]])")
+"""An interval as text, which is not broken over two lines."""
 REMARK = "Terms multiply the odds. They describe association, not cause and effect."
 
 
@@ -35,7 +38,7 @@ def cell_text(value: Any, state: Any) -> str:
     )
     if value is None or same:
         return value_text(state)
-    return f"{value_text(value)} in {state}"
+    return f"{value_text(value)} in {value_text(state)}"
 
 
 def explanation_text(explanation: Explanation) -> str:
@@ -65,8 +68,9 @@ def explanation_text(explanation: Explanation) -> str:
         start = "  " + "  ".join(_aligned(cell, width) for cell, width in zip(cells, widths, strict=True)) + "  "
         indent = " " * len(start)
         room = max(WIDTH, len(start) + 30)
-        wrapped = textwrap.wrap(text, room, initial_indent=start, subsequent_indent=indent + "  ") or [start]
-        lines += [line.rstrip() for line in wrapped]
+        whole = INTERVAL.sub("\\1\N{NO-BREAK SPACE}\\2", text)
+        wrapped = textwrap.wrap(whole, room, initial_indent=start, subsequent_indent=indent + "  ") or [start]
+        lines += [line.replace("\N{NO-BREAK SPACE}", " ").rstrip() for line in wrapped]
     if explanation.note:
         lines += textwrap.wrap(explanation.note, WIDTH)
     lines.append(REMARK)

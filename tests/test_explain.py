@@ -391,6 +391,12 @@ class TestText:
         assert "petal_width = 1.7 in (0.8, 1.75], given" in text
         assert max(map(len, text.splitlines())) <= 100
 
+    def test_intervals_stay_on_one_line(self):
+        X, y = load_iris()
+        for explanation in ANBClassifier().fit(X, y).explain(X):
+            for line in str(explanation).splitlines()[1:]:
+                assert line.count("(") == line.count("]") + line.count(")")
+
     def test_missing_cells_as_a_state(self):
         X = pd.DataFrame({"a": ["u", None, "v", None] * 10, "b": [1.0, 2.0, np.nan, 4.0] * 10})
         classifier = NaiveBayesClassifier(handle_missing="own_state").fit(X, [0, 1, 0, 0] * 10)
@@ -420,6 +426,7 @@ class TestText:
             (True, True, "True"),
             (None, "(missing)", "(missing)"),
             ("Bergen", "west", "Bergen in west"),
+            ("u", "{" + ", ".join("abcdefghijklmnopqrstu") + "}", "u in {a, b, c, d, e, f, g, h, i, j, k, l, m, …"),
             (np.float32(6.7).item(), "(6, 7]", "6.7 in (6, 7]"),
             (123456789.0, "(0, inf)", "123456789 in (0, inf)"),
             ("", "", "''"),
