@@ -426,7 +426,7 @@ class TestText:
             (True, True, "True"),
             (None, "(missing)", "(missing)"),
             ("Bergen", "west", "Bergen in west"),
-            ("u", "{" + ", ".join("abcdefghijklmnopqrstu") + "}", "u in {a, b, c, d, e, f, g, h, i, j, k, l, m, …"),
+            ("u", "{" + ", ".join("abcdefghijklmnopqrstu") + "}", "u in {a, b, c, d, e, f, g, h, i, j, k, l, m,…"),
             (np.float32(6.7).item(), "(6, 7]", "6.7 in (6, 7]"),
             (123456789.0, "(0, inf)", "123456789 in (0, inf)"),
             ("", "", "''"),
