@@ -83,7 +83,8 @@ def test_missing_cells_are_gathered_in_one_term(parents):
 
 def test_text():
     X = pd.DataFrame({"colour": ["red", "blue", "red"] * 20, "size": [1, 2, 1] * 20, "one": ["k"] * 60})
-    classifier = NaiveBayesClassifier().fit(X, pd.Series(["apple", "plum", "apple"] * 20, name="fruit"))
+    fruit = pd.Series(["apple", "plum", "apple"] * 20, name="fruit")
+    classifier = NaiveBayesClassifier(ess=1.0).fit(X, fruit)
     text = str(classifier.explain(X.iloc[:1])[0])
     assert text.startswith("apple with probability 0.99")
     assert "against plum" in text

@@ -22,7 +22,7 @@ def fitted(parents=None, seed=4):
     """A classifier, and its tables as the oracles have them."""
     problem = random_problem(seed, 4, n_rows=70, n_classes=3, max_arity=3, weights="real")
     X, y = problem.frame()
-    model = FixedStructureClassifier(parents) if parents else ANBClassifier()
+    model = FixedStructureClassifier(parents, ess=1.0) if parents else ANBClassifier(ess=1.0)
     classifier = model.set_params(categories=problem.categories).fit(X, y, sample_weight=problem.weights)
     number = {name: v for v, name in enumerate(problem.names)}
     tables = {}
