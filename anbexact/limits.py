@@ -8,7 +8,6 @@ import signal
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -20,6 +19,8 @@ from typing import TextIO
 import psutil
 from numba.core.event import Event, Listener, register
 from threadpoolctl import threadpool_limits
+
+from anbexact.warn import warn
 
 Progress = Callable[[str, float], None]
 """Called with the name of the phase and the finished fraction of it, 0 to 1."""
@@ -99,10 +100,7 @@ def advise(kind: str, message: str) -> None:
         if kind in heard:
             return
         heard.add(kind)
-    depth, frame = 1, sys._getframe()
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "anbexact":
-        depth, frame = depth + 1, frame.f_back
-    warnings.warn(message, UserWarning, stacklevel=depth)
+    warn(message)
 
 
 class _Compilation(Listener):

@@ -209,6 +209,7 @@ class TestListsOfLongTables:
             Candidates(table, BDeu(), constraints, 1, needed - 1)
         Candidates(table, BDeu(), constraints, 1, needed)
 
+    @pytest.mark.filterwarnings("ignore:the search over 10 features")
     @pytest.mark.parametrize("name", ["SMALL", "LAY_OUT"])
     def test_do_not_take_the_place_of_all_sets_that_need_less(self, name, monkeypatch):
         monkeypatch.setattr(exact._Search, "seconds", 100.0)
@@ -270,6 +271,7 @@ class TestAdvice:
             warnings.simplefilter("error")
             learn_anb(random_table(6, 50))
 
+    @pytest.mark.filterwarnings("ignore:the search over 6 features")
     def test_a_proof_that_was_given_up_is_told_of_once(self, monkeypatch):
         monkeypatch.setattr(exact, "FEWER_SETS", 20)
         monkeypatch.setattr(exact._Search, "prunes", True)
