@@ -12,10 +12,12 @@ from tables import seconds
 from anbexact import ANBClassifier, TANClassifier
 
 LONG = {
-    "TAN": (TANClassifier, {}, 12.0, 3.0),
-    "ANB, 2 parents": (ANBClassifier, {"max_parents": 2}, 120.0, 3.0),
-    "ANB, 2 parents, 60 s": (ANBClassifier, {"max_parents": 2, "time_limit": 60}, 67.0, 3.0),
-    "ANB, 15 s": (ANBClassifier, {"time_limit": 15}, 17.5, 3.0),
+    "TAN": (TANClassifier, {"ess": 1.0}, 12.0, 3.0),
+    "TAN, sample sizes chosen": (TANClassifier, {}, 12.0, 3.0),
+    "ANB, 2 parents": (ANBClassifier, {"max_parents": 2, "ess": 1.0}, 120.0, 3.0),
+    "ANB, 2 parents, sample sizes chosen": (ANBClassifier, {"max_parents": 2}, 120.0, 3.0),
+    "ANB, 2 parents, 60 s": (ANBClassifier, {"max_parents": 2, "ess": 1.0, "time_limit": 60}, 67.0, 3.0),
+    "ANB, 15 s": (ANBClassifier, {"ess": 1.0, "time_limit": 15}, 17.5, 3.0),
 }
 """Model, its parameters, and the seconds and GB that a fit may take; a limit is for the search, not for reading."""
 N_FEATURES, STATES = 20, 4
