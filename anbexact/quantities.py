@@ -1,0 +1,427 @@
+"""Quantities that are ordered but come as objects: what their numbers stand for.
+
+A column of datetimes, dates, durations, times of day, periods or decimals is cut like a column of numbers. Its
+numbers count units of time since an origin, in which the values are whole, or are the decimals as floats. A
+:class:`Quantity` says which, and turns values into numbers and cut points into text.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+Floats = npt.NDArray[np.float64]
+Ticks = npt.NDArray[np.int64]
+
+UNITS = {
+    "D": 86_400_000_000_000,
+    "h": 3_600_000_000_000,
+    "m": 60_000_000_000,
+    "s": 1_000_000_000,
+    "ms": 1_000_000,
+    "us": 1_000,
+    "ns": 1,
+}
+"""Units of time in nanoseconds, the coarsest first."""
+EXACT = 2**53
+"""Whole numbers up to which floats are exact."""
+MOST_PLACES = 20
+"""Decimal places that are always shown."""
+KINDS = {
+    "date": ("dates", "dates, or ISO text such as '2021-06-15'"),
+    "datetime": ("datetimes", "datetimes, or ISO text such as '2021-06-15 12:00'"),
+    "duration": ("durations", "durations, or text such as '1 days 02:30:00'"),
+    "time": ("times of day", "times, or ISO text such as '12:30:00'"),
+    "period": ("periods", "periods of the same frequency"),
+    "decimal": ("decimals", "numbers"),
+}
+"""What messages call the values of a kind, and what may be passed instead."""
+CALENDAR = ("date", "datetime")
+
+_ISO = re.compile(
+    r"[+-]?\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?\s?(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII
+)
+_EPOCH = datetime(1970, 1, 1)
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = _EPOCH.toordinal()
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """What the numbers of a column stand for.
+
+    Attributes
+    ----------
+    kind : {"date", "datetime", "duration", "time", "period", "decimal"}
+        The kind of the values.
+    unit : str
+        Of time: the coarsest of ``"D"``, ``"h"``, ``"m"``, ``"s"``, ``"ms"``, ``"us"`` and ``"ns"`` in which all
+        values are whole; a value that is not is rounded down. Of periods: their frequency. Of decimals: ``""``.
+    origin : int
+        The number 0 stands for this many units since 1970 in UTC, or since zero. It is 0 itself unless floats would
+        not be exact.
+    zone : str, optional
+        The time zone in which datetimes are shown; None where they have none.
+    places : int
+        Decimal places of decimals.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind, unit or frequency.
+    """
+
+    kind: str
+    unit: str = ""
+    origin: int = 0
+    zone: str | None = None
+    places: int = 0
+
+    def __post_init__(self) -> None:
+        if self.kind == "period":
+            pd.PeriodDtype(self.unit)
+        elif self.kind not in KINDS or self.unit not in (UNITS if self.of_time else ("",)):
+            raise ValueError(f"there is no quantity of the kind {self.kind!r} with the unit {self.unit!r}")
+        if type(self.origin) is not int or type(self.places) is not int or self.places < 0:
+            raise ValueError(f"origin and places must be whole numbers, not {self.origin!r} and {self.places!r}")
+
+    @property
+    def of_time(self) -> bool:
+        """Whether the numbers count units of time."""
+        return self.kind not in ("period", "decimal")
+
+    @property
+    def noun(self) -> str:
+        """What messages call the values."""
+        more = "" if self.zone is None else f" with a time zone ({self.zone})"
+        return KINDS[self.kind][0] + more + (f" of frequency {self.unit!r}" if self.kind == "period" else "")
+
+    # ---- numbers
+
+    def exactly(self, numbers: Floats) -> Quantity:
+        """Return the same quantity in the unit and from the origin that suit some of its numbers, none missing."""
+        if self.kind == "decimal":
+            return self
+        return in_ticks(self, _whole(numbers) + self.origin)
+
+    def convert(self, numbers: Floats, source: Quantity) -> Floats:
+        """Return numbers of another quantity as numbers of this one.
+
+        Raises
+        ------
+        ValueError
+            If the two cannot be compared; the message is to follow the column's name.
+        """
+        if source == self:
+            return numbers
+        alike = source.kind == self.kind or {source.kind, self.kind} <= set(CALENDAR)
+        if not alike or (self.kind == "period" and source.unit != self.unit):
+            raise ValueError(f"holds {source.noun}: pass {self._expected()}")
+        if (source.zone is None) != (self.zone is None):
+            raise ValueError(f"holds {source.noun}, {self._zone_advice(source.zone is not None)}")
+        if self.kind == "decimal":
+            return numbers
+        missing = np.isnan(numbers)
+        known = numbers[~missing]
+        fine, coarse = UNITS.get(source.unit, 1), UNITS.get(self.unit, 1)
+        up, down = max(fine // coarse, 1), max(coarse // fine, 1)
+        largest = int(np.abs(known).max(initial=0)) + abs(source.origin)
+        if largest * up + abs(self.origin) < 2**63:
+            values = ((_whole(known) + source.origin) * up // down - self.origin).astype(np.float64)
+        else:  # beyond the years that nanoseconds in 64 bits reach
+            values = np.floor((known + source.origin) * (up / down)) - self.origin
+        converted = np.full(len(numbers), np.nan)
+        converted[~missing] = values
+        return converted
+
+    def number(self, value: Any) -> float:
+        """Return a value as a number.
+
+        Raises
+        ------
+        ValueError
+            If it cannot be one; the message is to follow the column's name.
+        """
+        try:
+            if self.kind == "decimal":
+                return float(value)
+            if self.kind == "period":
+                return float(_period(value, self.unit).ordinal - self.origin)
+            nanoseconds, aware = _nanoseconds(value, self.kind)
+        except (TypeError, ValueError, OverflowError):
+            raise ValueError(f"holds {value!r}: pass {self._expected()}") from None
+        if aware is not None and aware != (self.zone is not None):
+            raise ValueError(
+                f"holds {value!r}, {'with' if aware else 'without'} a time zone, {self._zone_advice(aware)}"
+            )
+        return float(nanoseconds // UNITS[self.unit] - self.origin)
+
+    def _expected(self) -> str:
+        expected = KINDS[self.kind][1]
+        if self.kind == "period":
+            return f"periods of frequency {self.unit!r}, or dates"
+        return expected if self.zone is None else expected.replace("12:00'", "12:00+02:00'")
+
+    def _zone_advice(self, aware: bool) -> str:
+        """Return what to do about values that have a time zone although these do not, or the other way round."""
+        if aware:
+            return (
+                "although there was no time zone in fit: convert them to the zone that was meant and drop it, in "
+                "pandas by .dt.tz_convert(...).dt.tz_localize(None)"
+            )
+        return (
+            f"although the time zone was {self.zone} in fit: say which zone they are in, in pandas by "
+            f".dt.tz_localize({self.zone!r})"
+        )
+
+    # ---- text
+
+    def texts(self, cuts: Sequence[float] | Floats) -> list[str]:
+        """Return cut points as text that tells them apart.
+
+        A cut between two units is shown as the lower one: a value in whole units is at or below both or above both.
+
+        Examples
+        --------
+        >>> Quantity("date", "D").texts([18352.5, 18793.0])
+        ['2020-03-31', '2021-06-15']
+        >>> Quantity("datetime", "h", zone="Europe/Zurich").texts([450682.5])
+        ['2021-05-31 12:00+02:00']
+        >>> Quantity("duration", "s").texts([900.0, 93600.0])
+        ['00:15:00', '1 day 02:00:00']
+        >>> Quantity("decimal", places=2).texts([2.5, 3.755])
+        ['2.50', '3.755']
+        """
+        values = [float(cut) for cut in cuts]
+        finest = [self.unit]
+        if self.of_time:
+            finest = list(UNITS)[list(UNITS).index(self.unit) :]
+        elif self.kind == "decimal":
+            finest = [str(self.places + more) for more in range(17)]
+        for unit in finest:
+            texts = [self._text(value, unit) for value in values]
+            if len(set(texts)) == len(texts):
+                return texts
+        return [f"{text} + {value - math.floor(value):.17g}" for text, value in zip(texts, values, strict=True)]
+
+    def _text(self, cut: float, unit: str) -> str:
+        """Return a cut point, rounded down to a unit of time, to a period, or to one place more than said."""
+        if not math.isfinite(cut):
+            return str(cut)
+        if self.kind == "decimal":
+            text = f"{cut + 0.0:.{int(unit) + 1}f}"
+            return text[:-1].removesuffix(".") if text.endswith("0") else text
+        if self.kind == "period":
+            return str(pd.Period(ordinal=math.floor(cut) + self.origin, freq=self.unit))
+        ratio = UNITS[self.unit] // UNITS[unit]
+        nanoseconds = (math.floor(cut * ratio) + self.origin * ratio) * UNITS[unit]
+        if self.kind == "time":
+            return _clock(nanoseconds)
+        return _duration(nanoseconds, self.unit) if self.kind == "duration" else _moment(nanoseconds, self.zone)
+
+
+def in_ticks(quantity: Quantity, ticks: Ticks) -> Quantity:
+    """Return a quantity in the coarsest unit in which values are whole, and from an origin from which they are exact.
+
+    Parameters
+    ----------
+    quantity : Quantity
+        Of any kind but decimals.
+    ticks : int64 array
+        Values in its unit, from 0.
+    """
+    unit, ratio = quantity.unit, 1
+    if quantity.of_time:
+        own = UNITS[unit]
+        unit = next(unit for unit, length in UNITS.items() if length <= own or not (ticks % (length // own)).any())
+        ratio = UNITS[unit] // own
+    low, high = (int(ticks.min()) // ratio, int(ticks.max()) // ratio) if len(ticks) else (0, 0)
+    return replace(quantity, unit=unit, origin=0 if max(-low, high) <= EXACT else (low + high) // 2)
+
+
+def of_ticks(quantity: Quantity, ticks: Ticks, missing: npt.NDArray[np.bool_]) -> tuple[Quantity, Floats]:
+    """Return the quantity that suits values in the unit of another, and their numbers; NaN where missing."""
+    observed = ticks[~missing]
+    exact = in_ticks(quantity, observed)
+    ratio = UNITS.get(exact.unit, 1) // UNITS.get(quantity.unit, 1)
+    numbers = np.full(len(ticks), np.nan)
+    whole = observed // ratio
+    if max(int(whole.max(initial=0)) - exact.origin, exact.origin - int(whole.min(initial=0))) < 2**63:
+        numbers[~missing] = whole - exact.origin
+    else:
+        numbers[~missing] = whole.astype(np.float64) - exact.origin
+    return exact, numbers
+
+
+def of_values(values: Sequence[Any]) -> tuple[Quantity, Floats] | None:
+    """Return the quantity of which values are, and their numbers; None if they are of no single kind.
+
+    Raises
+    ------
+    ValueError
+        If some datetimes have a time zone and others do not.
+    """
+    kind = _kind(values)
+    if kind is None:
+        return None
+    if kind == "decimal":
+        return Quantity(kind, places=decimal_places(values)), np.array([float(value) for value in values])
+    nothing = np.zeros(len(values), dtype=bool)
+    if kind == "period":
+        ordinals = np.array([value.ordinal for value in values], dtype=np.int64)
+        return of_ticks(Quantity(kind, values[0].freqstr), ordinals, nothing)
+    found = [_nanoseconds(value, kind) for value in values]
+    zones = {
+        None if aware is not True else zone_name(value.tzinfo)
+        for value, (_, aware) in zip(values, found, strict=True)
+    }
+    if None in zones and len(zones) > 1:
+        raise ValueError("holds datetimes with a time zone and others without: give all of them a zone, or none")
+    zone = zones.pop() if len(zones) == 1 else "UTC"
+    exact = [nanoseconds for nanoseconds, _ in found]
+    fine = any(nanoseconds % 1000 for nanoseconds in exact) and max(map(abs, exact)) < 2**63
+    ticks = np.array(exact if fine else [nanoseconds // 1000 for nanoseconds in exact], dtype=np.int64)
+    return of_ticks(Quantity(kind, "ns" if fine else "us", zone=zone), ticks, nothing)
+
+
+def decimal_places(values: Iterable[Any]) -> int:
+    """Return the most decimal places of decimals."""
+    exponents = (value.as_tuple().exponent for value in values if isinstance(value, Decimal))
+    return max((min(-power, MOST_PLACES) for power in exponents if isinstance(power, int) and power < 0), default=0)
+
+
+def zone_name(zone: Any) -> str:
+    """Return the name by which pandas finds a time zone again; ``"UTC"`` for one that has none."""
+    name = str(getattr(zone, "key", None) or getattr(zone, "zone", None) or zone)
+    try:
+        pd.Timestamp(0, tz="UTC").tz_convert(name)
+    except (KeyError, ValueError, TypeError):
+        return "UTC"
+    return name
+
+
+def is_iso(text: str) -> bool:
+    """Whether a text is a date, or a date with a time of day, in ISO format.
+
+    Examples
+    --------
+    >>> [is_iso(text) for text in ("2021-06-15", "2021-06-15T12:00:30.5+02:00", "2021-06", "15.06.2021")]
+    [True, True, False, False]
+    """
+    return _ISO.fullmatch(text) is not None
+
+
+def _kind(values: Sequence[Any]) -> str | None:
+    """Return the kind of all values; None if there is none, or none in common."""
+    types = set(map(type, values))
+    if not types or bool in types or str in types:
+        return None
+    if all(issubclass(of_value, Decimal | Real) for of_value in types):
+        return "decimal" if any(issubclass(of_value, Decimal) for of_value in types) else None
+    if all(issubclass(of_value, date) for of_value in types):  # of which datetime is a kind
+        return "datetime" if any(issubclass(of_value, datetime) for of_value in types) else "date"
+    if all(issubclass(of_value, timedelta) for of_value in types):
+        return "duration"
+    if all(issubclass(of_value, time) for of_value in types):
+        return "time" if all(value.tzinfo is None for value in values) else None
+    if types == {pd.Period}:
+        return "period" if len({value.freqstr for value in values}) == 1 else None
+    return None
+
+
+def _nanoseconds(value: Any, kind: str) -> tuple[int, bool | None]:
+    """Return nanoseconds since 1970 in UTC, or since 0, and whether there is a time zone (None: it cannot be)."""
+    if isinstance(value, str):
+        value = _parsed(value.strip(), kind)
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        value = pd.Timestamp(value) if isinstance(value, np.datetime64) else pd.Timedelta(value)
+    if kind == "time" and type(value) is time and value.tzinfo is None:
+        return _in_nanoseconds(datetime.combine(_EPOCH, value) - _EPOCH), None
+    if kind == "duration" and isinstance(value, timedelta):
+        return _in_nanoseconds(value), None
+    if kind in CALENDAR and isinstance(value, date):
+        if isinstance(value, pd.Timestamp):
+            return int(value.asm8.astype(np.int64)) * UNITS[value.unit], value.tzinfo is not None
+        if not isinstance(value, datetime):
+            return (value.toordinal() - _EPOCH_DAY) * UNITS["D"], False
+        if value.tzinfo is None:
+            return _in_nanoseconds(value - _EPOCH), False
+        return _in_nanoseconds(value - _EPOCH_UTC), True
+    raise TypeError
+
+
+def _parsed(text: str, kind: str) -> Any:
+    """Return a text as a value."""
+    if kind == "time":
+        return time.fromisoformat(text)
+    if kind == "duration":
+        return pd.Timedelta(text)
+    if not is_iso(text):
+        raise ValueError
+    return pd.Timestamp(text.replace(",", "."))
+
+
+def _period(value: Any, frequency: str) -> Any:
+    """Return a period of a frequency: one that is, or the one around a moment."""
+    if isinstance(value, pd.Period):
+        if value.freqstr != frequency:
+            raise ValueError
+        return value
+    if not isinstance(value, str | date | np.datetime64):
+        raise TypeError
+    return pd.Period(value, freq=frequency)
+
+
+def _in_nanoseconds(value: timedelta) -> int:
+    if isinstance(value, pd.Timedelta):
+        return int(value.asm8.astype(np.int64)) * UNITS[value.unit]
+    return (value.days * 86_400 + value.seconds) * UNITS["s"] + value.microseconds * UNITS["us"]
+
+
+def _whole(numbers: Floats) -> Ticks:
+    """Return whole numbers as integers."""
+    return np.floor(numbers).astype(np.int64)
+
+
+def _clock(nanoseconds: int, seconds: bool = False) -> str:
+    """Return a time of day, with seconds and fractions where there are some, or must be."""
+    minutes, rest = divmod(nanoseconds, UNITS["m"])
+    hours, minutes = divmod(minutes, 60)
+    text = f"{hours:02d}:{minutes:02d}"
+    if not (rest or seconds):
+        return text
+    whole, rest = divmod(rest, UNITS["s"])
+    digits = f"{rest:09d}".rstrip("0")
+    return f"{text}:{whole:02d}" + (f".{digits:0<{-(-len(digits) // 3) * 3}}" if digits else "")
+
+
+def _duration(nanoseconds: int, unit: str) -> str:
+    sign = "-" if nanoseconds < 0 else ""
+    days, rest = divmod(abs(nanoseconds), UNITS["D"])
+    shown = [f"{days} day{'s' * (days != 1)}"] if days or (unit == "D" and not rest) else []
+    if rest or not shown:
+        shown.append(_clock(rest, seconds=True))
+    return sign + " ".join(shown)
+
+
+def _moment(nanoseconds: int, zone: str | None) -> str:
+    """Return a moment as ISO text in a time zone; of midnight without one, the date."""
+    offset = 0
+    if zone is not None:
+        at = pd.Timestamp(np.datetime64(nanoseconds // UNITS["s"], "s")).tz_localize("UTC").tz_convert(zone)
+        offset = round(at.utcoffset().total_seconds())  # type: ignore[union-attr]  # it has a zone
+    days, rest = divmod(nanoseconds + offset * UNITS["s"], UNITS["D"])
+    text = str(np.datetime64(days, "D"))
+    if rest or zone is not None:
+        text += f" {_clock(rest)}"
+    return text if zone is None else f"{text}{'-' if offset < 0 else '+'}{_clock(abs(offset) * UNITS['s'])}"
