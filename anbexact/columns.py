@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, time
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -283,14 +284,19 @@ def _measured(column: Column) -> Column:
     if found is None:
         return column
     quantity, numbers = found
-    if quantity.kind == "datetime" and not all(isinstance(value, datetime) for value in categories):
-        values = [value if isinstance(value, datetime) else datetime.combine(value, time.min) for value in categories]
-        place = {value: k for k, value in reversed(list(enumerate(values)))}
+    values = tuple(_of_one_type(value, quantity.kind) for value in categories)
+    place = {value: k for k, value in reversed(list(enumerate(values)))}
+    if len(place) < len(values):
         codes = np.append([place[value] for value in values], -1)[codes]
-        categories = tuple(values)
-    return replace(
-        column, codes=codes, categories=categories, numbers=np.append(numbers, np.nan)[codes], quantity=quantity
-    )
+    numbers = np.append(numbers, np.nan)[codes]
+    return replace(column, codes=codes, categories=values, numbers=numbers, quantity=quantity)
+
+
+def _of_one_type(value: Any, kind: str) -> Any:
+    """Return a value as it stands beside others of its kind: a date as a datetime, a number as a decimal."""
+    if kind == "datetime" and not isinstance(value, datetime):
+        return datetime.combine(value, time.min)
+    return Decimal(repr(value)) if kind == "decimal" and isinstance(value, int | float) else value
 
 
 def _read_narwhals(series: Any) -> Column:
