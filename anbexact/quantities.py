@@ -66,7 +66,7 @@ class Quantity:
         The kind of the values.
     unit : str
         Of time: the coarsest of ``"D"``, ``"h"``, ``"m"``, ``"s"``, ``"ms"``, ``"us"`` and ``"ns"`` in which all
-        values are whole; a value that is not is rounded down. Of periods: their frequency. Of decimals: ``""``.
+        values are whole that were learned from. Of periods: their frequency. Of decimals: ``""``.
     origin : int
         The number 0 stands for this many units since 1970 in UTC, or since zero. It is 0 itself unless floats would
         not be exact.
@@ -122,7 +122,8 @@ class Quantity:
         ValueError
             If the two cannot be compared; the message is to follow the column's name.
         """
-        if source == self:
+        missing = np.isnan(numbers)
+        if source == self or missing.all():
             return numbers
         alike = source.kind == self.kind or {source.kind, self.kind} <= set(CALENDAR)
         if not alike or (self.kind == "period" and source.unit != self.unit):
@@ -131,15 +132,15 @@ class Quantity:
             raise ValueError(f"holds {source.noun}, {self._zone_advice(source.zone is not None)}")
         if self.kind == "decimal":
             return numbers
-        missing = np.isnan(numbers)
         known = numbers[~missing]
         fine, coarse = UNITS.get(source.unit, 1), UNITS.get(self.unit, 1)
         up, down = max(fine // coarse, 1), max(coarse // fine, 1)
         largest = int(np.abs(known).max(initial=0)) + abs(source.origin)
         if largest * up + abs(self.origin) < 2**63:
-            values = ((_whole(known) + source.origin) * up // down - self.origin).astype(np.float64)
+            units, rest = np.divmod((_whole(known) + source.origin) * up, down)
+            values = (units - self.origin).astype(np.float64) + rest / down
         else:  # beyond the years that nanoseconds in 64 bits reach
-            values = np.floor((known + source.origin) * (up / down)) - self.origin
+            values = (known + source.origin) * (up / down) - self.origin
         converted = np.full(len(numbers), np.nan)
         converted[~missing] = values
         return converted
@@ -164,7 +165,8 @@ class Quantity:
             raise ValueError(
                 f"holds {value!r}, {'with' if aware else 'without'} a time zone, {self._zone_advice(aware)}"
             )
-        return float(nanoseconds // UNITS[self.unit] - self.origin)
+        units, rest = divmod(nanoseconds, UNITS[self.unit])
+        return float(units - self.origin) + rest / UNITS[self.unit]
 
     def _expected(self) -> str:
         expected = KINDS[self.kind][1]
@@ -189,14 +191,15 @@ class Quantity:
     def texts(self, cuts: Sequence[float] | Floats) -> list[str]:
         """Return cut points as text that tells them apart.
 
-        A cut between two units is shown as the lower one: a value in whole units is at or below both or above both.
+        A cut halfway between two values is shown exactly (rounded down between two nanoseconds or periods), any other
+        one in the unit that is finer than that of the values, or in a finer one where two cuts would read alike.
 
         Examples
         --------
         >>> Quantity("date", "D").texts([18352.5, 18793.0])
-        ['2020-03-31', '2021-06-15']
+        ['2020-03-31 12:00', '2021-06-15']
         >>> Quantity("datetime", "h", zone="Europe/Zurich").texts([450682.5])
-        ['2021-05-31 12:00+02:00']
+        ['2021-05-31 12:30+02:00']
         >>> Quantity("duration", "s").texts([900.0, 93600.0])
         ['00:15:00', '1 day 02:00:00']
         >>> Quantity("decimal", places=2).texts([2.5, 3.755])
@@ -205,7 +208,7 @@ class Quantity:
         values = [float(cut) for cut in cuts]
         finest = [self.unit]
         if self.of_time:
-            finest = list(UNITS)[list(UNITS).index(self.unit) :]
+            finest = list(UNITS)[list(UNITS).index(self.unit) + 1 :] or ["ns"]
         elif self.kind == "decimal":
             finest = [str(self.places + more) for more in range(17)]
         for unit in finest:
