@@ -175,8 +175,8 @@ def read_names(path: Path) -> dict[str, Any] | None:
                 raise ValueError(f"the quantity of {variable['name']!r} is none")
             if variable["cut_points"] is not None:
                 cuts = variable["cut_points"] = np.array(decode(variable["cut_points"]), dtype=np.float64)
-                names = interval_names(cuts, variable["quantity"])
-                if names != tuple(state for _, state in variable["states"])[: len(cuts) + 1]:
+                intervals = interval_names(cuts, variable["quantity"])
+                if intervals != tuple(state for _, state in variable["states"])[: len(cuts) + 1]:
                     raise ValueError(f"the states of {variable['name']!r} are not the intervals of its cut points")
         names = {variable["safe"]: variable["name"] for variable in document["variables"]}
         states = {variable["name"]: [state for _, state in variable["states"]] for variable in document["variables"]}

@@ -23,7 +23,8 @@ import pandas as pd
 import scipy.sparse
 from sklearn.utils import check_array
 
-from anbexact.quantities import Quantity, decimal_places, of_ticks, of_values, zone_name
+from anbexact.moments import zone_name
+from anbexact.quantities import Quantity, decimal_places, of_ticks, of_values
 
 Codes = npt.NDArray[np.integer[Any]]
 Numbers = npt.NDArray[np.number[Any]]
@@ -137,8 +138,9 @@ class Column:
             codes, categories = self.coded
             places = decimal_places(categories[code] for code in np.unique(codes[kept]))
             return replace(self, quantity=replace(self.quantity, places=places))
-        quantity = self.quantity.exactly(self.numbers[kept])
-        return replace(self, numbers=quantity.convert(self.numbers, self.quantity), quantity=quantity)
+        numbers = np.asarray(self.numbers, dtype=np.float64)
+        quantity = self.quantity.exactly(numbers[kept])
+        return replace(self, numbers=quantity.convert(numbers, self.quantity), quantity=quantity)
 
 
 def is_frame(X: object) -> bool:

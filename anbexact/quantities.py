@@ -8,10 +8,9 @@ numbers count units of time since an origin, in which the values are whole, or a
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from numbers import Real
 from typing import Any
@@ -20,19 +19,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact.moments import (
+    CALENDAR,
+    UNITS,
+    clock_text,
+    duration_text,
+    moment_text,
+    nanoseconds_of,
+    period_of,
+    zone_name,
+)
+
 Floats = npt.NDArray[np.float64]
 Ticks = npt.NDArray[np.int64]
 
-UNITS = {
-    "D": 86_400_000_000_000,
-    "h": 3_600_000_000_000,
-    "m": 60_000_000_000,
-    "s": 1_000_000_000,
-    "ms": 1_000_000,
-    "us": 1_000,
-    "ns": 1,
-}
-"""Units of time in nanoseconds, the coarsest first."""
 EXACT = 2**53
 """Whole numbers up to which floats are exact."""
 MOST_PLACES = 20
@@ -46,14 +46,6 @@ KINDS = {
     "decimal": ("decimals", "numbers"),
 }
 """What messages call the values of a kind, and what may be passed instead."""
-CALENDAR = ("date", "datetime")
-
-_ISO = re.compile(
-    r"[+-]?\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?\s?(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII
-)
-_EPOCH = datetime(1970, 1, 1)
-_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
-_EPOCH_DAY = _EPOCH.toordinal()
 
 
 @dataclass(frozen=True)
@@ -157,8 +149,8 @@ class Quantity:
             if self.kind == "decimal":
                 return float(value)
             if self.kind == "period":
-                return float(_period(value, self.unit).ordinal - self.origin)
-            nanoseconds, aware = _nanoseconds(value, self.kind)
+                return float(period_of(value, self.unit).ordinal - self.origin)
+            nanoseconds, aware = nanoseconds_of(value, self.kind)
         except (TypeError, ValueError, OverflowError):
             raise ValueError(f"holds {value!r}: pass {self._expected()}") from None
         if aware is not None and aware != (self.zone is not None):
@@ -229,8 +221,10 @@ class Quantity:
         ratio = UNITS[self.unit] // UNITS[unit]
         nanoseconds = (math.floor(cut * ratio) + self.origin * ratio) * UNITS[unit]
         if self.kind == "time":
-            return _clock(nanoseconds)
-        return _duration(nanoseconds, self.unit) if self.kind == "duration" else _moment(nanoseconds, self.zone)
+            return clock_text(nanoseconds)
+        return (
+            duration_text(nanoseconds, self.unit) if self.kind == "duration" else moment_text(nanoseconds, self.zone)
+        )
 
 
 def in_ticks(quantity: Quantity, ticks: Ticks) -> Quantity:
@@ -283,7 +277,7 @@ def of_values(values: Sequence[Any]) -> tuple[Quantity, Floats] | None:
     if kind == "period":
         ordinals = np.array([value.ordinal for value in values], dtype=np.int64)
         return of_ticks(Quantity(kind, values[0].freqstr), ordinals, nothing)
-    found = [_nanoseconds(value, kind) for value in values]
+    found = [nanoseconds_of(value, kind) for value in values]
     zones = {
         None if aware is not True else zone_name(value.tzinfo)
         for value, (_, aware) in zip(values, found, strict=True)
@@ -301,27 +295,6 @@ def decimal_places(values: Iterable[Any]) -> int:
     """Return the most decimal places of decimals."""
     exponents = (value.as_tuple().exponent for value in values if isinstance(value, Decimal))
     return max((min(-power, MOST_PLACES) for power in exponents if isinstance(power, int) and power < 0), default=0)
-
-
-def zone_name(zone: Any) -> str:
-    """Return the name by which pandas finds a time zone again; ``"UTC"`` for one that has none."""
-    name = str(getattr(zone, "key", None) or getattr(zone, "zone", None) or zone)
-    try:
-        pd.Timestamp(0, tz="UTC").tz_convert(name)
-    except (KeyError, ValueError, TypeError):
-        return "UTC"
-    return name
-
-
-def is_iso(text: str) -> bool:
-    """Whether a text is a date, or a date with a time of day, in ISO format.
-
-    Examples
-    --------
-    >>> [is_iso(text) for text in ("2021-06-15", "2021-06-15T12:00:30.5+02:00", "2021-06", "15.06.2021")]
-    [True, True, False, False]
-    """
-    return _ISO.fullmatch(text) is not None
 
 
 def _kind(values: Sequence[Any]) -> str | None:
@@ -342,89 +315,6 @@ def _kind(values: Sequence[Any]) -> str | None:
     return None
 
 
-def _nanoseconds(value: Any, kind: str) -> tuple[int, bool | None]:
-    """Return nanoseconds since 1970 in UTC, or since 0, and whether there is a time zone (None: it cannot be)."""
-    if isinstance(value, str):
-        value = _parsed(value.strip(), kind)
-    if isinstance(value, np.datetime64 | np.timedelta64):
-        value = pd.Timestamp(value) if isinstance(value, np.datetime64) else pd.Timedelta(value)
-    if kind == "time" and type(value) is time and value.tzinfo is None:
-        return _in_nanoseconds(datetime.combine(_EPOCH, value) - _EPOCH), None
-    if kind == "duration" and isinstance(value, timedelta):
-        return _in_nanoseconds(value), None
-    if kind in CALENDAR and isinstance(value, date):
-        if isinstance(value, pd.Timestamp):
-            return int(value.asm8.astype(np.int64)) * UNITS[value.unit], value.tzinfo is not None
-        if not isinstance(value, datetime):
-            return (value.toordinal() - _EPOCH_DAY) * UNITS["D"], False
-        if value.tzinfo is None:
-            return _in_nanoseconds(value - _EPOCH), False
-        return _in_nanoseconds(value - _EPOCH_UTC), True
-    raise TypeError
-
-
-def _parsed(text: str, kind: str) -> Any:
-    """Return a text as a value."""
-    if kind == "time":
-        return time.fromisoformat(text)
-    if kind == "duration":
-        return pd.Timedelta(text)
-    if not is_iso(text):
-        raise ValueError
-    return pd.Timestamp(text.replace(",", "."))
-
-
-def _period(value: Any, frequency: str) -> Any:
-    """Return a period of a frequency: one that is, or the one around a moment."""
-    if isinstance(value, pd.Period):
-        if value.freqstr != frequency:
-            raise ValueError
-        return value
-    if not isinstance(value, str | date | np.datetime64):
-        raise TypeError
-    return pd.Period(value, freq=frequency)
-
-
-def _in_nanoseconds(value: timedelta) -> int:
-    if isinstance(value, pd.Timedelta):
-        return int(value.asm8.astype(np.int64)) * UNITS[value.unit]
-    return (value.days * 86_400 + value.seconds) * UNITS["s"] + value.microseconds * UNITS["us"]
-
-
 def _whole(numbers: Floats) -> Ticks:
     """Return whole numbers as integers."""
     return np.floor(numbers).astype(np.int64)
-
-
-def _clock(nanoseconds: int, seconds: bool = False) -> str:
-    """Return a time of day, with seconds and fractions where there are some, or must be."""
-    minutes, rest = divmod(nanoseconds, UNITS["m"])
-    hours, minutes = divmod(minutes, 60)
-    text = f"{hours:02d}:{minutes:02d}"
-    if not (rest or seconds):
-        return text
-    whole, rest = divmod(rest, UNITS["s"])
-    digits = f"{rest:09d}".rstrip("0")
-    return f"{text}:{whole:02d}" + (f".{digits:0<{-(-len(digits) // 3) * 3}}" if digits else "")
-
-
-def _duration(nanoseconds: int, unit: str) -> str:
-    sign = "-" if nanoseconds < 0 else ""
-    days, rest = divmod(abs(nanoseconds), UNITS["D"])
-    shown = [f"{days} day{'s' * (days != 1)}"] if days or (unit == "D" and not rest) else []
-    if rest or not shown:
-        shown.append(_clock(rest, seconds=True))
-    return sign + " ".join(shown)
-
-
-def _moment(nanoseconds: int, zone: str | None) -> str:
-    """Return a moment as ISO text in a time zone; of midnight without one, the date."""
-    offset = 0
-    if zone is not None:
-        at = pd.Timestamp(np.datetime64(nanoseconds // UNITS["s"], "s")).tz_localize("UTC").tz_convert(zone)
-        offset = round(at.utcoffset().total_seconds())  # type: ignore[union-attr]  # it has a zone
-    days, rest = divmod(nanoseconds + offset * UNITS["s"], UNITS["D"])
-    text = str(np.datetime64(days, "D"))
-    if rest or zone is not None:
-        text += f" {_clock(rest)}"
-    return text if zone is None else f"{text}{'-' if offset < 0 else '+'}{_clock(abs(offset) * UNITS['s'])}"

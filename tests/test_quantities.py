@@ -29,7 +29,8 @@ from anbexact.classifiers import AODEClassifier
 from anbexact.columns import read_columns
 from anbexact.compare import compare
 from anbexact.discretize import EqualWidth, interval_names
-from anbexact.quantities import Quantity, is_iso, of_values
+from anbexact.moments import is_iso
+from anbexact.quantities import Quantity, of_values
 from anbexact.vocabulary import MISSING, UNKNOWN, Vocabulary
 
 START = datetime.datetime(2019, 12, 30, 22)
@@ -492,6 +493,7 @@ class TestMessages:
             ),
             ("date", "15.06.2021", "held dates in fit, but now holds '15.06.2021': pass dates, or ISO text such as"),
             ("duration", "long", "held durations in fit, but now holds 'long': pass durations, or text such as"),
+            ("duration", "5", "now holds '5': pass durations"),
             ("time", "25:00", "held times of day in fit, but now holds '25:00': pass times"),
             (
                 "period",

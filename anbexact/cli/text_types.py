@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact.cli.messages import note
-from anbexact.quantities import is_iso
+from anbexact.moments import is_iso
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _CODE = re.compile(r"\s*[+-]?0\d", re.ASCII)
@@ -40,7 +40,7 @@ def recognise(
     coded = _coded(frame, texts, as_written)
     for name, column in coded.items():
         frame[name] = column
-    for name in frame:
+    for name in map(str, frame):
         if name not in texts and name not in coded and not pd.api.types.is_numeric_dtype(frame[name].dtype):
             frame[name] = _recognised(frame[name])
     return frame
@@ -87,7 +87,7 @@ def _recognised(column: pd.Series[Any]) -> pd.Series[Any]:
             return column
     else:
         return column
-    return values.reindex(codes).set_axis(column.index).rename(column.name)
+    return pd.Series(values.reindex(codes).array, index=column.index, name=column.name)
 
 
 def _dates(cells: Sequence[str]) -> pd.Series[Any]:
