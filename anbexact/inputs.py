@@ -151,7 +151,8 @@ def read_target(y: Any, columns: Sequence[Column], weights: Weights) -> Column:
         kept = (weights > 0) & ~target.missing
         if np.isinf(target.numbers[kept]).any():
             raise ValueError(f"Input y contains infinity: the class {target.name!r} must hold labels")
-        check_classification_targets(target.numbers[kept])
+        with np.errstate(invalid="ignore"):  # whole floats beyond 64 bits
+            check_classification_targets(target.numbers[kept])
     return target
 
 
