@@ -40,6 +40,8 @@ from anbexact.adapters.safe_names import (
 )
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.classifiers.has_network import HasNetwork
+from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.limits import available_memory, human_bytes
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
@@ -58,7 +60,7 @@ BYTES_TO_READ = {"BIF": 60, "XMLBIF": 10, "XDSL": 10}
 """Memory that pgmpy's readers need, in bytes per byte of the file, measured."""
 
 
-def to_file(classifier: NetworkClassifier, path: str | Path) -> None:
+def to_file(classifier: NetworkClassifier | RefittedClassifier, path: str | Path) -> None:
     r"""Write a fitted classifier's network to a file for other programs, and what its names mean to a second one.
 
     The extension says the format: ``.bif``, ``.xmlbif`` or ``.xml`` (XMLBIF), ``.xdsl`` (GeNIe). No format holds
@@ -108,7 +110,7 @@ def to_file(classifier: NetworkClassifier, path: str | Path) -> None:
     >>> from_file(path).predict(X[:2])
     array(['setosa', 'setosa'], dtype='<U10')
     """
-    if not isinstance(classifier, NetworkClassifier):
+    if not isinstance(classifier, HasNetwork):
         raise TypeError(f"to_file takes a classifier of anbexact, not a {type(classifier).__name__}")
     check_is_fitted(classifier)
     path = Path(path)

@@ -13,6 +13,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
+from anbexact.classifiers.has_network import HasNetwork
+from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.columns import sorted_positions
 from anbexact.discretize import interval_names
 from anbexact.limits import available_memory, human_bytes
@@ -37,7 +39,7 @@ Tables = dict[Hashable, ConditionalTable]
 States = dict[Hashable, tuple[Any, ...]]
 
 
-def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
+def to_pgmpy(classifier: NetworkClassifier | RefittedClassifier) -> DiscreteBayesianNetwork:
     """Return a fitted classifier's network as a pgmpy ``DiscreteBayesianNetwork``.
 
     Nodes are the features in table order, then the class (called as ``y`` was in ``fit``, else ``"class"``).
@@ -78,7 +80,7 @@ def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
     >>> network.states["jacket_color"]
     ['red', 'yellow', 'green', 'blue']
     """
-    if not isinstance(classifier, NetworkClassifier):
+    if not isinstance(classifier, HasNetwork):
         raise TypeError(f"to_pgmpy takes a classifier of anbexact, not a {type(classifier).__name__}")
     check_is_fitted(classifier)
     classifier = classifier._with_tables()

@@ -9,11 +9,13 @@ from pathlib import Path
 from anbexact.classifiers import (
     ANBClassifier,
     CkGClassifier,
+    DiscreteClassifier,
     FANClassifier,
     FSANBClassifier,
     GBNClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
+    RefittedClassifier,
     TANClassifier,
 )
 from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
@@ -47,6 +49,8 @@ __all__ = [
     "MDLPDiscretizer",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
+    "NetworkClassifier",
+    "RefittedClassifier",
     "SearchTooLargeError",
     "Structure",
     "TANClassifier",
@@ -63,7 +67,7 @@ __all__ = [
 ]
 
 
-def load(path: str | Path) -> NetworkClassifier:
+def load(path: str | Path) -> DiscreteClassifier:
     """Read a fitted classifier that its ``save`` wrote; see :func:`anbexact.adapters.files.load`."""
     from anbexact.adapters.files import load
 

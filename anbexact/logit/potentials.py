@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from anbexact.parameters import Tables
 from anbexact.structure import Structure
+from anbexact.vocabulary import Vocabulary
 
 Floats = npt.NDArray[np.float64]
 Shape = Mapping[Hashable, int]
@@ -33,6 +35,33 @@ class Potential:
     child: Hashable
     features: tuple[Hashable, ...]
     logs: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class PotentialAtCodes:
+    """A potential as a family of variables, for explanations.
+
+    Attributes
+    ----------
+    potential : Potential
+    class_name : Hashable
+    """
+
+    potential: Potential
+    class_name: Hashable
+
+    @property
+    def variables(self) -> tuple[Hashable, ...]:
+        """The features, then the class: the axes of the potential."""
+        return (*self.potential.features, self.class_name)
+
+    def log_along(self, free: Hashable, code: Mapping[Hashable, int]) -> Floats:
+        """Return the potential along a variable, the others having given codes; nats."""
+        return np.asarray(self.potential.logs[tuple(slice(None) if v == free else code[v] for v in self.variables)])
+
+    def state(self, name: Hashable, code: int, vocabulary: Vocabulary) -> Any:
+        """Return the state of one of the variables that has a code."""
+        return vocabulary.states[name][code]
 
 
 Potentials = tuple[Potential, ...]
