@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LogitModel", "to_logit"]
 
-MOST_COUNTED = 100_000
+MOST_COUNTED = 10_000
 """Coefficients up to which the text of a model says how many terms were never seen: notebooks show it unasked."""
 
 

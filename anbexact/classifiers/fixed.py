@@ -9,6 +9,7 @@ from typing import Any, Self
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
+from anbexact.logit.closure import obstacles
 from anbexact.logit.refit import check_l2
 from anbexact.scores import Score
 from anbexact.search.naive_bayes import total_score
@@ -63,6 +64,13 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         super()._fit(X, y, classes, sample_weight)
         if self.l2 is None:
             return self
+        if open_pairs := obstacles(self.structure_):
+            child, a, b = open_pairs[0]
+            raise ValueError(
+                f"with l2={self.l2!r} the tables are to be refitted, but there may be no network of this structure "
+                f"with the refitted posterior: {a!r} and {b!r}, parents of {child!r}, are not adjacent. Add an arc "
+                "between them to parents, or use RefittedClassifier, which needs no such network"
+            )
         model = refitted_model(self, X, y, sample_weight, l2=self.l2)
         tables = model.to_classifier().conditional_tables_
         for name in ("ess_", "smoothing_", "parameters_"):

@@ -12,8 +12,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.branching import FANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
-from anbexact.classifiers.exact import ANBClassifier
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
@@ -48,9 +48,9 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
     ----------
     estimator : NetworkClassifier, optional
         An unfitted network, such as ``TANClassifier(ess="auto")``, which is cloned. None stands for
-        ``ANBClassifier(ess="auto")``, whose refit had the lowest log loss and the highest accuracy over 28 tables
-        (``docs/logit.md``). A network that is fitted already, within ``sklearn.frozen.FrozenEstimator``, is refitted
-        as it is.
+        ``FANClassifier(ess="auto")``: its refit was among the best of 28 tables (``docs/logit.md``), its search is
+        exact and fast for any number of features, and it always has a ``network_``. A network that is fitted already,
+        within ``sklearn.frozen.FrozenEstimator``, is refitted as it is.
     l2 : float or "auto", default "auto"
         Precision of the Gaussian prior around the network's tables. ``"auto"``: the one that predicts left-out rows
         best in cross-validation within the training rows. 0: none; the maximum is infinite if classes are separated.
@@ -76,6 +76,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
     network_ : pgmpy ``DiscreteBayesianNetwork``
         The network with the refitted posterior, built and checked on first use; ``dir`` lists it from then on. If
         ``logit_`` is not ``equivalent`` to its network there may be none, and this raises ValueError.
+    n_iter_ : int
+        Iterations of the refit.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -141,7 +143,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
 
     def _learned(self, X: Any, y: Any, sample_weight: Any) -> NetworkClassifier:
         """Return the network that is to be refitted, fitted."""
-        estimator = ANBClassifier(ess="auto") if self.estimator is None else self.estimator
+        estimator = FANClassifier(ess="auto") if self.estimator is None else self.estimator
         frozen = isinstance(estimator, FrozenEstimator)
         network = estimator.estimator if frozen else estimator
         if not isinstance(network, NetworkClassifier):
@@ -160,6 +162,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         self.estimator_, self.logit_, self._network = network, model, None
         self.classes_, self.structure_, self.vocabulary_ = model.classes_, model.structure, model.vocabulary
         self.cut_points_ = model.cut_points
+        self.n_iter_ = model.refitted.fit.iterations if model.refitted is not None else 0
         self.n_features_in_ = network.n_features_in_
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
         if hasattr(network, "feature_names_in_"):
