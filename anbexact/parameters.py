@@ -17,7 +17,6 @@ from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
 
-
 MOST_SHOWN = 1000
 """Values up to which the text of a table has them all: numpy shortens every axis, which many axes undo."""
 
