@@ -262,7 +262,7 @@ class LogitModel:
         """Return ln P(class | row); that of a row does not depend on the others."""
         codes: CodeArray = self._classifier._codes(X)
         n_jobs = self._classifier.n_jobs
-        hidden = (codes < 0).any(axis=0)
+        hidden = np.any(codes < 0, axis=0)
         if not hidden.any():
             return self._posterior.log_posterior(codes, n_jobs)
         logs = np.empty((codes.shape[1], len(self.classes_)))
@@ -303,7 +303,7 @@ class LogitModel:
         missing or unknown cells are explained by the tables of the network under which these are summed out.
         """
         codes: CodeArray = self._classifier._codes(X)
-        hidden = (codes < 0).any(axis=0)
+        hidden = np.any(codes < 0, axis=0)
         families = {
             potential.child: PotentialAtCodes(potential, self.structure.class_name) for potential in self.potentials
         }
@@ -313,7 +313,7 @@ class LogitModel:
         network = self._summing_network
         tables = network.conditional_tables_
         others = iter(explain_rows(codes[:, hidden], network._posterior, tables, self.vocabulary))
-        return [next(others if of_row else complete) for of_row in hidden]
+        return [next(others if of_row else complete) for of_row in hidden.tolist()]
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the conditional log likelihood ``Σ_t w_t ln P(c_t | x_t)``; total in nats.
