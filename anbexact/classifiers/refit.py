@@ -6,6 +6,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.warn import warn
 
 if TYPE_CHECKING:
     from anbexact.adapters.logit import LogitModel
@@ -50,5 +51,5 @@ def refitted_model(
         warnings.simplefilter("ignore", UserWarning)
         model = model.refit(X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
     if complaint := model.complaint():
-        warnings.warn(complaint, UserWarning, stacklevel=3)
+        warn(complaint)
     return model
