@@ -84,7 +84,7 @@ def to_logit(classifier: NetworkClassifier | RefittedClassifier) -> LogitModel:
     >>> from anbexact.adapters import to_logit
     >>> from anbexact.datasets import load_tic_tac_toe
     >>> X, y = load_tic_tac_toe()
-    >>> tan = TANClassifier().fit(X, y)
+    >>> tan = TANClassifier(ess=1.0).fit(X, y)
     >>> logit = to_logit(tan)
     >>> logit.n_parameters, logit.equivalent
     (51, True)
