@@ -48,9 +48,9 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
     ----------
     estimator : NetworkClassifier, optional
         An unfitted network, such as ``TANClassifier(ess="auto")``, which is cloned. None stands for
-        ``FANClassifier(ess="auto")``: its refit predicted about as well as any over 28 tables (``docs/logit.md``), its search is
-        exact and fast for any number of features, and it always has a ``network_``. A network that is fitted already,
-        within ``sklearn.frozen.FrozenEstimator``, is refitted as it is.
+        ``FANClassifier(ess="auto")``: its refit predicted about as well as any over 28 tables (``docs/logit.md``),
+        its search is exact and fast for any number of features, and it always has a ``network_``. A network that is
+        fitted already, within ``sklearn.frozen.FrozenEstimator``, is refitted as it is.
     l2 : float or "auto", default "auto"
         Precision of the Gaussian prior around the network's tables. ``"auto"``: the one that predicts left-out rows
         best in cross-validation within the training rows. 0: none; the maximum is infinite if classes are separated.
