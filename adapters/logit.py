@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from copy import copy
 from functools import cached_property
 from inspect import signature
@@ -20,13 +20,13 @@ from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.discretize import Cuts
-from anbexact.explain import Explanation, explain_rows
+from anbexact.explain import Explanations, Grounds, Rows, explain_rows
 from anbexact.inputs import read_labels
 from anbexact.limits import Progress, check_limit, thread_count
 from anbexact.logit.closure import Closure, close, obstacles
 from anbexact.logit.listing import TermList, cells_of_counts, cells_of_design
 from anbexact.logit.network import posterior_tables
-from anbexact.logit.potentials import PotentialAtCodes, Potentials, network_potentials
+from anbexact.logit.potentials import Potentials, network_potentials, potential_tables
 from anbexact.logit.refit import Refit, blanket_counts, refit, same_counts
 from anbexact.logit.terms import term_name
 from anbexact.parameters import Tables, eap_tables
@@ -294,26 +294,49 @@ class LogitModel:
         """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
         return np.asarray(self.classes_[self._log_posterior(X).argmax(axis=1)])
 
-    def explain(self, X: Any) -> list[Explanation]:
-        """Return, per row, what each feature adds to the log odds of the predicted class.
+    def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
+        """Return, per row, what each feature adds to the log odds of one class against another.
 
-        See :class:`~anbexact.explain.Explanation`. The terms are differences of the ``potentials``: of the logs of
-        the network's tables, as the refit shifted them, which is as little as the rows and the prior ask for. (The
+        See :meth:`anbexact.NetworkClassifier.explain`. The terms are differences of the ``potentials``: of the logs
+        of the network's tables, as the refit shifted them, which is as little as the rows and the prior ask for. (The
         tables of :meth:`to_classifier` have the same sums, but in larger terms that cancel each other.) Rows with
         missing or unknown cells are explained by the tables of the network under which these are summed out.
+
+        Raises
+        ------
+        ValueError
+            If ``label`` or ``against`` is not a class, or both are the same.
         """
-        codes: CodeArray = self._classifier._codes(X)
-        hidden = np.any(codes < 0, axis=0)
-        families = {
-            potential.child: PotentialAtCodes(potential, self.structure.class_name) for potential in self.potentials
-        }
-        complete = iter(explain_rows(codes[:, ~hidden], self._posterior, families, self.vocabulary))
+        rows = self._classifier._rows(X)
+        hidden = np.any(rows.codes < 0, axis=0)
+        counts = self._classifier.counts_ if self.structure is self._classifier.structure_ else None
+        note = "There are no intervals: refitted terms have no Dirichlet posterior."
+        compared = (self.vocabulary, Grounds(counts, None, note), label, against)
+        families = potential_tables(self.potentials, self.structure)
         if not hidden.any():
-            return list(complete)
+            return explain_rows(rows, self._posterior, families, *compared)
         network = self._summing_network
-        tables = network.conditional_tables_
-        others = iter(explain_rows(codes[:, hidden], network._posterior, tables, self.vocabulary))
-        return [next(others if of_row else complete) for of_row in hidden.tolist()]
+        complete = iter(explain_rows(_chosen(rows, ~hidden), self._posterior, families, *compared))
+        grounds = Grounds(None, None, note)
+        others = iter(
+            explain_rows(
+                _chosen(rows, hidden),
+                network._posterior,
+                network.conditional_tables_,
+                self.vocabulary,
+                grounds,
+                label,
+                against,
+            )
+        )
+        return Explanations((next(others if of_row else complete) for of_row in hidden.tolist()), rows.index)
+
+    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
+        """Return P(class | some cells), the others being summed out; see :meth:`anbexact.NetworkClassifier.query`.
+
+        They are summed out under a network with this posterior, as in :meth:`predict_proba`.
+        """
+        return self._summing_network.query(evidence, **values)
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the conditional log likelihood ``Σ_t w_t ln P(c_t | x_t)``; total in nats.
@@ -558,3 +581,10 @@ class LogitModel:
             if never:
                 lines.append(f"{never:,} of {len(self._seen):,} terms are in none of the rows; see unidentified")
         return "\n".join(lines)
+
+
+def _chosen(rows: Rows, mask: npt.NDArray[np.bool_]) -> Rows:
+    """Return some of the rows."""
+    places = np.flatnonzero(mask).tolist()
+    values = {name: [of_name[t] for t in places] for name, of_name in rows.values.items()}
+    return Rows(np.ascontiguousarray(rows.codes[:, places]), values, [rows.index[t] for t in places])

@@ -296,6 +296,7 @@ class TestExplanations:
             assert explained.log_odds == pytest.approx(of_row[order[0]] - of_row[order[1]], rel=1e-8)
             assert explained.terms["nats"].sum() == pytest.approx(explained.log_odds, rel=1e-8)
             if cells.notna().all():
+                assert (explained.terms["rows"] <= explained.terms["of"]).all()
                 assert sorted(explained.terms["feature"]) == sorted([*X, "(prior of x_wins)"])
                 for feature, given in explained.terms[["feature", "given"]].to_numpy():
                     parents = families.get(feature, {"x_wins"}) - {"x_wins"}
@@ -321,8 +322,21 @@ class TestExplanations:
         rows.iloc[2, 0] = "strange"
         for ours, expected in zip(tan.to_logit().explain(rows), tan.explain(rows), strict=True):
             terms, of_network = (frame.set_index("feature").sort_index() for frame in (ours.terms, expected.terms))
-            pd.testing.assert_frame_equal(terms, of_network)
+            columns = ["value", "state", "given", "nats", "odds"]
+            pd.testing.assert_frame_equal(terms[columns], of_network[columns])
             assert ours.log_odds == pytest.approx(expected.log_odds)
+
+    def test_compare_any_two_classes_and_queries_take_raw_values(self):
+        X, y = load_iris()
+        model = RefittedClassifier(TANClassifier(discretizer="median")).fit(X, y)
+        logs = model.predict_log_proba(X)
+        for explained, of_row in zip(model.explain(X, label="virginica", against="setosa"), logs, strict=True):
+            assert explained.log_odds == pytest.approx(of_row[2] - of_row[0])
+        with pytest.raises(ValueError, match="against='rose' is not a class"):
+            model.explain(X, against="rose")
+        known = X.iloc[0][["petal_width"]]
+        holes = X[:1].assign(**dict.fromkeys(set(X) - {"petal_width"}, np.nan))
+        np.testing.assert_allclose(model.query(known), model.predict_proba(holes)[0], rtol=1e-9)
 
 
 class TestNetworkAsEstimator:

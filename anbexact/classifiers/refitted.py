@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,13 +18,15 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
-from anbexact.explain import Explanation
+from anbexact.explain import Explanations
 from anbexact.limits import check_limit
 from anbexact.logit.refit import check_l2, check_max_iter
 from anbexact.structure import Structure
 from anbexact.vocabulary import CodeArray
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from anbexact.adapters.logit import LogitModel
 
 
@@ -185,12 +188,16 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
         return self.to_logit().predict_log_proba(X)
 
-    def explain(self, X: Any) -> list[Explanation]:
-        """Return, per row, what each feature adds to the log odds of the predicted class.
+    def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
+        """Return, per row, what each feature adds to the log odds of one class against another.
 
-        See :class:`~anbexact.explain.Explanation` and :meth:`anbexact.adapters.LogitModel.explain`.
+        See :meth:`anbexact.NetworkClassifier.explain` and :meth:`anbexact.adapters.LogitModel.explain`.
         """
-        return self.to_logit().explain(X)
+        return self.to_logit().explain(X, label=label, against=against)
+
+    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
+        """Return P(class | some cells), the others being summed out; see :meth:`anbexact.NetworkClassifier.query`."""
+        return self.to_logit().query(evidence, **values)
 
     def to_logit(self) -> LogitModel:
         """Return the refitted logistic regression, ``logit_``."""

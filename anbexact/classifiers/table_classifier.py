@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -16,6 +17,7 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
 from anbexact.columns import native, read_columns
 from anbexact.discretize import Cuts
+from anbexact.evidence import code_evidence, posterior_of_logs, read_evidence
 from anbexact.inputs import (
     HANDLE_MISSING,
     HANDLE_UNKNOWN,
@@ -162,6 +164,47 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         """
         codes = self._codes(X)
         return np.asarray(logsumexp(self._posterior.log_joint(codes, self.n_jobs), axis=1))
+
+    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
+        """Return P(class | some cells), the others being summed out exactly.
+
+        Parameters
+        ----------
+        evidence : mapping of feature to value, optional
+            What is known: values as in the columns of ``fit``, which are cut and encoded as in ``predict``. A row of
+            a frame (a pandas Series) will do.
+        **values
+            More of the same, for features whose names are identifiers.
+
+        Returns
+        -------
+        (classes,) Series
+            Probabilities, named after the class and indexed by ``classes_``.
+
+        Raises
+        ------
+        TypeError
+            If ``evidence`` is not a mapping.
+        ValueError
+            If a name is not a feature, a value is not a state of its feature or is missing (unless missing cells are
+            a state of their own), or the evidence has probability 0.
+
+        Examples
+        --------
+        >>> from anbexact import ANBClassifier
+        >>> from anbexact.datasets import load_iris
+        >>> iris = ANBClassifier(ess=1, discretizer="mdlp").fit(*load_iris())
+        >>> iris.query(petal_width=1.7, sepal_length=6).round(3)
+        setosa        0.001
+        versicolor    0.962
+        virginica     0.037
+        Name: species, dtype: float64
+        """
+        check_is_fitted(self)
+        known = read_evidence(evidence, values)
+        logs = self._posterior.log_joint(code_evidence(self, known)[:, None], n_jobs=1)[0]
+        class_name = self.vocabulary_.class_name
+        return posterior_of_logs(logs, self.vocabulary_.states[class_name], class_name, known)
 
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.parameters import Tables
+from anbexact.parameters import ConditionalTable, Tables
 from anbexact.structure import Structure
-from anbexact.vocabulary import Vocabulary
 
 Floats = npt.NDArray[np.float64]
 Shape = Mapping[Hashable, int]
@@ -35,33 +33,6 @@ class Potential:
     child: Hashable
     features: tuple[Hashable, ...]
     logs: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class PotentialAtCodes:
-    """A potential as a family of variables, for explanations.
-
-    Attributes
-    ----------
-    potential : Potential
-    class_name : Hashable
-    """
-
-    potential: Potential
-    class_name: Hashable
-
-    @property
-    def variables(self) -> tuple[Hashable, ...]:
-        """The features, then the class: the axes of the potential."""
-        return (*self.potential.features, self.class_name)
-
-    def log_along(self, free: Hashable, code: Mapping[Hashable, int]) -> Floats:
-        """Return the potential along a variable, the others having given codes; nats."""
-        return np.asarray(self.potential.logs[tuple(slice(None) if v == free else code[v] for v in self.variables)])
-
-    def state(self, name: Hashable, code: int, vocabulary: Vocabulary) -> Any:
-        """Return the state of one of the variables that has a code."""
-        return vocabulary.states[name][code]
 
 
 Potentials = tuple[Potential, ...]
@@ -101,6 +72,21 @@ def network_potentials(tables: Tables, structure: Structure) -> Potentials:
         logs = over(np.log(table.values), table.variables, variables, shape)
         potentials.append(Potential(name, features, logs))
     return tuple(potentials)
+
+
+def potential_tables(potentials: Potentials, structure: Structure) -> Tables:
+    """Return the exponentials of potentials as tables of the class and its children, with the axes of the structure.
+
+    They are no probabilities: every entry is divided by the largest of those that differ from it in the class alone.
+    """
+    tables = {}
+    for potential in potentials:
+        own = (*potential.features, structure.class_name)
+        wanted = (potential.child, *structure.parents[potential.child])
+        values = np.exp(potential.logs - potential.logs.max(axis=-1, keepdims=True))
+        ordered = np.ascontiguousarray(values.transpose([own.index(name) for name in wanted]))
+        tables[potential.child] = ConditionalTable(potential.child, wanted[1:], ordered)
+    return tables
 
 
 def over(values: Floats, variables: Sequence[Hashable], wanted: Sequence[Hashable], shape: Shape) -> Floats:
