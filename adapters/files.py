@@ -33,12 +33,14 @@ from sklearn.utils.validation import check_is_fitted
 
 import anbexact
 from anbexact.adapters.proofs import describe_proof, restore_proof
+from anbexact.adapters.refits import describe_refit, restore_refit
 from anbexact.aode import PairCounts
 from anbexact.classifiers import (
     ANBClassifier,
     AODEClassifier,
     BNC2PClassifier,
     CkGClassifier,
+    DiscreteClassifier,
     FANClassifier,
     FixedStructureClassifier,
     FSANBClassifier,
@@ -51,6 +53,7 @@ from anbexact.classifiers import (
     NaiveBayesClassifier,
     NetworkClassifier,
     PrunedNaiveBayesClassifier,
+    RefittedClassifier,
     TableClassifier,
     TANClassifier,
 )
@@ -96,19 +99,30 @@ FURTHER = {
 SCORES = (ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, KT, LL, MIT, QNML, BDeu, BDs, Universal)
 MEASURES = (UniversalMeasure, NestedPartition, Quantiles, EqualWidth, Counts, NestedCuts)
 OBJECTS: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (*SCORES, *MEASURES, Quantity, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
+    cls.__name__: cls
+    for cls in (
+        *SCORES,
+        *MEASURES,
+        Quantity,
+        KBinsDiscretizer,
+        MDLPDiscretizer,
+        MedianDiscretizer,
+        *ESTIMATORS.values(),
+    )
 }
 """Objects that may stand in a constructor parameter, written as their own constructor parameters."""
 
 
-def save(classifier: TableClassifier, path: str | Path) -> None:
+def save(classifier: DiscreteClassifier, path: str | Path) -> None:
     """Write a fitted classifier to a JSON file that :func:`load` reads.
 
-    The file appears under its name only when it is complete; until then an older file of that name stays.
+    The file appears under its name only when it is complete; until then an older file of that name stays. That of a
+    :class:`~anbexact.RefittedClassifier` holds the distinct training rows, as codes of states: standard errors, and
+    which terms the rows tell apart, follow from them.
 
     Parameters
     ----------
-    classifier : TableClassifier
+    classifier : DiscreteClassifier
         One of this package's classifiers, fitted.
     path : str or Path
         The file; its folder must exist.
@@ -134,13 +148,18 @@ def save(classifier: TableClassifier, path: str | Path) -> None:
     >>> anbexact.load(path).score(X, y)
     1.0
     """
-    document = _describe(classifier)
+    document = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "package_version": anbexact.__version__,
+        **(_describe_refitted(classifier) if type(classifier) is RefittedClassifier else _describe(classifier)),
+    }
     document["sha256"] = digest(document)
     lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
     write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def load(path: str | Path) -> TableClassifier:
+def load(path: str | Path) -> DiscreteClassifier:
     """Read a classifier that :func:`save` wrote. It predicts bit for bit the same.
 
     Parameters
@@ -150,7 +169,7 @@ def load(path: str | Path) -> TableClassifier:
 
     Returns
     -------
-    TableClassifier
+    DiscreteClassifier
         Fitted, of the class that was saved, with the same constructor parameters.
 
     Raises
@@ -182,6 +201,8 @@ def load(path: str | Path) -> TableClassifier:
     try:
         if digest(document) != document.get("sha256"):
             raise ValueError("its contents do not match its checksum")
+        if document["estimator"] == RefittedClassifier.__name__:
+            return _restore_refitted(document)
         return _restore(document)
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         writer = document.get("package_version")
@@ -199,25 +220,37 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(contents, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _describe(classifier: TableClassifier) -> dict[str, Any]:
+def _describe_refitted(classifier: RefittedClassifier) -> dict[str, Any]:
+    """Return the JSON form of a network and its refit."""
+    check_is_fitted(classifier)
+    number = {name: j for j, name in enumerate(classifier.vocabulary_.names)}
+    assert classifier.logit_.refitted is not None
+    return {
+        "estimator": type(classifier).__name__,
+        "parameters": _describe_parameters(classifier),
+        "network": _describe(classifier.estimator_),
+        "refit": describe_refit(classifier.logit_.refitted, number),
+    }
+
+
+def _describe_parameters(classifier: DiscreteClassifier) -> dict[str, Any]:
+    """Return the JSON form of the constructor parameters."""
+    given = classifier.get_params(deep=False)
+    return {name: encode_as(f"the parameter {name}", value) for name, value in given.items()}
+
+
+def _describe(classifier: DiscreteClassifier) -> dict[str, Any]:
     """Return the JSON form of a fitted classifier."""
     estimator = type(classifier).__name__
-    if ESTIMATORS.get(estimator) is not type(classifier):
-        raise TypeError(
-            f"cannot write a {type(classifier).__module__}.{estimator}: only {', '.join(ESTIMATORS)} can be saved"
-        )
+    if not isinstance(classifier, TableClassifier) or ESTIMATORS.get(estimator) is not type(classifier):
+        known = ", ".join((*ESTIMATORS, RefittedClassifier.__name__))
+        raise TypeError(f"cannot write a {type(classifier).__module__}.{estimator}: only {known} can be saved")
     check_is_fitted(classifier)
     vocabulary = classifier.vocabulary_
     number = {name: j for j, name in enumerate(vocabulary.names)}
     return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "package_version": anbexact.__version__,
         "estimator": estimator,
-        "parameters": {
-            name: encode_as(f"the parameter {name}", value)
-            for name, value in classifier.get_params(deep=False).items()
-        },
+        "parameters": _describe_parameters(classifier),
         "n_features_in": int(classifier.n_features_in_),
         "feature_names_in": _names_in(classifier),
         "class": number[vocabulary.class_name],
@@ -312,6 +345,16 @@ def _plain_numbers(weights: npt.NDArray[np.float64]) -> list[float] | list[int]:
     """Return weights as a list: as integers where all are whole, which reads better and takes less room."""
     numbers: list[float] | list[int] = weights.tolist()
     return [int(weight) for weight in numbers] if np.array_equal(weights, np.rint(weights)) else numbers
+
+
+def _restore_refitted(document: Mapping[str, Any]) -> RefittedClassifier:
+    """Return the refitted network that a document describes."""
+    classifier = RefittedClassifier(**{name: decode(value) for name, value in document["parameters"].items()})
+    network = _restore(document["network"])
+    if not isinstance(network, NetworkClassifier):
+        raise ValueError("what was refitted is not a network")
+    model = restore_refit(document["refit"], network, network.vocabulary_.names)
+    return classifier._set_refitted(network, model)
 
 
 def _restore(document: Mapping[str, Any]) -> TableClassifier:
@@ -486,7 +529,7 @@ def encode(value: Any) -> Any:
         return {"type": "mapping", "value": [[encode(key), encode(item)] for key, item in value.items()]}
     if OBJECTS.get(kind.__name__) is kind:
         if isinstance(value, BaseEstimator):
-            parameters = value.get_params()
+            parameters = value.get_params(deep=False)
         else:
             parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {"type": kind.__name__, "value": {name: encode(item) for name, item in parameters.items()}}
