@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 import warnings
+from inspect import isabstract, signature
 
 import numpy as np
 import oracles
@@ -20,8 +21,8 @@ from strategies import SCORES, random_problem
 
 import anbexact
 import anbexact.classifiers.room as room
-from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
-from anbexact.classifiers import BNC2PClassifier, GreedyGBNClassifier, MCDAGClassifier
+from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier, classifiers
+from anbexact.classifiers import BNC2PClassifier, FixedStructureClassifier, GreedyGBNClassifier, MCDAGClassifier
 from anbexact.cli import main
 from anbexact.compare import compare
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
@@ -317,18 +318,20 @@ class TestANB:
     def test_too_many_features_are_refused_with_advice(self):
         X = np.random.default_rng(0).integers(0, 2, (50, 40))
         with pytest.raises(anbexact.SearchTooLargeError, match=r"fNML has no set scores .* each of the 40 2\^39 fam"):
-            ANBClassifier(structure_score="fnml").fit(X, X[:, 0])
+            ANBClassifier(structure_score="fnml", ess=1.0).fit(X, X[:, 0])
 
     def test_tables_too_large_for_the_memory_are_learned_again_with_fewer_parents(self, monkeypatch):
         X, y = load_tic_tac_toe()
-        free = ANBClassifier().fit(X, y)
+        free = ANBClassifier(ess=1.0).fit(X, y)
         tables = [table.values.nbytes for table in free.conditional_tables_.values()]
         monkeypatch.setattr(room, "available_memory", lambda: 2 * sum(tables) + max(tables) - 1)
         monkeypatch.setattr(room, "ROOM", 8 * 9 * 2 * 3**3)  # room for two parents, but so many it has already
         with pytest.warns(UserWarning, match=r"structure found would take .* kB: learned again with max_parents=1"):
-            few = ANBClassifier().fit(X, y)
+            few = ANBClassifier(ess=1.0).fit(X, y)
         assert max(map(len, free.structure_.parents.values())) == 3
-        assert dict(few.structure_.parents) == dict(ANBClassifier(max_parents=1).fit(X, y).structure_.parents)
+        assert dict(few.structure_.parents) == dict(
+            ANBClassifier(ess=1.0, max_parents=1).fit(X, y).structure_.parents
+        )
         assert few.structure_.certificate.method.endswith("at most 1 feature parents")
 
     def test_verbose_shows_progress_on_standard_error(self, capsys):
@@ -451,3 +454,26 @@ def test_public_names_exist():
     for name in anbexact.__all__:
         assert hasattr(anbexact, name)
     assert re.fullmatch(r"\d+\.\d+\.\d+", anbexact.__version__)
+
+
+ALL_CLASSIFIERS = [model for name in classifiers.__all__ if not isabstract(model := getattr(classifiers, name))]
+
+
+@pytest.mark.parametrize("model", ALL_CLASSIFIERS)
+class TestConstructors:
+    def test_an_unknown_parameter_is_refused_by_the_name_of_the_estimator(self, model):
+        with pytest.raises(TypeError, match=f"{model.__name__} has no parameter 'n_job': did you mean 'n_jobs'"):
+            model(n_job=2)
+        with pytest.raises(TypeError, match=f"{model.__name__} has no parameter 'zzzzzz': it takes .*n_jobs"):
+            model(zzzzzz=2)
+
+    def test_parameters_go_by_name(self, model):
+        with pytest.raises(TypeError, match=f"{model.__name__} takes its parameters by name"):
+            model({}, 1.0)
+
+    def test_signature_parameters_and_attributes_agree(self, model):
+        given = {"parents": {"class": ()}} if model is FixedStructureClassifier else {}
+        parameters = model(**given).get_params()
+        assert set(signature(model).parameters) == set(parameters)
+        assert "handle_missing" in parameters
+        assert model.__init__.__qualname__ == f"{model.__name__}.__init__"

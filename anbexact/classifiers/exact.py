@@ -4,60 +4,27 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
+from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
 from anbexact.classifiers.room import learn_within_memory
-from anbexact.measure import UniversalMeasure
+from anbexact.classifiers.sample_size import Learn
 from anbexact.scores import Score, Universal
 from anbexact.search import learn_anb, learn_gbn
-from anbexact.search.constraints import Edge
 from anbexact.search.exact import affordable_parents
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
+MANY_FEATURES = 16
+"""Features beyond which equivalent sample sizes are chosen by structures with few parents."""
+FEW_PARENTS = 2
 
-class ExactClassifier(NetworkClassifier):
+
+class ExactClassifier(ExactParameters, NetworkClassifier):
     """A network whose structure is found, and proved, by an exact search. Subclasses say which."""
-
-    def __init__(
-        self,
-        *,
-        structure_score: str | Score = "bdeu",
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        max_parents: int | None = None,
-        required_edges: Iterable[Edge] = (),
-        forbidden_edges: Iterable[Edge] = (),
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        memory_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            structure_score=structure_score,
-            ess=ess,
-            parameters=parameters,
-            smoothing=smoothing,
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.max_parents = max_parents
-        self.required_edges = required_edges
-        self.forbidden_edges = forbidden_edges
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
 
     @abstractmethod
     def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
@@ -75,6 +42,17 @@ class ExactClassifier(NetworkClassifier):
 
         return learn_within_memory(search, table, score, self.max_parents, time_limit, required)
 
+    def _rehearsal(self, table: DiscreteTable) -> Learn:
+        """Return a search over structures with few parents where the search over all may take long."""
+        fewest = max([FEW_PARENTS, *Counter(child for _, child in self.required_edges).values()])
+        if len(table.vocabulary.features) <= MANY_FEATURES or fewest >= (self.max_parents or inf):
+            return self._learn
+
+        def rehearse(rows: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+            return self._search(rows, score, **self._limits(fewest, time_limit))
+
+        return rehearse
+
     def _limits(self, max_parents: int | None, time_limit: float | None) -> dict[str, Any]:
         return {
             "max_parents": max_parents,
@@ -87,47 +65,13 @@ class ExactClassifier(NetworkClassifier):
         }
 
 
-class MeasuredExactClassifier(MeasuredClassifier, ExactClassifier):
-    """An exact classifier that can measure continuous columns."""
+@parameter_group
+class MeasuredExactParameters(ExactParameters, ContinuousParameters):
+    """What the exact searches take, and what becomes of continuous columns."""
 
-    def __init__(
-        self,
-        *,
-        structure_score: str | Score = "bdeu",
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        max_parents: int | None = None,
-        required_edges: Iterable[Edge] = (),
-        forbidden_edges: Iterable[Edge] = (),
-        continuous: str | UniversalMeasure = "discretize",
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        memory_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            structure_score=structure_score,
-            ess=ess,
-            parameters=parameters,
-            smoothing=smoothing,
-            max_parents=max_parents,
-            required_edges=required_edges,
-            forbidden_edges=forbidden_edges,
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            time_limit=time_limit,
-            memory_limit=memory_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.continuous = continuous
+
+class MeasuredExactClassifier(MeasuredExactParameters, MeasuredClassifier, ExactClassifier):
+    """An exact classifier that can measure continuous columns."""
 
 
 class ANBClassifier(MeasuredExactClassifier):
