@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import floor, inf, log2
-from numbers import Integral, Real
 
 import numpy as np
 import numpy.typing as npt
@@ -94,10 +93,10 @@ def _well_formed(duals: Duals, features: Sequence[Hashable]) -> bool:
     """Return whether every cluster is a set of features of the component, k suits it, and z is zero or more."""
     known = set(features)
     return all(
-        isinstance(least, Integral)
+        isinstance(least, int)
         and 1 <= least < len(cluster) == len(set(cluster))
         and known.issuperset(cluster)
-        and isinstance(z, Real)
+        and isinstance(z, int | float)
         and 0 <= z <= LARGEST_MULTIPLIER
         for cluster, least, z in duals.clusters
     )
@@ -127,7 +126,8 @@ def _dual_bound(duals: Duals, sets: ListedSets, kept: Kept, precision: float) ->
         inside[:] = False
         inside[columns] = True
         own = np.flatnonzero(inside[child])
-        reached[own[sets.members[np.ix_(own, columns)].sum(axis=1) < least]] += whole
+        reached[own[sets.members[np.ix_(own, np.array(columns))].sum(axis=1) < least]] += whole
         owed += int(least) * whole
     reached[~kept] = -(2**62)
-    return (sum(np.maximum.reduceat(reached, sets.starts[:-1]).tolist()) - owed) * grid
+    total: int = sum(np.maximum.reduceat(reached, sets.starts[:-1]).tolist()) - owed
+    return total * grid
