@@ -119,6 +119,8 @@ def _restore_rows(
     families = class_families(structure)
     features = dict.fromkeys(name for of_family in families.values() for name in of_family)
     n_rows, n_classes = int(described["number"]), vocabulary.arity(structure.class_name)
+    if not 0 <= n_rows <= len(described["cells"]):
+        raise ValueError("the number of rows of the refit is not that of its weights")
     states = {names[j]: np.array(codes, dtype=np.int64) for j, codes in described["states"]}
     if states.keys() != features.keys():
         raise ValueError("the rows of the refit do not have the features that the class depends on")

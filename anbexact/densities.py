@@ -156,7 +156,7 @@ class DensityAtCodes:
         if name not in self.axes.score.partitions:
             return vocabulary.states[name]
         partition, level = self.axes.score.partitions[name], self.density.levels[self.variables.index(name)]
-        return interval_names(partition.cuts_at(level))
+        return interval_names(partition.cuts_at(level), vocabulary.quantities.get(name))
 
 
 Densities = dict[Hashable, FamilyDensity]

@@ -17,6 +17,7 @@ import anbexact.search.exact as anb
 from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier
 from anbexact.cli import main
+from anbexact.cli.tables import read_table
 from anbexact.compare import COLUMNS
 from anbexact.compare.data import prepare
 from anbexact.datasets import load_anes96, load_dataset, load_monks
@@ -603,6 +604,83 @@ class TestUniversal:
             assert "KDE-NB" in line
         line = error_of(capsys, "compare", "monks.csv", "--class", "monk", "--models", "KDE-NB")
         assert "KDE-NB must have columns of numbers, but 'head_shape' (and 5 more) is none: drop the column" in line
+
+
+class TestTextThatIsMore:
+    """Text that is numbers or ISO dates becomes such; numbers with leading zeros stay text."""
+
+    def table(self, path, n=60):
+        k = np.arange(n) * 7 % n
+        frame = pd.DataFrame(
+            {
+                "when": [f"2021-06-{1 + m // 24:02d} {m % 24:02d}:30" for m in k],
+                "day": [f"2021-06-{1 + m % 3:02d}" for m in k],
+                "zip": [f"{m % 4:05d}" for m in k],
+                "blank": [f" {m} " for m in k],
+                "kind": np.where(k < 30, "early", "late"),
+            }
+        )
+        frame.to_csv(path, index=False)
+        return frame
+
+    def test_fit_and_predict(self, capsys):
+        frame = self.table("t.csv")
+        code, out, err = run(capsys, "fit", "t.csv", "--class", "kind", "-o", "m.json", "--discretizer", "median")
+        assert code == 0
+        assert err == (
+            "anbexact: note: column 'zip' holds numbers with leading zeros, such as 00000: it is read as text\n"
+        )
+        assert "cut points (median): when at 2021-06-02 06:00; blank at 29.5" in out
+        model = anbexact.load("m.json")
+        assert model.vocabulary_.states["zip"] == ("00000", "00001", "00002", "00003")
+        assert list(map(str, model.vocabulary_.states["day"])) == ["2021-06-01", "2021-06-02", "2021-06-03"]
+        code, out, err = run(capsys, "predict", "m.json", "t.csv", "--proba")
+        assert (code, err) == (0, "anbexact: note: accuracy 1.0000 on the 60 rows whose kind is given\n")
+        typed = frame.assign(
+            when=pd.to_datetime(frame["when"]), day=pd.to_datetime(frame["day"]), blank=frame["blank"].astype(float)
+        )
+        proba = model.set_params(handle_unknown="error").predict_proba(typed.drop(columns="kind"))
+        assert pd.read_csv(io.StringIO(out))["P(early)"].tolist() == pytest.approx(proba[:, 0].tolist(), abs=1e-12)
+
+    def test_json_shows_cut_points_in_their_units(self, capsys):
+        self.table("t.csv")
+        _, out, _ = run(capsys, "fit", "t.csv", "--class", "kind", "--discretizer", "median", "--json")
+        assert json.loads(out)["cut_points"] == {"when": ["2021-06-02 06:00"], "blank": [29.5]}
+
+    def test_what_is_no_date_at_prediction(self, capsys):
+        frame = self.table("t.csv")
+        run(capsys, "fit", "t.csv", "--class", "kind", "-o", "m.json")
+        frame.assign(when=["soon", *frame["when"][1:]]).to_csv("bad.csv", index=False)
+        assert error_of(capsys, "predict", "m.json", "bad.csv") == (
+            "bad.csv: column 'when' held datetimes in fit, but now holds 'soon': pass datetimes, or ISO text such as "
+            "'2021-06-15 12:00'"
+        )
+
+    @pytest.mark.parametrize(
+        ("cells", "expected"),
+        [
+            (["1", "02"], ["1", "02"]),
+            (["0", "0.5"], [0.0, 0.5]),
+            (["-3", "", "07"], ["-3", None, "07"]),
+            (["1 ", " 2e3"], [1.0, 2000.0]),
+            (["1", "x"], ["1", "x"]),
+            (["2021-02-29"], ["2021-02-29"]),
+            (["2021-02-28", ""], ["2021-02-28", None]),
+            (["2021-01-01 00:00", "2021-01-01 00:00Z"], ["2021-01-01 00:00", "2021-01-01 00:00Z"]),
+            (["2021-01-01T02:00+02:00", "2021-01-01T02:00+0100"], ["2021-01-01 00:00:00", "2021-01-01 01:00:00"]),
+        ],
+    )
+    def test_columns(self, cells, expected):
+        Path("c.csv").write_text("a,b\n" + "".join(f'"{cell}",x\n' for cell in cells))
+        got = read_table("c.csv")["a"]
+        if isinstance(got.dtype, pd.DatetimeTZDtype):
+            got = got.dt.tz_convert("UTC").dt.tz_localize(None).astype(str)
+        shown = [None if pd.isna(cell) else cell if isinstance(cell, float) else str(cell) for cell in got]
+        assert shown == expected
+
+    def test_columns_that_are_to_stay_text(self):
+        Path("c.csv").write_text("a,b\n2021-01-01,1\n2021-01-02,2\n")
+        assert read_table("c.csv", ["a", "b"]).to_numpy().tolist() == [["2021-01-01", "1"], ["2021-01-02", "2"]]
 
 
 class TestRefit:

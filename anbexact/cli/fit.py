@@ -21,7 +21,7 @@ from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_common, number_or_auto
 from anbexact.cli.tables import features_and_class, read_table
 from anbexact.densities import likeliest_levels
-from anbexact.discretize import AUTO, RULES
+from anbexact.discretize import AUTO, RULES, cut_texts
 from anbexact.report import feature_report
 from anbexact.report.text import (
     class_sizes,
@@ -214,7 +214,10 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
 
 def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
     """Print where continuous columns are cut."""
-    cuts = {name: ", ".join(f"{cut:g}" for cut in of_name) for name, of_name in classifier.cut_points_.items()}
+    quantities = classifier.vocabulary_.quantities
+    cuts = {
+        name: ", ".join(cut_texts(of_name, quantities.get(name))) for name, of_name in classifier.cut_points_.items()
+    }
     found = [f"{name} at {of_name}" for name, of_name in cuts.items() if of_name]
     if found:
         print_wrapped(f"cut points ({rule}): {'; '.join(found)}")
