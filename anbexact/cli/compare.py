@@ -12,8 +12,8 @@ import anbexact
 from anbexact.classifiers import NetworkClassifier
 from anbexact.cli.learning import learn, unfitted
 from anbexact.cli.messages import InputError, ProgressLine, note
-from anbexact.cli.options import DATA_HELP, Commands, add_common
-from anbexact.cli.tables import embedded_table, features_and_class, read_table
+from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_common, add_reading
+from anbexact.cli.tables import embedded_table, training_table
 from anbexact.compare import compare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
 from anbexact.inputs import MANY_VALUES
@@ -36,15 +36,27 @@ if TYPE_CHECKING:
     from anbexact.report.query import Query
 
 DEMO_TABLE = "wine"
+DESCRIPTION = f"""\
+Cross-validate classifiers side by side, learn one of them from all rows, and explain its answer for one row.
+Without DATA and --dataset: on the embedded table {DEMO_TABLE}. When you interrupt it, the models that are
+finished are printed."""
+EXAMPLES = """\
+  anbexact compare data.csv --class NAME
+  anbexact compare data.csv --class NAME --models NB,TAN,ANB --folds 5 --no-refit
+  anbexact compare data.xlsx --class NAME --drop id --text postcode --json
+  anbexact compare --dataset iris
+"""
 
 
 def add(commands: Commands) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "compare",
-        help="cross-validate classifiers side by side, and explain one of them",
-        description=f"Without DATA and --dataset, on the embedded table {DEMO_TABLE}.",
-        allow_abbrev=False,
+        "[DATA --class NAME] [options]",
+        summary="cross-validate classifiers side by side, and explain one of them",
+        description=DESCRIPTION,
+        examples=EXAMPLES,
     )
     parser.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
     parser.add_argument("--class", dest="class_name", metavar="NAME", help="the column to be predicted")
@@ -61,7 +73,10 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="leave out the refitted lines, which on large tables take longest",
     )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (default 0)")
     add_common(parser)
+    add_reading(parser)
+    add_choosing(parser)
     parser.set_defaults(run=run)
 
 
@@ -106,8 +121,10 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
     if (args.data is None) != (args.class_name is None):
         raise InputError("DATA and --class NAME belong together")
     if args.data is not None:
-        X, y = features_and_class(read_table(args.data), args.class_name, args.data)
-        return X, y, args.data
+        return training_table(args)
+    for option in ("format", "sep", "decimal", "encoding", "sheet", "text", "drop", "columns"):
+        if getattr(args, option):
+            raise InputError(f"--{option} goes with DATA")
     name = args.dataset or DEMO_TABLE
     X, y = embedded_table(name)
     return X, y, f"{name}, an embedded table. {about(name)}"
@@ -121,6 +138,7 @@ def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], args: argparse.Namespace
                 X,
                 y,
                 folds=args.folds,
+                seed=args.seed,
                 models=args.models,
                 refit=not args.no_refit,
                 n_jobs=args.threads,
