@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import anbexact
 from anbexact.classifiers import NetworkClassifier
 from anbexact.cli.learning import learn, unfitted
-from anbexact.cli.messages import InputError, ProgressLine, note
+from anbexact.cli.messages import InputError, ProgressLine, in_options, note
 from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_common, add_reading
 from anbexact.cli.tables import embedded_table, training_table
-from anbexact.compare import compare
+from anbexact.compare import InterruptedComparisonError, compare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
 from anbexact.inputs import MANY_VALUES
 from anbexact.report.text import (
@@ -99,7 +99,14 @@ def run(args: argparse.Namespace) -> None:
         print_wrapped(title)
         print_wrapped(f"{len(X):,} rows, {X.shape[1]} features; {class_sizes(y)}")
         sys.stdout.flush()
-    frame = _cross_validate(X, y, args)
+    try:
+        frame = _cross_validate(X, y, args)
+    except InterruptedComparisonError as stop:
+        if args.json:
+            print_json({**_measurements(args, stop.frame), "unfinished": stop.unfinished})
+        elif len(stop.frame):
+            _print_measured(stop.frame, X)
+        raise
     if not args.json:
         _print_measured(frame, X)
     kept = y.notna()
@@ -107,7 +114,8 @@ def run(args: argparse.Namespace) -> None:
     name, classifier = _learn(X, y, args.threads, frame.index)
     query = _ask(classifier, X, y, args.threads)
     if args.json:
-        print_json(_document(args, frame, name, classifier, query))
+        document = {**_measurements(args, frame), "learned": {"model": name, **describe(classifier)}}
+        print_json({**document, "query": query and query.to_dict()})
     else:
         _print_learned(name, classifier, query)
         if args.data is None:
@@ -162,7 +170,7 @@ def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
         others = ", the others cut into intervals" if len(uncut) < len(frame) else ""
         print_wrapped(f"{', '.join(uncut)} {sees} the measurements as they are{others}", width=TABLE_WIDTH)
     for text in frame.attrs["notes"]:
-        print_wrapped(f"note: {text}")
+        print_wrapped(f"note: {in_options(text)}")
     for sentence in read_comparison(frame):
         print_wrapped(sentence, width=TABLE_WIDTH)
 
@@ -195,10 +203,8 @@ def _ask(classifier: NetworkClassifier, X: pd.DataFrame, y: pd.Series[Any], thre
         return None
 
 
-def _document(
-    args: argparse.Namespace, frame: pd.DataFrame, name: str, classifier: NetworkClassifier, query: Query | None
-) -> dict[str, Any]:
-    """Return all of it for JSON."""
+def _measurements(args: argparse.Namespace, frame: pd.DataFrame) -> dict[str, Any]:
+    """Return what was measured, for JSON."""
     refit_of = {new: old for old, new in frame.attrs["refits"].items()}
     return {
         "data": args.data or args.dataset or DEMO_TABLE,
@@ -207,8 +213,6 @@ def _document(
             {"model": model, "refit_of": refit_of.get(model), **row}
             for model, row in frame.to_dict(orient="index").items()
         ],
-        "learned": {"model": name, **describe(classifier)},
-        "query": query and query.to_dict(),
     }
 
 

@@ -50,11 +50,11 @@ def add_learning(parser: argparse.ArgumentParser) -> None:
 
 def chosen_parameters(args: argparse.Namespace, X: pd.DataFrame, label: str) -> dict[str, Any]:
     """Return the parameters of the classifier that options set; the others are None."""
-    parameters = {name: getattr(args, name, None) for name in PARAMETER_NAMES}
+    parameters: dict[str, Any] = {name: getattr(args, name, None) for name in PARAMETER_NAMES}
     parameters |= {"handle_missing": args.missing, "handle_unknown": args.unknown}
     for name in ("required_edges", "forbidden_edges"):
         if parameters[name] is not None:
-            parameters[name] = read_edges(parameters[name], list(X), OPTIONS[name], label)
+            parameters[name] = read_edges(parameters[name], list(map(str, X)), OPTIONS[name], label)
     return parameters
 
 

@@ -43,6 +43,7 @@ SENTENCES = (
     (r"declare it in categories=, or use handle_unknown='marginalize'", "or fit again with --unknown marginalize"),
     (r"(, or )?declare its states in categories=", r"\1name the column in --text"),
     (r"classes are declared twice, by classes= and for (.*) in categories=", r"classes are declared twice, for \1"),
+    (r"\bleave it (None|1\.0|'\w+')", "leave it out"),
     (r"or pass refit=False", "or pass --no-refit"),
     (r"sample_weight\[(\d+)\]", r"--weights, row \1 (counted from 0),"),
     (r"\bpass (the types that the table had in fit)", r"use \1 (--text reads a column as text)"),

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
     label = file.source.label
     frame = read_frame(file, [*_text_columns(classifier, names), *args.text])
     find_columns(args.text, frame, "--text", label)
-    passed = list(frame) if args.keep else find_columns(args.id, frame, "--id", label)
+    passed = list(map(str, frame)) if args.keep else find_columns(args.id, frame, "--id", label)
     X = _features(frame, classifier, names, args, passed)
     try:
         _note_unknown(classifier, X)
@@ -113,7 +113,7 @@ def _features(
     gone = [name for name in map(str, vocabulary.features) if name not in frame]
     if gone:
         raise InputError(f"{args.data} lacks {listed(gone, 'column')} that {args.model} needs")
-    extra = [name for name in frame if name not in names and name not in passed]
+    extra = [name for name in map(str, frame) if name not in names and name not in passed]
     if extra:
         note(f"ignoring {listed(extra, 'column')} that {args.model} does not know")
     columns = {}

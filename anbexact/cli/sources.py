@@ -24,7 +24,7 @@ STANDARD_INPUT = "-"
 DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
 """Starts of paths that name what is open already."""
 
-COMPRESSIONS: dict[str, tuple[bytes, Callable[[Any], Any]]] = {
+COMPRESSIONS: dict[str, tuple[bytes, Callable[..., Any]]] = {
     ".gz": (b"\x1f\x8b", gzip.open),
     ".bz2": (b"BZh", bz2.open),
     ".xz": (b"\xfd7zXZ\x00", lzma.open),
@@ -81,7 +81,7 @@ class Source:
         file = self._open_packed()
         if isinstance(self._unpack, str):
             return zipfile.ZipFile(file).open(self._unpack)
-        return file if self._unpack is None else self._unpack(file)  # type: ignore[no-any-return]  # as gzip.open
+        return file if self._unpack is None else self._unpack(file)
 
     def head(self, size: int = 1 << 16) -> bytes:
         """Return the first bytes."""

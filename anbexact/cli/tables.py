@@ -84,7 +84,7 @@ def find_columns(given: Iterable[str], frame: pd.DataFrame, option: str, label: 
     InputError
         For a name that no column has; it names those that are near.
     """
-    known = list(frame)
+    known = list(map(str, frame))
     found: dict[str, None] = {}
     for text in given:
         names = [text] if text in known else [name.strip() for name in text.split(",")]
@@ -108,7 +108,7 @@ def no_column(name: str, known: Collection[str], label: str) -> str:
 def features_and_class(frame: pd.DataFrame, class_name: str, label: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Split a table, leaving out the rows without a class."""
     if class_name not in frame:
-        raise InputError(no_column(class_name, list(frame), label))
+        raise InputError(no_column(class_name, list(map(str, frame)), label))
     if not len(frame):
         raise InputError(f"{label} has column names, but no rows")
     y = frame[class_name]
@@ -124,7 +124,7 @@ def features_and_class(frame: pd.DataFrame, class_name: str, label: str) -> tupl
 def take_weights(X: pd.DataFrame, name: str, label: str) -> pd.Series[Any]:
     """Remove the column of weights from the features and return it."""
     if name not in X:
-        raise InputError(f"--weights: {no_column(name, list(X), label)}")
+        raise InputError(f"--weights: {no_column(name, list(map(str, X)), label)}")
     weights = X.pop(name)
     if weights.dtype.kind not in "iuf":
         raise InputError(f"the column {name!r} cannot be --weights: not all of its cells are numbers")

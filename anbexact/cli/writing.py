@@ -7,6 +7,7 @@ import json
 import math
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -92,8 +93,8 @@ def _write_json(frame: pd.DataFrame, path: str, *, lines: bool) -> None:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
             archive.writestr(PurePath(path).stem, text)
     else:
-        opened = COMPRESSIONS[suffix][1] if suffix in COMPRESSIONS else open
-        with opened(path, "wt", encoding="utf-8") as file:  # type: ignore[operator]  # each is an open()
+        opened: Callable[..., Any] = COMPRESSIONS[suffix][1] if suffix in COMPRESSIONS else open
+        with opened(path, "wt", encoding="utf-8") as file:
             file.write(text)
 
 
@@ -111,4 +112,4 @@ def _json_cell(cell: Any) -> Any:
 def _without_zones(frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose dates Excel can hold: those with a time zone as text."""
     zoned = [name for name in frame if getattr(frame[name].dtype, "tz", None) is not None]
-    return frame.assign(**{name: frame[name].astype(str) for name in zoned})
+    return frame.astype(dict.fromkeys(zoned, str))

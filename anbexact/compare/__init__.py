@@ -12,13 +12,30 @@ from typing import Any
 
 import pandas as pd
 
-from anbexact.compare.data import prepare
+from anbexact.compare.data import Data, prepare
 from anbexact.compare.measures import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables
-from anbexact.compare.trials import Trials, warm_up
+from anbexact.compare.trials import INTERRUPTED, Trials, warm_up
 from anbexact.limits import Progress
 
-__all__ = ["COLUMNS", "MODELS", "calibration_error", "compare"]
+__all__ = ["COLUMNS", "MODELS", "InterruptedComparisonError", "calibration_error", "compare"]
+
+
+class InterruptedComparisonError(KeyboardInterrupt):
+    """A comparison was interrupted (Ctrl-C) before all models were measured.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The lines of the models that were finished, as :func:`compare` returns them.
+    unfinished : list of str
+        The names of the other models.
+    """
+
+    def __init__(self, frame: pd.DataFrame, unfinished: list[str]) -> None:
+        super().__init__(f"interrupted; not measured: {', '.join(unfinished)}")
+        self.frame = frame
+        self.unfinished = unfinished
 
 
 def compare(
@@ -106,6 +123,8 @@ def compare(
         For an unknown model, or none, fewer than two folds, fewer than two classes, a class with a single row, a
         model with the name of another's refitted line, or a column that is no numbers for a model that must have
         them.
+    InterruptedComparisonError
+        A `KeyboardInterrupt` with the lines of the models that were finished, when you interrupt it.
 
     Examples
     --------
@@ -129,22 +148,36 @@ def compare(
     if taken:
         raise ValueError(f"two lines would be called {taken[0]!r}: give this model another name, or pass refit=False")
     rows: dict[str, list[float]] = {}
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*are left out of training")
-        for place, (name, contender) in enumerate(chosen.items()):
+    unfinished = list(chosen)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*are left out of training")
+            warnings.filterwarnings("error", message=INTERRUPTED)
+            for place, (name, contender) in enumerate(chosen.items()):
 
-            def tell(line: str, fold: int, done: float, place: int = place) -> None:
-                if progress is not None:
-                    fraction = (place + (fold + done) / len(data.splits)) / len(chosen)
-                    progress(f"{line}, fold {fold + 1} of {len(data.splits)}", fraction)
+                def tell(line: str, fold: int, done: float, place: int = place) -> None:
+                    if progress is not None:
+                        fraction = (place + (fold + done) / len(data.splits)) / len(chosen)
+                        progress(f"{line}, fold {fold + 1} of {len(data.splits)}", fraction)
 
-            warm_up(contender, data, name in refits)
-            trials = Trials(name, contender, data, refits.get(name))
-            for line, outcomes in trials.run(tell).items():
-                rows[line] = [float("nan")] * len(COLUMNS) if outcomes is None else summary(outcomes)
+                warm_up(contender, data, name in refits)
+                trials = Trials(name, contender, data, refits.get(name))
+                for line, outcomes in trials.run(tell).items():
+                    rows[line] = [float("nan")] * len(COLUMNS) if outcomes is None else summary(outcomes)
+                unfinished.remove(name)
+    except (KeyboardInterrupt, UserWarning) as stop:
+        if isinstance(stop, UserWarning) and not str(stop).startswith(INTERRUPTED):
+            raise
+        raise InterruptedComparisonError(_frame(rows, data, refits), unfinished) from None
     if progress is not None:
         progress("done", 1.0)
+    return _frame(rows, data, refits)
+
+
+def _frame(rows: dict[str, list[float]], data: Data, refits: Mapping[str, str]) -> pd.DataFrame:
+    """Return the lines that there are as a frame, with what belongs to it."""
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS))
     frame.index.name = "model"
-    frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=refits)
+    own = {name: line for name, line in refits.items() if line in rows}
+    frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=own)
     return frame
