@@ -63,10 +63,10 @@ def _text(column: pd.Series[Any]) -> pd.Series[Any]:
     given = uniques.tolist()
     stripped = [text.strip() for text in given]
     cleaned = [None if text in MISSING_CELLS else text for text in stripped]
-    if cleaned == given:
-        return column
     if not any(text is not None for text in cleaned):
         return pd.Series(np.nan, index=column.index)
+    if cleaned == given:
+        return column
     cells = np.array([*cleaned, None], dtype=object)[codes]
     return pd.Series(cells.tolist(), index=column.index)
 

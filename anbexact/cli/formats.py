@@ -134,12 +134,12 @@ def _read_workbook(source: Source, sheet: str | None) -> pd.DataFrame:
             raise InputError(f"{source.label} has no sheet {sheet!r}; its sheets: {listed(sheets, '')}")
         if sheet is None and len(sheets) > 1:
             note(f"{source.label}: sheet {sheets[0]!r} is read; --sheet names another ({listed(sheets[1:], '')})")
-        cells = workbook.parse(sheet or sheets[0], header=None, dtype=object, na_filter=False)
+        cells = pd.read_excel(workbook, sheet_name=sheet or sheets[0], header=None, dtype=object, na_filter=False)
     cells = cells.map(lambda cell: None if isinstance(cell, str) and not cell.strip() else cell)
     cells = cells.dropna(how="all").dropna(how="all", axis=1)
     if cells.empty:
         raise InputError(f"{source.label} is empty")
-    names = ["" if name is None else str(name).strip() for name in cells.iloc[0]]
+    names = ["" if pd.isna(name) else str(name).strip() for name in cells.iloc[0]]
     return without_unnamed(cells.iloc[1:].set_axis(numbered_names(names), axis=1), source.label)
 
 
