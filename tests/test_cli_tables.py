@@ -571,3 +571,58 @@ def test_row_names_are_left_out_and_said(capsys):
     assert "t.csv: column 3 has no name and no cells; it is left out" in capsys.readouterr().err
     pd.DataFrame({"a": [1, 2]}, index=pd.Index(["u", "v"], name="who")).to_parquet("t.parquet")
     assert read("t.parquet").columns.tolist() == ["who", "a"]
+
+
+class TestInterruptedComparison:
+    """The lines of finished models are printed, the exit code is 130, and the rest is named."""
+
+    @pytest.fixture(autouse=True)
+    def _interrupt(self, monkeypatch):
+        def fit(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(anbexact.TANClassifier, "fit", fit)
+
+    def test_text(self, capsys):
+        code, out, err = run(capsys, "compare", "--dataset", "monks1", "--models", "NB,TAN,ANB", "--folds", "3")
+        assert code == 130
+        assert err == "anbexact: error: interrupted; not measured: TAN, ANB\n"
+        assert "NB refitted" in out
+        assert "Lowest log loss: " in out
+
+    def test_json(self, capsys):
+        arguments = ["compare", "--dataset", "monks1", "--folds", "3", "--seed", "4", "--json", "--models"]
+        code, out, _ = run(capsys, *arguments, "NB,TAN")
+        document = json.loads(out)
+        assert code == 130
+        assert document["unfinished"] == ["TAN"]
+        assert [row["model"] for row in document["models"]] == ["NB", "NB refitted"]
+        code, out, _ = run(capsys, *arguments, "NB")
+        assert document["models"][0]["accuracy"] == json.loads(out)["models"][0]["accuracy"]
+        assert json.loads(run(capsys, *arguments, "TAN")[1])["models"] == []
+
+    def test_nothing_finished(self, capsys):
+        code, out, _ = run(capsys, "compare", "--dataset", "monks1", "--models", "TAN")
+        assert code == 130
+        assert "cross-validation" not in out
+
+
+def test_compare_options(capsys):
+    table().assign(empty="").to_csv("t.csv", index=False)
+    arguments = ["compare", "t.csv", "--class", "answer", "--models", "NB", "--no-refit", "--folds", "3", "--json"]
+    code, out, err = run(capsys, *arguments, "--columns", "count,flag", "--text", "count", "--drop", "code")
+    assert code == 0, err
+    assert json.loads(out)["learned"]["features"] == ["count", "flag"]
+    code, out, err = run(capsys, *arguments, "--drop", "empty", "--text", "code", "--missing", "own_state")
+    assert code == 0, err
+    document = json.loads(out)
+    assert document["notes"] == [
+        "4 rows have a missing feature: this package's classifiers take the missing cells as states of their own; "
+        "the others have them filled in"
+    ]
+    assert document["rows"] == 60
+    X, y = read("t.csv", ["code"]).drop(columns=["answer", "empty"]), table()["answer"]
+    own = {"own": NaiveBayesClassifier(handle_missing="own_state")}
+    expected = anbexact.compare.compare(X, y, models=own, folds=3, refit=False).loc["own", "log_loss"]
+    assert document["models"][0]["log_loss"] == pytest.approx(expected)
+    assert "--drop goes with DATA" in refusal(capsys, "compare", "--dataset", "iris", "--drop", "width")

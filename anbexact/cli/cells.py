@@ -54,6 +54,8 @@ def same_column(column: pd.Series[Any], as_text: bool = False) -> pd.Series[Any]
         return _booleans(column)
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
         return _numbers(column)
+    if isinstance(dtype, np.dtype) and dtype.kind == "M":
+        return _dates(column)
     return _objects(column) if pd.api.types.is_object_dtype(dtype) else column
 
 
@@ -90,6 +92,15 @@ def _booleans(column: pd.Series[Any]) -> pd.Series[Any]:
     return column.astype("boolean" if column.isna().any() else bool)
 
 
+def _dates(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return Python's dates where no cell has a time of day, as text holds them; else the column as it is."""
+    codes, uniques = pd.factorize(column)
+    if not len(uniques) or not bool((uniques == uniques.normalize()).all()):
+        return column
+    cells = np.array([*(day.date() for day in uniques), None], dtype=object)[codes]
+    return pd.Series(cells, index=column.index, dtype=object)
+
+
 def _objects(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return cells of Python objects as the column that they make."""
     cells: list[Any] = [_cell(cell) for cell in column]
@@ -106,11 +117,13 @@ def _objects(column: pd.Series[Any]) -> pd.Series[Any]:
             return _numbers(cleaned.astype(float))
     if kind in ("floating", "mixed-integer-float", "decimal"):
         return _numbers(cleaned.astype(float))
-    if kind in ("datetime", "datetime64", "date"):
+    if kind in ("datetime", "datetime64"):
         try:
-            return pd.to_datetime(cleaned)
+            return same_column(pd.to_datetime(cleaned))
         except (ValueError, TypeError):
             pass  # with and without a time zone, or beyond the years of pandas: text
+    if kind == "date":
+        return cleaned
     if kind in ("timedelta", "timedelta64", "period", "interval"):
         return cleaned.infer_objects()
     return pd.Series([None if cell is None else _cell_text(cell) for cell in cells], index=column.index)

@@ -12,11 +12,11 @@ import anbexact
 from anbexact.classifiers import NetworkClassifier
 from anbexact.cli.learning import learn, unfitted
 from anbexact.cli.messages import InputError, ProgressLine, in_options, note
-from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_common, add_reading
+from anbexact.cli.options import DATA_HELP, MISSING_HELP, Commands, add_choosing, add_command, add_common, add_reading
 from anbexact.cli.tables import embedded_table, training_table
 from anbexact.compare import InterruptedComparisonError, compare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
-from anbexact.inputs import MANY_VALUES
+from anbexact.inputs import HANDLE_MISSING, MANY_VALUES
 from anbexact.report.text import (
     TABLE_WIDTH,
     about,
@@ -74,6 +74,7 @@ def add(commands: Commands) -> None:
         help="leave out the refitted lines, which on large tables take longest",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (default 0)")
+    parser.add_argument("--missing", choices=HANDLE_MISSING, help=MISSING_HELP)
     add_common(parser)
     add_reading(parser)
     add_choosing(parser)
@@ -111,7 +112,7 @@ def run(args: argparse.Namespace) -> None:
         _print_measured(frame, X)
     kept = y.notna()
     X, y = X[kept].reset_index(drop=True), y[kept].reset_index(drop=True)
-    name, classifier = _learn(X, y, args.threads, frame.index)
+    name, classifier = _learn(X, y, args, frame.index)
     query = _ask(classifier, X, y, args.threads)
     if args.json:
         document = {**_measurements(args, frame), "learned": {"model": name, **describe(classifier)}}
@@ -149,6 +150,7 @@ def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], args: argparse.Namespace
                 seed=args.seed,
                 models=args.models,
                 refit=not args.no_refit,
+                handle_missing=args.missing,
                 n_jobs=args.threads,
                 progress=line.show,
             )
@@ -176,17 +178,18 @@ def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
 
 
 def _learn(
-    X: pd.DataFrame, y: pd.Series[Any], threads: int | None, compared: Collection[str]
+    X: pd.DataFrame, y: pd.Series[Any], args: argparse.Namespace, compared: Collection[str]
 ) -> tuple[str, NetworkClassifier]:
     """Return the ANB of all rows (the universal one if only that was compared), or NB if its search is too large."""
     name, continuous = "ANB", None
     if "ANB universal" in compared and "ANB" not in compared:
         name, continuous = "ANB universal", "universal"
-    classifier = unfitted("anb", threads=threads, continuous=continuous)
+    settings = {"threads": args.threads, "handle_missing": args.missing}
+    classifier = unfitted("anb", continuous=continuous, **settings)
     try:
         learn(classifier, X, y)
     except anbexact.SearchTooLargeError:
-        name, classifier = "NB", unfitted("nb", threads=threads)
+        name, classifier = "NB", unfitted("nb", **settings)
         learn(classifier, X, y)
     assert isinstance(classifier, NetworkClassifier)
     return name, classifier

@@ -10,7 +10,7 @@ from anbexact.classifiers.measured import CONTINUOUS
 from anbexact.cli.edges import EDGE_HELP, read_edges
 from anbexact.cli.learning import MODELS
 from anbexact.cli.messages import OPTIONS
-from anbexact.cli.options import number_or_auto, numbers, numbers_or_auto, size
+from anbexact.cli.options import MISSING_HELP, number_or_auto, numbers, numbers_or_auto, size
 from anbexact.discretize import AUTO, RULES
 from anbexact.inputs import HANDLE_MISSING, HANDLE_UNKNOWN
 from anbexact.scores.names import SCORES
@@ -63,8 +63,7 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--missing",
         choices=HANDLE_MISSING,
-        help="missing cells: marginalize (the default) leaves their rows out of training and sums them out at "
-        "prediction, own_state makes them a state, error refuses them",
+        help=MISSING_HELP,
     )
     group.add_argument(
         "--unknown",

@@ -16,6 +16,10 @@ DATA_HELP = (
     "a table with column names: CSV, TSV or text with another separator, JSON, Parquet, Feather or Excel (.xlsx), "
     "each also compressed (.gz, .bz2, .xz, .zip); - for standard input"
 )
+MISSING_HELP = (
+    "missing cells: marginalize (the default) leaves their rows out of training and sums them out at prediction, "
+    "own_state makes them a state, error refuses them"
+)
 FORMATTER = argparse.RawDescriptionHelpFormatter
 
 

@@ -46,6 +46,7 @@ def compare(
     seed: int = 0,
     models: Iterable[str] | Mapping[str, Any] | None = None,
     refit: bool = True,
+    handle_missing: str | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
@@ -84,6 +85,8 @@ def compare(
         that are networks of this package have a refitted line too.
     refit : bool, default True
         Whether there are refitted lines. On large tables refits take longest.
+    handle_missing : str, optional
+        The parameter of this name of this package's classifiers, where these are named; by default, theirs.
     n_jobs : int, optional
         Threads of this package's classifiers.
     progress : callable, optional
@@ -118,7 +121,8 @@ def compare(
     Raises
     ------
     TypeError
-        If ``models`` are no names, or one of your own is no classifier with ``predict_proba``.
+        If ``models`` are no names, or are your own although ``handle_missing`` is given, or one of them is no
+        classifier with ``predict_proba``.
     ValueError
         For an unknown model, or none, fewer than two folds, fewer than two classes, a class with a single row, a
         model with the name of another's refitted line, or a column that is no numbers for a model that must have
@@ -139,8 +143,8 @@ def compare(
     ANB               1.00      0.09        31.0
     ANB refitted      1.00      0.00        16.0
     """
-    data = prepare(X, y, folds, seed)
-    chosen = choose(models, data, n_jobs)
+    data = prepare(X, y, folds, seed, handle_missing)
+    chosen = choose(models, data, n_jobs, handle_missing)
     refits = {
         name: f"{name} refitted" for name, contender in chosen.items() if refit and has_tables(contender.estimator)
     }
