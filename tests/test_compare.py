@@ -585,6 +585,12 @@ def test_interrupted(monkeypatch, where):
     assert stopped.value.frame.empty
 
 
+def test_handle_missing_goes_with_names():
+    X, y = load_monks(1)
+    with pytest.raises(TypeError, match="handle_missing= goes with models that are named"):
+        compare(X, y, models={"own": NaiveBayesClassifier()}, handle_missing="own_state")
+
+
 def test_warnings_that_users_make_errors_stay_such():
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -57,7 +57,9 @@ def require(form: str, label: str) -> None:
     """Refuse a format whose library is not installed."""
     needed = NEEDS.get(form)
     if needed is not None and find_spec(needed) is None:
-        raise InputError(f"{label}: {form} files need {needed}: pip install {needed}, or save the table as CSV")
+        raise InputError(
+            f"{label}: {form} files need {needed}: pip install {needed} (or 'anbexact[files]'), or use CSV"
+        )
 
 
 class TableFile:
