@@ -38,7 +38,7 @@ EXAMPLES = """\
   anbexact fit data.csv --class NAME
   anbexact fit data.csv --class NAME -o model.json
   anbexact fit data.xlsx --class NAME --drop id,name --text postcode
-  anbexact fit data.csv --class NAME --model tan --ess auto --missing own_state
+  anbexact fit data.csv --class NAME --model tan --ess 1 --missing own_state
   anbexact fit data.csv --class NAME --max-parents 2 --forbidden 'a->b'
   zcat data.csv.gz | anbexact fit - --class NAME --json
 

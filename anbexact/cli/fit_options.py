@@ -103,8 +103,8 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         "--ess",
         type=numbers_or_auto,
         metavar="A",
-        help="equivalent sample size (default 1), or auto: that of the highest marginal likelihood; fsanb chooses "
-        "among several with commas between them",
+        help="equivalent sample size, or auto (the default): chosen from the data; fsanb chooses among several with "
+        "commas between them",
     )
     group.add_argument(
         "--smoothing",
