@@ -60,6 +60,7 @@ from anbexact.discretize import Counts, Cuts, EqualWidth, MDLPDiscretizer, Media
 from anbexact.measure import UniversalMeasure
 from anbexact.parameters import ConditionalTable
 from anbexact.partitions import NestedPartition
+from anbexact.quantities import Quantity
 from anbexact.scores import ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, KT, LL, MIT, QNML, BDeu, BDs, Universal
 from anbexact.structure import Certificate, Structure
 from anbexact.vocabulary import Vocabulary
@@ -95,7 +96,7 @@ FURTHER = {
 SCORES = (ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, KT, LL, MIT, QNML, BDeu, BDs, Universal)
 MEASURES = (UniversalMeasure, NestedPartition, Quantiles, EqualWidth, Counts, NestedCuts)
 OBJECTS: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (*SCORES, *MEASURES, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
+    cls.__name__: cls for cls in (*SCORES, *MEASURES, Quantity, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
 }
 """Objects that may stand in a constructor parameter, written as their own constructor parameters."""
 
@@ -228,11 +229,18 @@ def _describe(classifier: TableClassifier) -> dict[str, Any]:
             for name, states in vocabulary.states.items()
         ],
         "cut_points": [[number[name], encode(cuts.tolist())] for name, cuts in classifier.cut_points_.items()],
+        **_describe_quantities(vocabulary, number),
         "further": {
             name: encode(np.asarray(getattr(classifier, name)).tolist()) for name in FURTHER.get(estimator, ())
         },
         **_describe_learned(classifier, number),
     }
+
+
+def _describe_quantities(vocabulary: Vocabulary, number: Mapping[Hashable, int]) -> dict[str, Any]:
+    """Return what the numbers of columns stand for, if of any they stand for something else."""
+    quantities = [[number[name], encode(quantity)] for name, quantity in vocabulary.quantities.items()]
+    return {"quantities": quantities} if quantities else {}
 
 
 def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int]) -> dict[str, Any]:
@@ -312,7 +320,10 @@ def _restore(document: Mapping[str, Any]) -> TableClassifier:
     classifier = cls(**{name: decode(value) for name, value in document["parameters"].items()})
     variables = [(decode(variable["name"]), decode(variable["states"])) for variable in document["variables"]]
     names: list[Hashable] = [name for name, _ in variables]
-    vocabulary = Vocabulary({name: tuple(states) for name, states in variables}, names[document["class"]])
+    quantities = {names[j]: decode(quantity) for j, quantity in document.get("quantities", ())}
+    if not all(isinstance(quantity, Quantity) for quantity in quantities.values()):
+        raise ValueError("a quantity is none")
+    vocabulary = Vocabulary({name: tuple(states) for name, states in variables}, names[document["class"]], quantities)
     if len(vocabulary.names) < len(names):
         raise ValueError("two variables have the same name")
     cut_points = {names[j]: np.array(decode(cuts), dtype=np.float64) for j, cuts in document["cut_points"]}

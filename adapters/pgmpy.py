@@ -32,6 +32,8 @@ TOLERANCE = 1e-6
 """Columns whose sum is farther from 1 are refused."""
 CUT_POINTS = "anbexact_cut_points"
 """Where ``network.graph`` keeps the cut points of discretised columns, by node."""
+QUANTITIES = "anbexact_quantities"
+"""Where it keeps what the numbers of columns stand for that are dates, durations, decimals and the like."""
 
 Tables = dict[Hashable, ConditionalTable]
 States = dict[Hashable, tuple[Any, ...]]
@@ -89,6 +91,8 @@ def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
     network = DiscreteBayesianNetwork()
     if classifier.cut_points_:
         network.graph[CUT_POINTS] = {nodes[name]: cuts.copy() for name, cuts in classifier.cut_points_.items()}
+    if vocabulary.quantities:
+        network.graph[QUANTITIES] = {nodes[name]: quantity for name, quantity in vocabulary.quantities.items()}
     network.add_nodes_from(nodes.values())
     network.add_edges_from((nodes[parent], nodes[child]) for parent, child in classifier.structure_.edges)
     for name in vocabulary.names:
@@ -174,14 +178,15 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
         if class_name in table.variables:
             values = np.ascontiguousarray(table.values.take(order, axis=table.variables.index(class_name)))
             tables[name] = ConditionalTable(name, table.parents, values)
-    vocabulary = Vocabulary({name: states[name] for name in (*features, class_name)}, class_name)
+    quantities = network.graph.get(QUANTITIES, {})
+    vocabulary = Vocabulary({name: states[name] for name in (*features, class_name)}, class_name, quantities)
     tables = {name: tables[name] for name in (class_name, *features)}
     parents = {name: table.parents for name, table in tables.items()}
     cut_points = {
         name: np.array(cuts) for name, cuts in network.graph.get(CUT_POINTS, {}).items() if name in features
     }
     for name, cuts in cut_points.items():
-        if interval_names(cuts) != states[name]:
+        if interval_names(cuts, quantities.get(name)) != states[name]:
             raise ValueError(
                 f"the states of node {name!r}, {list(states[name])}, are not the intervals of its cut points in "
                 f"network.graph[{CUT_POINTS!r}], {cuts.tolist()}: delete these"

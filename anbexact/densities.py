@@ -145,7 +145,8 @@ class DensityAtCodes:
         if name not in self.axes.score.partitions:
             return vocabulary.states[name][code]
         partition, level = self.axes.score.partitions[name], self.density.levels[self.variables.index(name)]
-        return interval_names(partition.cuts_at(level))[partition.cell_at(level)[code]]
+        names = interval_names(partition.cuts_at(level), vocabulary.quantities.get(name))
+        return names[partition.cell_at(level)[code]]
 
 
 Densities = dict[Hashable, FamilyDensity]

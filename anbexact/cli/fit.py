@@ -13,7 +13,7 @@ from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_common, add_reading
 from anbexact.cli.tables import take_weights, training_table
 from anbexact.densities import likeliest_levels
-from anbexact.discretize import AUTO
+from anbexact.discretize import AUTO, cut_texts
 from anbexact.report import feature_report
 from anbexact.report.text import (
     class_sizes,
@@ -148,7 +148,10 @@ def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, acc
 
 def _print_cuts(classifier: TableClassifier, rule: str) -> None:
     """Print where continuous columns are cut."""
-    cuts = {name: ", ".join(f"{cut:g}" for cut in of_name) for name, of_name in classifier.cut_points_.items()}
+    quantities = classifier.vocabulary_.quantities
+    cuts = {
+        name: ", ".join(cut_texts(of_name, quantities.get(name))) for name, of_name in classifier.cut_points_.items()
+    }
     found = [f"{name} at {of_name}" for name, of_name in cuts.items() if of_name]
     if found:
         print_wrapped(f"cut points ({rule}): {'; '.join(found)}")

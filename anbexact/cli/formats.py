@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anbexact.cli.cells import numbered_names, without_unnamed
+from anbexact.cli.cells import numbered_names, same_cells, without_unnamed
 from anbexact.cli.delimited import Dialect, read_as, read_delimited
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.cli.sources import ZIP, Source, encoding_of, other_encoding
@@ -103,6 +103,12 @@ class TableFile:
             )
         self._raw = frame.set_axis(names, axis=1).reset_index(drop=True)
         return self._raw
+
+    def as_text(self, columns: Collection[str]) -> pd.DataFrame:
+        """Return those of the columns that separated text holds, as text; other formats tell text from numbers."""
+        if self._dialect is None:
+            return pd.DataFrame()
+        return same_cells(self.as_written(columns), columns, self.source.label)
 
     def as_written(self, columns: Collection[str]) -> pd.DataFrame:
         """Return columns as they stand in the file (after :meth:`frame`); of separated text, as text."""

@@ -12,7 +12,7 @@ from anbexact.cli.cells import is_text
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading
-from anbexact.cli.tables import find_columns, open_table, read_frame
+from anbexact.cli.tables import find_columns, open_table, read_frame, recognised
 from anbexact.cli.writing import OUTPUT_HELP, check_table_output, write_table
 
 if TYPE_CHECKING:
@@ -66,10 +66,13 @@ def run(args: argparse.Namespace) -> None:
     file = open_table(args)
     check_table_output(args.output, file.source)
     label = file.source.label
-    frame = read_frame(file, [*_text_columns(classifier, names), *args.text])
+    texts = [*_text_columns(classifier, names), *args.text]
+    frame = read_frame(file, texts)
     find_columns(args.text, frame, "--text", label)
     passed = list(map(str, frame)) if args.keep else find_columns(args.id, frame, "--id", label)
-    X = _features(frame, classifier, names, args, passed)
+    _check_columns(frame, classifier, args, passed)
+    known = recognised(frame[[name for name in frame if name in names]], file, texts)
+    X = _features(known, classifier)
     try:
         _note_unknown(classifier, X)
         proba = classifier.predict_proba(X)
@@ -79,8 +82,8 @@ def run(args: argparse.Namespace) -> None:
     answers = _answers(classifier, predicted, proba if args.proba else None)
     write_table(_beside(answers, file, passed), args.output)
     class_name = str(classifier.vocabulary_.class_name)
-    if class_name in frame:
-        _note_accuracy(_known_states(frame[class_name], classifier.classes_.tolist()), predicted)
+    if class_name in known:
+        _note_accuracy(_known_states(known[class_name], classifier.classes_.tolist()), predicted)
 
 
 def _names_as_text(classifier: TableClassifier, path: str) -> dict[str, Hashable]:
@@ -101,21 +104,22 @@ def _text_columns(classifier: TableClassifier, names: Mapping[str, Hashable]) ->
     ]
 
 
-def _features(
-    frame: pd.DataFrame,
-    classifier: TableClassifier,
-    names: Mapping[str, Hashable],
-    args: argparse.Namespace,
-    passed: list[str],
-) -> pd.DataFrame:
-    """Return the classifier's features, in its order and under its own names; ``passed`` need no note."""
-    vocabulary = classifier.vocabulary_
-    gone = [name for name in map(str, vocabulary.features) if name not in frame]
+def _check_columns(
+    frame: pd.DataFrame, classifier: TableClassifier, args: argparse.Namespace, passed: list[str]
+) -> None:
+    """Refuse a table without all features, and note columns that are neither known nor passed through."""
+    names = list(map(str, classifier.vocabulary_.names))
+    gone = [name for name in map(str, classifier.vocabulary_.features) if name not in frame]
     if gone:
         raise InputError(f"{args.data} lacks {listed(gone, 'column')} that {args.model} needs")
     extra = [name for name in map(str, frame) if name not in names and name not in passed]
     if extra:
         note(f"ignoring {listed(extra, 'column')} that {args.model} does not know")
+
+
+def _features(frame: pd.DataFrame, classifier: TableClassifier) -> pd.DataFrame:
+    """Return the classifier's features, in its order and under its own names."""
+    vocabulary = classifier.vocabulary_
     columns = {}
     for name in vocabulary.features:
         column = frame[str(name)]

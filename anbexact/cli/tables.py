@@ -11,6 +11,7 @@ from anbexact.cli.cells import same_cells, same_column
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.cli.sources import READ_ERRORS, Source
+from anbexact.cli.text_types import recognise
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,7 +31,7 @@ def open_table(args: argparse.Namespace) -> TableFile:
 def read_frame(file: TableFile, texts: Collection[str] = ()) -> pd.DataFrame:
     """Read a table; the columns ``texts`` are read as text, whatever they look like.
 
-    The same cells make the same frame, whatever the format.
+    The same cells make the same frame, whatever the format, once it is :func:`recognised`.
 
     Raises
     ------
@@ -46,6 +47,13 @@ def read_frame(file: TableFile, texts: Collection[str] = ()) -> pd.DataFrame:
         raise InputError(f"cannot read {label}: {' '.join(str(error).split())}") from None
 
 
+def recognised(frame: pd.DataFrame, file: TableFile, texts: Collection[str]) -> pd.DataFrame:
+    """Return columns of a table that was read, text as numbers or dates where all of it is; ``texts`` stay text."""
+    found = recognise(frame, set(texts), file.as_text)
+    changed = [name for name in frame if found[name].dtype != frame[name].dtype]
+    return found.assign(**{str(name): same_column(found[name]) for name in changed})
+
+
 def training_table(args: argparse.Namespace, beside: Iterable[str] = ()) -> tuple[pd.DataFrame, pd.Series[Any], str]:
     """Return features, class and label of the table that ``args.data`` names, the columns chosen as the options say.
 
@@ -57,7 +65,7 @@ def training_table(args: argparse.Namespace, beside: Iterable[str] = ()) -> tupl
     frame = read_frame(file, texts)
     find_columns(args.text, frame, "--text", label)
     frame = choose_columns(frame, args, label, (args.class_name, *beside))
-    return *features_and_class(frame, args.class_name, label), label
+    return *features_and_class(recognised(frame, file, texts), args.class_name, label), label
 
 
 def choose_columns(

@@ -9,12 +9,14 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anbexact.classifiers import AODEClassifier, MeasuredClassifier, NetworkClassifier, TableClassifier
+from anbexact.discretize import cut_texts
 from anbexact.scores import Universal
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.discretize import Cuts
+    from anbexact.vocabulary import Vocabulary
 
 WIDTH = 118
 """Characters in a line."""
@@ -50,7 +52,7 @@ def describe(classifier: TableClassifier) -> dict[str, Any]:
         "class": vocabulary.class_name,
         "classes": classifier.classes_.tolist(),
         "features": list(vocabulary.features),
-        "cut_points": {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()},
+        "cut_points": _cut_points(classifier.cut_points_, vocabulary),
     }
     if isinstance(classifier, AODEClassifier):
         return {**common, "ess": classifier.ess_, "min_weight": classifier.min_weight_}
@@ -59,7 +61,7 @@ def describe(classifier: TableClassifier) -> dict[str, Any]:
     if isinstance(classifier, MeasuredClassifier) and classifier.densities_ is not None:
         _, cut_points = classifier._likeliest_cells()
         settings = {
-            "cut_points": {name: cuts.tolist() for name, cuts in cut_points.items()},
+            "cut_points": _cut_points(cut_points, vocabulary),
             "levels": {
                 name: dict(zip(map(str, density.variables), density.likeliest, strict=True))
                 for name, density in classifier.densities_.items()
@@ -76,6 +78,15 @@ def describe(classifier: TableClassifier) -> dict[str, Any]:
         "score_name": classifier.score_name_,
         "score": structure.score,
         "certificate": structure.certificate.statement(),
+    }
+
+
+def _cut_points(cut_points: Mapping[Hashable, Cuts], vocabulary: Vocabulary) -> dict[Hashable, list[Any]]:
+    """Return cut points as numbers; those of dates, durations, decimals and the like as text."""
+    quantities = vocabulary.quantities
+    return {
+        name: cut_texts(cuts, quantities[name]) if name in quantities else cuts.tolist()
+        for name, cuts in cut_points.items()
     }
 
 
