@@ -365,6 +365,30 @@ class TestPredict:
             .equals(pd.read_csv("new.csv", dtype=str, keep_default_na=False))
         )
 
+    @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o.jsonl"])
+    def test_explain(self, capsys, name):
+        frame, predicted = self.expected()
+        model = anbexact.load("m.json")
+        code, out, err = run(capsys, "predict", "m.json", "t.csv", "--explain", "--id", "code", "--proba", "-o", name)
+        assert (code, out) == (0, ""), err
+        got = read(name, ["code"])
+        X = read("t.csv").drop(columns="answer")
+        sums = got.groupby("row")["nats"].sum()
+        proba = np.sort(model.predict_proba(X), axis=1)
+        np.testing.assert_allclose(sums, np.log(proba[:, -1] / proba[:, -2]), atol=1e-9)
+        first = got[got["row"] == 0]
+        assert set(first["feature"]) == {*frame.columns.drop("answer"), "(prior of answer)"}
+        assert set(first["predicted"]) == {predicted[0]}
+        assert first["against"].iloc[0] != predicted[0]
+        assert set(first["code"]) == {frame["code"][0]}
+        assert first.set_index("feature")["value"]["place"] == frame["place"][0]
+        assert got.columns.tolist()[:6] == ["row", "code", "predicted", "P(no)", "P(yes)", "against"]
+
+    def test_explain_what_is_no_network(self, capsys):
+        run(capsys, "fit", "t.csv", "--class", "answer", "--model", "aode", "-o", "a.json")
+        line = refusal(capsys, "predict", "a.json", "t.csv", "--explain")
+        assert line == "--explain does not belong to a.json: AODEClassifier is not a network"
+
     def test_one_odd_cell_does_not_spoil_a_column(self, capsys):
         frame, predicted = self.expected()
         odd = frame.astype({"count": object, "width": object, "flag": object})

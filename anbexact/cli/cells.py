@@ -45,7 +45,7 @@ def same_column(column: pd.Series[Any], as_text: bool = False) -> pd.Series[Any]
     """
     dtype = column.dtype
     if as_text and not isinstance(dtype, pd.StringDtype):
-        return _text(pd.Series([_cell_text(cell) for cell in same_column(column).astype(object)], index=column.index))
+        return _text(pd.Series([cell_text(cell) for cell in same_column(column).astype(object)], index=column.index))
     if isinstance(dtype, pd.CategoricalDtype):
         return column
     if isinstance(dtype, pd.StringDtype):
@@ -126,7 +126,7 @@ def _objects(column: pd.Series[Any]) -> pd.Series[Any]:
         return cleaned
     if kind in ("timedelta", "timedelta64", "period", "interval"):
         return cleaned.infer_objects()
-    return pd.Series([None if cell is None else _cell_text(cell) for cell in cells], index=column.index)
+    return pd.Series([None if cell is None else cell_text(cell) for cell in cells], index=column.index)
 
 
 def _cell(cell: Any) -> Any:
@@ -139,7 +139,7 @@ def _cell(cell: Any) -> Any:
     return None if pd.isna(cell) else cell
 
 
-def _cell_text(cell: Any) -> str | None:
+def cell_text(cell: Any) -> str | None:
     """Return one cell as CSV would hold it."""
     cell = _cell(cell)
     if isinstance(cell, bool | np.bool_):

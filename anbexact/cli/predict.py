@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anbexact.cli.cells import is_text
+from anbexact.classifiers import NetworkClassifier
+from anbexact.cli.cells import cell_text, is_text
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading
@@ -28,6 +29,7 @@ EXAMPLES = """\
   anbexact predict model.json new.csv
   anbexact predict model.json new.csv --proba --id patient -o out.xlsx
   anbexact predict model.json new.parquet --keep -o out.parquet
+  anbexact predict model.json new.csv --explain --id patient -o why.csv
   zcat new.csv.gz | anbexact predict model.json - > out.csv
 """
 
@@ -50,6 +52,12 @@ def add(commands: Commands) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help=f"write here ({OUTPUT_HELP}), not to standard output")
     group = parser.add_argument_group("what is written beside the predicted class")
     group.add_argument("--proba", action="store_true", help="the probability of every class")
+    group.add_argument(
+        "--explain",
+        action="store_true",
+        help="instead of a line per row one per term of the log odds of the predicted class against the next: what "
+        "each feature adds to them (nats; odds as a factor), with a 95 %% interval and the training rows behind it",
+    )
     which = group.add_mutually_exclusive_group()
     which.add_argument(
         "--id", action="append", default=[], metavar="COLUMN[,...]", help="this column of DATA; repeatable"
@@ -79,8 +87,10 @@ def run(args: argparse.Namespace) -> None:
     except (TypeError, ValueError) as error:
         raise InputError(f"{label}: {error}") from None
     predicted = classifier.classes_[proba.argmax(axis=1)]
-    answers = _answers(classifier, predicted, proba if args.proba else None)
-    write_table(_beside(answers, file, passed), args.output)
+    answers = _beside(_answers(classifier, predicted, proba if args.proba else None), file, passed)
+    if args.explain:
+        answers = _explained(classifier, X, answers, args.model)
+    write_table(answers, args.output)
     class_name = str(classifier.vocabulary_.class_name)
     if class_name in known:
         _note_accuracy(_known_states(known[class_name], classifier.classes_.tolist()), predicted)
@@ -184,6 +194,22 @@ def _beside(answers: pd.DataFrame, file: TableFile, passed: list[str]) -> pd.Dat
     if both := [name for name in passed if name in answers]:
         raise InputError(f"{file.source.label} has a column {both[0]!r} already: rename it, or pass others by --id")
     return pd.concat([file.as_written(passed), answers], axis=1)
+
+
+def _explained(classifier: TableClassifier, X: pd.DataFrame, answers: pd.DataFrame, path: str) -> pd.DataFrame:
+    """Return the terms of every row, each beside the answers to its row; cells are text, whatever their column."""
+    if not isinstance(classifier, NetworkClassifier):
+        raise InputError(f"--explain does not belong to {path}: {type(classifier).__name__} is not a network")
+    terms = classifier.explain(X).to_frame().drop(columns="label")
+    rows = terms.pop("row").to_numpy()
+    if taken := [name for name in terms if name in answers]:
+        raise InputError(f"--explain writes a column {taken[0]!r}, which is there already: pass others by --id")
+    for name in ("feature", "value", "state"):
+        terms[name] = pd.Series([cell_text(cell) for cell in terms[name]], dtype=object)
+    beside = answers.iloc[rows].reset_index(drop=True)
+    if "row" not in beside:
+        beside.insert(0, "row", rows)
+    return pd.concat([beside, terms], axis=1)
 
 
 def _note_accuracy(truth: pd.Series[Any], predicted: npt.NDArray[Any]) -> None:
