@@ -95,9 +95,10 @@ def _booleans(column: pd.Series[Any]) -> pd.Series[Any]:
 def _dates(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return Python's dates where no cell has a time of day, as text holds them; else the column as it is."""
     codes, uniques = pd.factorize(column)
-    if not len(uniques) or not bool((uniques == uniques.normalize()).all()):
+    days = pd.DatetimeIndex(uniques)
+    if not len(days) or not bool((days == days.normalize()).all()):
         return column
-    cells = np.array([*(day.date() for day in uniques), None], dtype=object)[codes]
+    cells = np.array([*(day.date() for day in days), None], dtype=object)[codes]
     return pd.Series(cells, index=column.index, dtype=object)
 
 
