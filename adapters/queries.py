@@ -74,7 +74,7 @@ def class_posterior(
     >>> from anbexact import ANBClassifier
     >>> from anbexact.adapters import class_posterior
     >>> from anbexact.datasets import load_iris, load_monks
-    >>> network = ANBClassifier().fit(*load_monks(1)).network_
+    >>> network = ANBClassifier(ess=1).fit(*load_monks(1)).network_
     >>> class_posterior(network, "is_monk", {"jacket_color": "red"}).round(3)
     no     0.001
     yes    0.999
