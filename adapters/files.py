@@ -323,7 +323,9 @@ def _restore(document: Mapping[str, Any]) -> TableClassifier:
     quantities = {names[j]: decode(quantity) for j, quantity in document.get("quantities", ())}
     if not all(isinstance(quantity, Quantity) for quantity in quantities.values()):
         raise ValueError("a quantity is none")
-    vocabulary = Vocabulary({name: tuple(states) for name, states in variables}, names[document["class"]], quantities)
+    vocabulary = Vocabulary(
+        {name: tuple(states) for name, states in variables}, names[document["class"]], quantities=quantities
+    )
     if len(vocabulary.names) < len(names):
         raise ValueError("two variables have the same name")
     cut_points = {names[j]: np.array(decode(cuts), dtype=np.float64) for j, cuts in document["cut_points"]}

@@ -179,7 +179,9 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
             values = np.ascontiguousarray(table.values.take(order, axis=table.variables.index(class_name)))
             tables[name] = ConditionalTable(name, table.parents, values)
     quantities = network.graph.get(QUANTITIES, {})
-    vocabulary = Vocabulary({name: states[name] for name in (*features, class_name)}, class_name, quantities)
+    vocabulary = Vocabulary(
+        {name: states[name] for name in (*features, class_name)}, class_name, quantities=quantities
+    )
     tables = {name: tables[name] for name in (class_name, *features)}
     parents = {name: table.parents for name, table in tables.items()}
     cut_points = {

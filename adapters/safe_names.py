@@ -223,7 +223,7 @@ def renamed(
         tables[names[name]] = ConditionalTable(names[name], tuple(names[parent] for parent in table.parents), values)
     parents = {name: table.parents for name, table in tables.items()}
     vocabulary = Vocabulary(
-        {new: tuple(states[name].values()) for name, new in names.items()}, class_name, quantities
+        {new: tuple(states[name].values()) for name, new in names.items()}, class_name, quantities=quantities
     )
     classifier = FixedStructureClassifier(parents, **parameters)
     classifier.n_features_in_ = len(vocabulary.features)

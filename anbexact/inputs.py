@@ -196,8 +196,12 @@ def fit_cut_points(
         return {}
     names = [column.name for column in continuous]
     if discretizer is None:
+        quantity = continuous[0].quantity
+        what = f"is numeric with more than {MANY_VALUES} distinct values"
+        if quantity is not None:
+            what = f"holds more than {MANY_VALUES} distinct {quantity.noun}"
         raise ValueError(
-            f"column {names[0]!r} is numeric with more than {MANY_VALUES} distinct values "
+            f"column {names[0]!r} {what} "
             f"({len(names)} such columns), and discretizer is None: use discretizer='auto', "
             "cut it yourself, or declare its states in categories="
         )

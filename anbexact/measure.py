@@ -94,6 +94,7 @@ class UniversalMeasure:
         elif class_name is not None:
             raise ValueError(f"class_name={class_name!r} names y, which is not given")
         learned = (weights > 0) & ~np.any([column.missing for column in columns], axis=0)
+        columns = [column.exactly(learned) for column in columns]
         score = self.fit(columns, weights * learned, categories or {})
         cut_points = {name: partition.finest for name, partition in score.partitions.items()}
         own = [discretise(column, cut_points) for column in columns]

@@ -111,7 +111,7 @@ class DiscreteTable:
         weights = np.bincount(inverse, self.weights, len(first)).astype(np.float64, copy=False)
         class_name = self.vocabulary.class_name if self.vocabulary.class_name in chosen else None
         states = {name: self.vocabulary.states[name] for name in kept}
-        vocabulary = Vocabulary(states, class_name, self.vocabulary.quantities)
+        vocabulary = Vocabulary(states, class_name, quantities=self.vocabulary.quantities)
         return DiscreteTable(vocabulary, np.asfortranarray(self.codes[first][:, places]), weights, self.n_rows)
 
     def column(self, name: Hashable) -> CodeArray:
@@ -181,7 +181,7 @@ def table_from_columns(
         states[target.name] = tuple(of_class[i] for i in sorted_positions(of_class))
     declared = {} if categories is None else categories
     quantities = {c.name: c.quantity for c in columns if c.quantity is not None and c.name not in declared}
-    vocabulary = Vocabulary(states, None if target is None else target.name, quantities)
+    vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities)
     all_columns = [*columns, *([target] if target is not None else [])]
     advice = "declare it in categories= too, or leave out such rows"
     return _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
