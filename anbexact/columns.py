@@ -115,9 +115,9 @@ class Column:
 
     def values(self) -> list[Any]:
         """Return the cells as native Python objects, None where missing."""
-        if self.codes is not None and self.categories is not None:
-            known = (*self.categories, None)
-            return [known[code] if code >= 0 else None for code in self.codes.tolist()]
+        if self.codes is not None or self.cells is not None:
+            codes, categories = self.coded
+            return [categories[code] if code >= 0 else None for code in codes.tolist()]
         assert self.numbers is not None
         return [
             None if gone else cell for cell, gone in zip(self.numbers.tolist(), self.missing.tolist(), strict=True)

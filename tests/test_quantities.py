@@ -667,3 +667,17 @@ def test_iso_text_is_read_back(moment):
         quantity = Quantity("datetime", "us")
         microseconds = (value - EPOCH) // datetime.timedelta(microseconds=1)
         assert quantity.number(text) == quantity.number(value) == quantity.number(pd.Timestamp(value)) == microseconds
+
+
+@pytest.mark.parametrize(("kind", "name"), ALL)
+def test_explanations_show_the_values_of_the_row_and_queries_take_text(kind, name):
+    make, numbers = CONTAINERS[kind][name], list(range(40))
+    fitted = ANBClassifier().fit(make(numbers), [int(k > 20) for k in numbers])
+    (feature,) = fitted.vocabulary_.features
+    (shown,) = fitted.explain(make([7]))
+    value = shown.terms.set_index("feature")["value"][feature]
+    (column,) = read_columns(make([7]))
+    assert value == column.coded[1][0]
+    expected = fitted.predict_proba(make([7]))[0].tolist()
+    for known in (value, TEXT[kind][0](7)):
+        assert fitted.query({feature: known}).tolist() == pytest.approx(expected, abs=1e-12)
