@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
+from anbexact.classifiers.has_network import HasNetwork
 from anbexact.columns import sorted_positions
 from anbexact.discretize import interval_names
 from anbexact.limits import available_memory, human_bytes
@@ -39,7 +39,7 @@ Tables = dict[Hashable, ConditionalTable]
 States = dict[Hashable, tuple[Any, ...]]
 
 
-def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
+def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
     """Return a fitted classifier's network as a pgmpy ``DiscreteBayesianNetwork``.
 
     Nodes are the features in table order, then the class (called as ``y`` was in ``fit``, else ``"class"``).
@@ -50,7 +50,7 @@ def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
 
     Parameters
     ----------
-    classifier : NetworkClassifier
+    classifier : NetworkClassifier or RefittedClassifier
         A fitted classifier, such as :class:`~anbexact.ANBClassifier`.
 
     Returns
@@ -80,21 +80,21 @@ def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
     >>> network.states["jacket_color"]
     ['red', 'yellow', 'green', 'blue']
     """
-    if not isinstance(classifier, NetworkClassifier):
+    if not isinstance(classifier, HasNetwork):
         raise TypeError(f"to_pgmpy takes a classifier of anbexact, not a {type(classifier).__name__}")
     check_is_fitted(classifier)
-    classifier = classifier._with_tables()
-    vocabulary, tables = classifier.vocabulary_, classifier.conditional_tables_
+    source = classifier._with_tables()
+    vocabulary, tables = source.vocabulary_, source.conditional_tables_
     nodes = _node_names(vocabulary.names)
     _check_memory(tables)
     states = {nodes[name]: list(of_name) for name, of_name in vocabulary.states.items()}
     network = DiscreteBayesianNetwork()
-    if classifier.cut_points_:
-        network.graph[CUT_POINTS] = {nodes[name]: cuts.copy() for name, cuts in classifier.cut_points_.items()}
+    if source.cut_points_:
+        network.graph[CUT_POINTS] = {nodes[name]: cuts.copy() for name, cuts in source.cut_points_.items()}
     if vocabulary.quantities:
         network.graph[QUANTITIES] = {nodes[name]: quantity for name, quantity in vocabulary.quantities.items()}
     network.add_nodes_from(nodes.values())
-    network.add_edges_from((nodes[parent], nodes[child]) for parent, child in classifier.structure_.edges)
+    network.add_edges_from((nodes[parent], nodes[child]) for parent, child in source.structure_.edges)
     for name in vocabulary.names:
         table = tables[name]
         node, *parents = (nodes[variable] for variable in table.variables)

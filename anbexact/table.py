@@ -247,8 +247,20 @@ def _collapsed(
             column, handle_unknown="error", handle_missing=handle_missing, advice=advice, rows=rows
         )
     distinct, inverse = _row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
-    totals: Weights = np.bincount(inverse, weights, len(distinct)).astype(np.float64, copy=False)
+    totals = _totals(inverse, weights, len(distinct))
     return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), totals, len(weights))
+
+
+def _totals(groups: npt.NDArray[np.int64], weights: Weights, n_groups: int) -> Weights:
+    """Return the total weight of every group of rows, to the last digit whatever the order of the rows.
+
+    Weights that are neither all equal nor whole are added in ascending order, as their sums round.
+    """
+    exact = n_groups == len(weights) or np.ptp(weights) == 0 or np.array_equal(weights, np.rint(weights))
+    if not exact:
+        order = np.argsort(weights)
+        groups, weights = groups[order], weights[order]
+    return np.bincount(groups, weights, n_groups).astype(np.float64, copy=False)
 
 
 def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:

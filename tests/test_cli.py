@@ -14,7 +14,7 @@ import pytest
 
 import anbexact
 import anbexact.search.exact as anb
-from anbexact import ANBClassifier, NaiveBayesClassifier
+from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier
 from anbexact.cli import main
 from anbexact.compare import COLUMNS
@@ -604,3 +604,72 @@ class TestUniversal:
             assert "KDE-NB" in line
         line = error_of(capsys, "compare", "monks.csv", "--class", "monk", "--models", "KDE-NB")
         assert "KDE-NB must have columns of numbers, but 'head_shape' (and 5 more) is none: drop the column" in line
+
+
+class TestRefit:
+    """``anbexact fit --refit``."""
+
+    def test_is_saved_and_predicts(self, capsys):
+        code, out, err = run(
+            capsys, "fit", "monks.csv", "--class", "monk", "--model", "tan", "--refit", "-o", "m.json"
+        )
+        assert (code, err) == (0, "")
+        text = " ".join(out.split())
+        assert "tree augmented naive Bayes (TAN), equivalent sample size 1" in text
+        X, y = load_monks(1)
+        expected = RefittedClassifier(TANClassifier()).fit(X, y)
+        coefficients = expected.logit_.n_parameters
+        assert f"refitted by conditional likelihood: {coefficients} coefficients, l2 " in text
+        assert " (chosen by cross-validation), conditional log likelihood " in text
+        assert f"accuracy on the rows it was learned from: {expected.score(X, y):.4f}" in text
+        read = anbexact.load("m.json")
+        assert isinstance(read, RefittedClassifier)
+        assert read.get_params()["estimator__verbose"] == 0
+        np.testing.assert_allclose(read.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-6)
+        code, out, err = run(capsys, "predict", "m.json", "monks.csv", "--proba")
+        shares = pd.read_csv(io.StringIO(out)).filter(like="P(").to_numpy()
+        np.testing.assert_allclose(shares, read.predict_proba(X), rtol=1e-9)
+
+    def test_is_converted_where_it_has_a_network(self, capsys):
+        run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "nb", "--refit", "-o", "m.json")
+        code, out, err = run(capsys, "convert", "m.json", "m.bif")
+        assert (code, out) == (0, "m.bif: classifies monk by 6 features\n")
+        assert "keep the two together" in err
+        _, before, _ = run(capsys, "predict", "m.json", "monks.csv", "--proba")
+        _, after, _ = run(capsys, "predict", "m.bif", "monks.csv", "--proba")
+        before, after = (pd.read_csv(io.StringIO(text)).filter(like="P(").to_numpy() for text in (before, after))
+        np.testing.assert_allclose(after, before, rtol=1e-9)
+
+    def test_is_described_as_json(self, capsys):
+        code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--refit", "--json")
+        document = json.loads(out)
+        assert code == 0
+        assert document["feature_edges"] == MONKS_ARCS
+        assert document["refit"].keys() == {
+            "l2",
+            "coefficients",
+            "conditional_log_likelihood",
+            "converged",
+            "equivalent_to_network",
+        }
+        assert document["refit"]["converged"]
+        assert not document["refit"]["equivalent_to_network"]
+        assert document["feature_report"]
+
+    def test_what_it_cannot_do_is_said(self, capsys):
+        message = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--refit", "-o", "m.bif")
+        assert message.startswith("m.bif: this refit may have no network (not adjacent: ")
+        assert not Path("m.bif").exists()
+        message = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--model", "aode", "--refit")
+        assert message == "--refit does not belong to --model aode"
+        message = error_of(
+            capsys, "fit", "anes.csv", "--class", "vote", "--model", "nb", "--continuous", "universal", "--refit"
+        )
+        assert "use continuous='discretize'" in message
+
+    def test_is_compared_by_name(self, capsys):
+        arguments = ["--class", "monk", "--folds", "2", "--models", "NB refitted,TAN"]
+        code, out, _ = run(capsys, "compare", "monks.csv", *arguments, "--no-refit")
+        assert code == 0
+        assert "NB refitted" in out
+        assert "refitted: the network as a logistic regression" in out

@@ -6,9 +6,16 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers import AODEClassifier, MeasuredClassifier, NetworkClassifier, TableClassifier
+from anbexact.classifiers import (
+    AODEClassifier,
+    DiscreteClassifier,
+    MeasuredClassifier,
+    NetworkClassifier,
+    RefittedClassifier,
+    TableClassifier,
+)
 from anbexact.cli.fit_options import add_learning, chosen_parameters
-from anbexact.cli.learning import MODELS, learn, unfitted
+from anbexact.cli.learning import MODELS, learn, refitted, unfitted
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_common, add_reading
 from anbexact.cli.tables import take_weights, training_table
@@ -21,6 +28,7 @@ from anbexact.report.text import (
     print_features,
     print_json,
     print_mixture,
+    print_refit,
     print_structure,
     print_wrapped,
     sample_sizes,
@@ -74,18 +82,20 @@ def run(args: argparse.Namespace) -> None:
     X, y, label = training_table(args, beside=[] if args.weights is None else [args.weights])
     weights = None if args.weights is None else take_weights(X, args.weights, label)
     classifier = unfitted(args.model, threads=args.threads, **chosen_parameters(args, X, label))
-    learn(classifier, X, y, weights)
+    chosen = refitted(args.model, classifier) if args.refit else classifier
+    learn(chosen, X, y, weights)
     if args.output is not None:
-        write_model(classifier, args.output)
+        write_model(chosen, args.output)
     rows_trained = _count_trained(classifier, X, weights)
-    accuracy = classifier.score(X, y, weights)
+    accuracy = chosen.score(X, y, weights)
     features = None
-    if isinstance(classifier, NetworkClassifier):
+    network = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
+    if isinstance(network, NetworkClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rows that are left out: said already
-            features = feature_report(classifier, X, y, weights)
+            features = feature_report(network, X, y, weights)
     if args.json:
-        document = _document(args, label, classifier, len(X), rows_trained, accuracy)
+        document = _document(args, label, chosen, len(X), rows_trained, accuracy)
         if features is not None:
             document["feature_report"] = features.reset_index().to_dict(orient="records")
         print_json(document)
@@ -93,7 +103,7 @@ def run(args: argparse.Namespace) -> None:
         weighted = f", weighted by {args.weights}" if args.weights is not None else ""
         print(f"{label}: {rows_trained:,} rows to learn from{weighted}, {X.shape[1]} features")
         print_wrapped(class_sizes(y))
-        _print_classifier(args, classifier, accuracy)
+        _print_classifier(args, chosen, accuracy)
         if features is not None:
             print_features(features, args.class_name)
         if args.output is not None:
@@ -113,7 +123,12 @@ def _count_trained(classifier: TableClassifier, X: pd.DataFrame, weights: pd.Ser
 
 
 def _document(
-    args: argparse.Namespace, label: str, classifier: TableClassifier, rows: int, rows_trained: int, accuracy: float
+    args: argparse.Namespace,
+    label: str,
+    classifier: DiscreteClassifier,
+    rows: int,
+    rows_trained: int,
+    accuracy: float,
 ) -> dict[str, Any]:
     """Return all of it for JSON."""
     return {
@@ -128,8 +143,9 @@ def _document(
     }
 
 
-def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, accuracy: float) -> None:
-    """Print what was learned: cells of continuous columns, structure and accuracy."""
+def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accuracy: float) -> None:
+    """Print what was learned: cells of continuous columns, structure, refit and accuracy."""
+    classifier = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
     if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
         _print_cells(classifier)
     else:
@@ -143,10 +159,12 @@ def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, acc
         print_mixture(classifier)
     elif isinstance(classifier, NetworkClassifier):
         print_structure(classifier)
+    if isinstance(chosen, RefittedClassifier):
+        print_refit(chosen)
     print(f"accuracy on the rows it was learned from: {accuracy:.4f} (flattering; anbexact compare cross-validates)")
 
 
-def _print_cuts(classifier: TableClassifier, rule: str) -> None:
+def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
     """Print where continuous columns are cut."""
     quantities = classifier.vocabulary_.quantities
     cuts = {

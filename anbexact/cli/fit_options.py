@@ -114,6 +114,11 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument("--parameters", choices=PARAMETERS, help="how the tables are estimated (default eap)")
     group.add_argument(
+        "--refit",
+        action="store_true",
+        help="then refit the network's posterior of the class by conditional likelihood: it often predicts better",
+    )
+    group.add_argument(
         "--threshold",
         type=numbers,
         metavar="T",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anbexact.classifiers import NetworkClassifier
+from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 from anbexact.cli.cells import cell_text, is_text
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.cli.models import read_model
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from anbexact.classifiers import TableClassifier
+    from anbexact.classifiers import DiscreteClassifier
     from anbexact.cli.formats import TableFile
 
 DESCRIPTION = """\
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> None:
         _note_accuracy(_known_states(known[class_name], classifier.classes_.tolist()), predicted)
 
 
-def _names_as_text(classifier: TableClassifier, path: str) -> dict[str, Hashable]:
+def _names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hashable]:
     """Return the classifier's names of columns by what a file calls them."""
     names = {str(name): name for name in classifier.vocabulary_.names}
     if len(names) < len(classifier.vocabulary_.names):
@@ -104,7 +104,7 @@ def _names_as_text(classifier: TableClassifier, path: str) -> dict[str, Hashable
     return names
 
 
-def _text_columns(classifier: TableClassifier, names: Mapping[str, Hashable]) -> list[str]:
+def _text_columns(classifier: DiscreteClassifier, names: Mapping[str, Hashable]) -> list[str]:
     """Return the columns whose states are text, even where a file has only some that look like numbers."""
     states = classifier.vocabulary_.states
     return [
@@ -115,7 +115,7 @@ def _text_columns(classifier: TableClassifier, names: Mapping[str, Hashable]) ->
 
 
 def _check_columns(
-    frame: pd.DataFrame, classifier: TableClassifier, args: argparse.Namespace, passed: list[str]
+    frame: pd.DataFrame, classifier: DiscreteClassifier, args: argparse.Namespace, passed: list[str]
 ) -> None:
     """Refuse a table without all features, and note columns that are neither known nor passed through."""
     names = list(map(str, classifier.vocabulary_.names))
@@ -127,13 +127,15 @@ def _check_columns(
         note(f"ignoring {listed(extra, 'column')} that {args.model} does not know")
 
 
-def _features(frame: pd.DataFrame, classifier: TableClassifier) -> pd.DataFrame:
+def _features(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataFrame:
     """Return the classifier's features, in its order and under its own names."""
     vocabulary = classifier.vocabulary_
+    reader = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
+    tolerant = getattr(reader, "handle_unknown", "marginalize") == "marginalize"
     columns = {}
     for name in vocabulary.features:
         column = frame[str(name)]
-        if name in classifier.cut_points_ and classifier.handle_unknown == "marginalize":
+        if name in classifier.cut_points_ and tolerant:
             columns[name] = _numbers(column)
         else:
             columns[name] = _known_states(column, vocabulary.states[name])
@@ -164,7 +166,7 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     return column
 
 
-def _note_unknown(classifier: TableClassifier, X: pd.DataFrame) -> None:
+def _note_unknown(classifier: DiscreteClassifier, X: pd.DataFrame) -> None:
     """Say which columns hold values that are no states, since these are silently summed out."""
     from anbexact.vocabulary import UNKNOWN
 
@@ -177,7 +179,7 @@ def _note_unknown(classifier: TableClassifier, X: pd.DataFrame) -> None:
 
 
 def _answers(
-    classifier: TableClassifier, predicted: npt.NDArray[Any], proba: npt.NDArray[np.float64] | None
+    classifier: DiscreteClassifier, predicted: npt.NDArray[Any], proba: npt.NDArray[np.float64] | None
 ) -> pd.DataFrame:
     """Return the predicted classes, and their probabilities unless None."""
     answers = pd.DataFrame({"predicted": predicted})
@@ -196,9 +198,9 @@ def _beside(answers: pd.DataFrame, file: TableFile, passed: list[str]) -> pd.Dat
     return pd.concat([file.as_written(passed), answers], axis=1)
 
 
-def _explained(classifier: TableClassifier, X: pd.DataFrame, answers: pd.DataFrame, path: str) -> pd.DataFrame:
+def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.DataFrame, path: str) -> pd.DataFrame:
     """Return the terms of every row, each beside the answers to its row; cells are text, whatever their column."""
-    if not isinstance(classifier, NetworkClassifier):
+    if not isinstance(classifier, NetworkClassifier | RefittedClassifier):
         raise InputError(f"--explain does not belong to {path}: {type(classifier).__name__} is not a network")
     terms = classifier.explain(X).to_frame().drop(columns="label")
     rows = terms.pop("row").to_numpy()
