@@ -16,7 +16,7 @@ from anbexact.classifiers import (
     NetworkClassifier,
     TANClassifier,
 )
-from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
+from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer
 from anbexact.measure import UniversalMeasure
 from anbexact.scores import BDeu
 from anbexact.search import (
@@ -45,6 +45,7 @@ __all__ = [
     "FSANBClassifier",
     "GBNClassifier",
     "MDLPDiscretizer",
+    "MODLDiscretizer",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
     "SearchTooLargeError",

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
-from anbexact import MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
+from anbexact import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, NaiveBayesClassifier
+from anbexact._kernels.modl import improved
 from anbexact.datasets import load_iris
 from anbexact.discretize import RULES, cut_codes, cuts_from_edges, find_cut_points, interval_names
+from anbexact.discretize.base import row_weights
 
 VALUES = st.lists(st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 1)), min_size=1, max_size=15)
 WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0, 1.0, 2.0, 3.7]), min_size=15, max_size=15)
@@ -73,9 +75,9 @@ class TestMedian:
         assert cut_of(values) == cut_of(values[::-1])
 
 
-def mdlp(values, labels, weights=None):
+def mdlp(values, labels, weights=None, **settings):
     """The cuts of one column."""
-    (cuts,) = MDLPDiscretizer().fit(np.array(values, dtype=float)[:, None], labels, weights).cut_points_
+    (cuts,) = MDLPDiscretizer(**settings).fit(np.array(values, dtype=float)[:, None], labels, weights).cut_points_
     return cuts.tolist()
 
 
@@ -96,7 +98,8 @@ class TestMDLP:
     @given(labelled_columns())
     @settings(max_examples=300)
     def test_equals_the_published_recursion(self, column):
-        assert mdlp(*column) == oracles.mdlp_cuts(*column)
+        values, labels, weights = column
+        assert mdlp(*column) == oracles.mdlp_cuts(values, labels, oracles.row_weights(weights))
 
     @pytest.mark.parametrize("seed", range(6))
     def test_equals_the_published_recursion_on_many_rows(self, seed):
@@ -136,6 +139,26 @@ class TestMDLP:
         values, labels, weights = zip(*rows, strict=True)
         assert mdlp(*column) == mdlp(values, ["zyxwv"[k] for k in labels], weights)
 
+    @given(labelled_columns(), st.integers(1, 5))
+    @settings(max_examples=200)
+    def test_at_most_so_many_intervals(self, column, most):
+        values, labels, weights = column
+        assert mdlp(*column, max_bins=most) == oracles.mdlp_cuts(values, labels, oracles.row_weights(weights), most)
+
+    def test_most_saving_cut_first(self):
+        # The first cut of aaa bbb cccccc dddddd is 6.5; of the two that follow, 12.5 saves more bits than 3.5.
+        values, labels = range(1, 19), list("aaabbbccccccdddddd")
+        assert mdlp(values, labels) == [3.5, 6.5, 12.5]
+        assert mdlp(values, labels, max_bins=1) == []
+        assert mdlp(values, labels, max_bins=2) == [6.5]
+        assert mdlp(values, labels, max_bins=3) == [6.5, 12.5]
+
+    @pytest.mark.parametrize("rule", [MDLPDiscretizer, MODLDiscretizer])
+    @pytest.mark.parametrize("most", [0, -1, 2.5, True, "3"])
+    def test_numbers_of_intervals_are_checked(self, rule, most):
+        with pytest.raises(ValueError, match=f"max_bins must be a whole number above 0, or None, not {most!r}"):
+            rule(max_bins=most).fit([[1.0], [2.0]], ["a", "b"])
+
     def test_missing_cells_count_for_nothing(self):
         X = [[1.0, 1.0], [2.0, np.nan], [np.nan, 2.0], [3.0, 3.0], [4.0, 4.0]]
         cuts = MDLPDiscretizer().fit(X, list("aabbb")).cut_points_
@@ -157,6 +180,126 @@ class TestMDLP:
     def test_needs_the_classes(self):
         with pytest.raises(ValueError, match="requires y"):
             MDLPDiscretizer().fit([[1.0], [2.0]])
+
+
+def modl(values, labels, weights=None, **settings):
+    """The cuts of one column."""
+    (cuts,) = MODLDiscretizer(**settings).fit(np.array(values, dtype=float)[:, None], labels, weights).cut_points_
+    return cuts.tolist()
+
+
+@st.composite
+def short_columns(draw):
+    """Columns of at most 10 distinct values, whose classes often come in runs; some class codes are not there."""
+    n = draw(st.integers(1, 30))
+    values = [float(value) for value in draw(st.lists(st.integers(0, 9), min_size=n, max_size=n))]
+    noise = draw(st.lists(st.sampled_from([0, 0, 0, 1, 4]), min_size=n, max_size=n))
+    labels = [2 * int(v > 4) + int(v > 7) if k == 0 else k for v, k in zip(values, noise, strict=True)]
+    of_weight = draw(st.sampled_from([st.just(1.0), st.integers(1, 40).map(float), st.floats(0.01, 20)]))
+    return values, labels, draw(st.lists(of_weight, min_size=n, max_size=n))
+
+
+class TestMODL:
+    @given(short_columns(), st.integers(1, 4), st.one_of(st.none(), st.integers(0, 6)))
+    @settings(max_examples=150)
+    def test_no_partition_costs_less(self, column, least, more):
+        values, labels, weights = column
+        most = None if more is None else least + more
+        found = modl(*column, min_bins=least, max_bins=most)
+        weights = oracles.row_weights(weights)
+        best = oracles.modl_best_cost(values, labels, weights, least, most or 10)
+        assert oracles.modl_cost(values, labels, weights, found) == pytest.approx(best, rel=1e-9, abs=1e-7)
+        assert min(least, len(set(values))) <= len(found) + 1 <= (most or 10)
+
+    def test_khiops_criterion_by_hand(self):
+        # Ten values, two classes, aaaaabbbbb. One interval: ln 10 + ln C(10, 0) + ln C(11, 1) + ln 10!/(5! 5!)
+        # = ln(10 * 1 * 11 * 252). Two, cut in the middle: ln 10 + ln C(11, 1) + 2 (ln C(6, 1) + ln 1) = ln(10 * 11 * 36).
+        values, labels = range(10), list("aaaaabbbbb")
+        assert oracles.modl_cost(values, labels, [1] * 10, []) == pytest.approx(np.log(27_720))
+        assert oracles.modl_cost(values, labels, [1] * 10, [4.5]) == pytest.approx(np.log(3_960))
+        assert modl(values, labels) == [4.5]
+        # abab: ln(4 * 1 * 5 * 6) = ln 120 for one interval; the best two, a | bab: ln(4 * 5 * 2 * 4 * 3) = ln 480.
+        assert oracles.modl_cost(range(4), list("abab"), [1] * 4, []) == pytest.approx(np.log(120))
+        assert oracles.modl_cost(range(4), list("abab"), [1] * 4, [0.5]) == pytest.approx(np.log(480))
+        assert modl(range(4), list("abab")) == []
+        assert modl(range(4), list("abab"), min_bins=2) == [0.5]
+
+    @given(short_columns(), st.data())
+    def test_weights_are_copies(self, column, data):
+        values, labels, _ = column
+        repeats = data.draw(st.lists(st.integers(0, 3), min_size=len(values), max_size=len(values)))
+        if any(repeats):
+            assert modl(values, labels, repeats) == modl(*(np.repeat(part, repeats) for part in (values, labels)))
+
+    @given(short_columns(), st.randoms())
+    def test_row_order_and_names_of_classes_do_not_matter(self, column, random):
+        rows = list(zip(*column, strict=True))
+        random.shuffle(rows)
+        values, labels, weights = zip(*rows, strict=True)
+        assert modl(*column) == modl(values, ["abcde"[k] for k in labels], weights)
+
+    @pytest.mark.parametrize("whole", [True, False])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_joining_and_improving_comes_close_to_the_optimum(self, seed, whole, monkeypatch):
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(0, 2 + seed % 3, 600)
+        values = np.round(rng.normal(labels * (seed > 0), 1), 2)
+        weights = rng.integers(1, 3, 600) if whole else rng.exponential(size=600)
+        weights = weights.astype(float).tolist()
+        exact = oracles.modl_cost(values, labels, weights, modl(values, labels, weights))
+        monkeypatch.setattr("anbexact.discretize.modl.EXACT", 200)
+        found = modl(values, labels, weights)
+        assert (len(found) > 0) == (seed > 0)
+        assert exact - 1e-6 <= oracles.modl_cost(values, labels, weights, found) <= exact + 3.0
+        assert len(modl(values, labels, weights, max_bins=2)) <= 1
+        assert len(modl(values, labels, weights, min_bins=9)) >= 8
+
+    def test_steps_improve_a_poor_partition(self):
+        sums = np.array([[0, 0], *np.cumsum([[19, 1], [18, 2], [1, 19], [2, 18], [19, 1], [19, 2]], axis=0)], dtype=float)
+        logs = np.empty(0)
+        for ends in ([0, 6], [0, 1, 6], [0, 1, 2, 3, 4, 5, 6], [0, 3, 4, 5, 6]):
+            assert improved(sums, np.array(ends), 1, 6, 1e-9, logs).tolist() == [0, 2, 4, 6]
+        assert improved(sums, np.array([0, 6]), 1, 2, 1e-9, logs).tolist() == [0, 2, 6]
+        assert len(improved(sums, np.array([0, 1, 2, 3, 4, 5, 6]), 5, 6, 1e-9, logs)) == 6
+
+    def test_very_many_distinct_values_are_joined_first(self, monkeypatch):
+        rng = np.random.default_rng(0)
+        labels = rng.integers(0, 2, 5000)
+        values = rng.normal(labels * 2.0, 1)
+        fine = oracles.modl_cost(values, labels, [1] * 5000, modl(values, labels))
+        monkeypatch.setattr("anbexact.discretize.modl.FINEST", 500)
+        coarse = modl(values, labels)
+        assert fine <= oracles.modl_cost(values, labels, [1] * 5000, coarse) <= fine + 30.0
+
+    def test_missing_cells_count_for_nothing(self):
+        X = [[1.0, 1.0], [2.0, np.nan], [np.nan, 2.0], [3.0, 3.0], [4.0, 4.0]]
+        cuts = MODLDiscretizer(min_bins=2).fit(X, list("aabbb")).cut_points_
+        assert [of_column.tolist() for of_column in cuts] == [
+            modl([1, 2, 3, 4], list("aabb"), min_bins=2),
+            modl([1, 2, 3, 4], list("abbb"), min_bins=2),
+        ]
+        assert MODLDiscretizer().fit([[np.nan], [np.nan]], ["a", "b"]).cut_points_[0].tolist() == []
+
+    def test_fewest_and_most_must_agree(self):
+        with pytest.raises(ValueError, match="max_bins=2 is less than min_bins=3"):
+            MODLDiscretizer(min_bins=3, max_bins=2).fit([[1.0], [2.0]], ["a", "b"])
+
+
+class TestRowWeights:
+    @given(st.lists(st.sampled_from([0.0, 1e-9, 0.01, 0.3, 0.7, 1.0, 2.5]), min_size=1, max_size=9).filter(any))
+    def test_by_the_formula(self, weights):
+        kept = [weight for weight in weights if weight > 0]
+        np.testing.assert_allclose(row_weights(np.array(kept)), oracles.row_weights(kept), rtol=1e-9)
+
+    @pytest.mark.parametrize("rule", [MDLPDiscretizer, MODLDiscretizer])
+    def test_weights_that_sum_to_1_count_as_rows(self, rule):
+        X, y = load_iris()
+        light = rule().fit(X, y, sample_weight=np.full(150, 1 / 150)).cut_points_
+        assert [cuts.tolist() for cuts in light] == [cuts.tolist() for cuts in rule().fit(X, y).cut_points_]
+
+    def test_counts_keep_their_meaning(self):
+        counts = np.array([0.25, 0.5, 1.0])
+        assert row_weights(counts) is counts
 
 
 class TestRules:

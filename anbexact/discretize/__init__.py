@@ -4,6 +4,7 @@ from anbexact.discretize.base import CutPointDiscretizer
 from anbexact.discretize.cuts import Cuts, cut_codes, cuts_from_edges, interval_names
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
+from anbexact.discretize.modl import MODLDiscretizer
 from anbexact.discretize.nested import Counts, EqualWidth, NestedCuts, PartitionRule, Quantiles
 from anbexact.discretize.rules import AUTO, RULES, find_cut_points
 
@@ -15,6 +16,7 @@ __all__ = [
     "Cuts",
     "EqualWidth",
     "MDLPDiscretizer",
+    "MODLDiscretizer",
     "MedianDiscretizer",
     "NestedCuts",
     "PartitionRule",

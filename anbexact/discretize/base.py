@@ -17,6 +17,44 @@ from anbexact.table import Weights, check_weights
 
 Values = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
+Starts = npt.NDArray[np.intp]
+
+
+def row_weights(weights: Weights) -> Weights:
+    r"""Return weights that count rows, for rules that weigh evidence against a price.
+
+    Weights of which one at least reaches 1 are taken as they are: a row of weight 2 is as good as two rows. If none
+    does, no row counts as a row, and the weights only say how rows compare, as those of boosting, which sum to 1.
+    They are then scaled to sum to the effective number of rows, (Σ w)² / Σ w² (Kish, *Survey Sampling*, 1965,
+    section 11.7), which is the number of rows if all weigh the same.
+    """
+    if not 0 < weights.max(initial=0.0) < 1:
+        return weights
+    shares = weights / weights.max()
+    return shares * (shares.sum() / (shares @ shares))
+
+
+def sorted_blocks(values: Values, labels: Labels, weights: Weights) -> tuple[Values, Labels, Weights, Starts]:
+    """Return the rows sorted by value, and the position of the first row of every distinct value.
+
+    Rows are sorted so that the order in which they came makes no difference to any sum over them.
+    """
+    uniform = weights.max() == weights.min()
+    order = np.argsort(values, kind="stable") if uniform else np.lexsort((weights, labels, values))
+    values = values[order]
+    starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+    return values, labels[order], weights[order], starts
+
+
+def check_bins(least: Any, most: Any) -> None:
+    """Refuse numbers of intervals that are none."""
+    for name, number in (("min_bins", least), ("max_bins", most)):
+        if number is None and name == "max_bins":
+            continue
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
+            raise ValueError(f"{name} must be a whole number above 0{', or None' * (name[1] == 'a')}, not {number!r}")
+    if most is not None and most < least:
+        raise ValueError(f"max_bins={most!r} is less than min_bins={least!r}: raise it, or leave it None")
 
 
 class CutPointDiscretizer(
@@ -58,6 +96,7 @@ class CutPointDiscretizer(
         ValueError
             For infinite values, weights that are none, or classes that are missing although the rule needs them.
         """
+        self._check_parameters()
         checks = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
         if self.supervised:
             if y is not None and pd.isna(np.asarray(y, dtype=object)).any():
@@ -69,11 +108,16 @@ class CutPointDiscretizer(
             array = validate_data(self, X, **checks)
             labels = np.zeros(len(array), dtype=np.int64)
         weights = check_weights(sample_weight, len(array))
+        if self.supervised:
+            weights = row_weights(weights)
         self.cut_points_ = []
         for column in array.T:
             kept = (weights > 0) & ~np.isnan(column)
             self.cut_points_.append(self._cuts(column[kept], labels[kept], weights[kept]))
         return self
+
+    def _check_parameters(self) -> None:  # a rule may have none
+        """Refuse parameters that make no sense."""
 
     @abstractmethod
     def _cuts(self, values: Values, labels: Labels, weights: Weights) -> Cuts:

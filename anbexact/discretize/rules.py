@@ -15,6 +15,7 @@ from anbexact.discretize.base import Labels, Values
 from anbexact.discretize.cuts import Cuts, cuts_from_edges
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
+from anbexact.discretize.modl import MODLDiscretizer
 from anbexact.table import Weights
 
 N_BINS = 5
@@ -37,6 +38,7 @@ RULES: dict[str, Callable[[], Any]] = {
     "auto": lambda: RULES[AUTO](),
     "median": MedianDiscretizer,
     "mdlp": MDLPDiscretizer,
+    "modl": MODLDiscretizer,
     "equal_frequency": _equal_frequency,
     "equal_width": _equal_width,
 }
