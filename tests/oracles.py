@@ -300,7 +300,7 @@ def modl_parts_cost(parts):
 
 
 def modl_cost(values, labels, weights, cuts):
-    """Boulle's criterion (Machine Learning 2006) of intervals: ln N + ln C(N + I - 1, I - 1) + the cost of the parts."""
+    """Boulle's criterion (Machine Learning 2006): ln N + ln C(N + I - 1, I - 1) + the cost of the parts."""
     rows = list(zip(values, labels, weights, strict=True))
     ends = [-inf, *cuts, inf]
     parts = [[row for row in rows if low < row[0] <= high] for low, high in pairwise(ends)]
@@ -326,11 +326,17 @@ def set_partitions(values):
             yield [*smaller[:k], [values[0], *group], *smaller[k + 1 :]]
 
 
+@cache
+def count_divisions(n_values, most):
+    """The number of divisions of so many values into at most so many groups."""
+    return sum(len(division) <= most for division in set_partitions(list(range(n_values))))
+
+
 def groups_cost(values, labels, weights, groups):
     """Boulle's criterion (JMLR 2005) of groups of values: ln V + ln B(V, I) + the cost of the parts."""
     rows = list(zip(values, labels, weights, strict=True))
     distinct = sorted(set(values))
-    divisions = sum(len(division) <= len(groups) for division in set_partitions(distinct))
+    divisions = count_divisions(len(distinct), len(groups))
     parts = [[row for row in rows if row[0] in group] for group in groups]
     return log(len(distinct)) + log(divisions) + modl_parts_cost(parts)
 

@@ -213,7 +213,7 @@ class TestMODL:
 
     def test_khiops_criterion_by_hand(self):
         # Ten values, two classes, aaaaabbbbb. One interval: ln 10 + ln C(10, 0) + ln C(11, 1) + ln 10!/(5! 5!)
-        # = ln(10 * 1 * 11 * 252). Two, cut in the middle: ln 10 + ln C(11, 1) + 2 (ln C(6, 1) + ln 1) = ln(10 * 11 * 36).
+        # = ln(10 * 1 * 11 * 252). Two equal ones: ln 10 + ln C(11, 1) + 2 (ln C(6, 1) + ln 1) = ln(10 * 11 * 36).
         values, labels = range(10), list("aaaaabbbbb")
         assert oracles.modl_cost(values, labels, [1] * 10, []) == pytest.approx(np.log(27_720))
         assert oracles.modl_cost(values, labels, [1] * 10, [4.5]) == pytest.approx(np.log(3_960))
@@ -255,12 +255,14 @@ class TestMODL:
         assert len(modl(values, labels, weights, min_bins=9)) >= 8
 
     def test_steps_improve_a_poor_partition(self):
-        sums = np.array([[0, 0], *np.cumsum([[19, 1], [18, 2], [1, 19], [2, 18], [19, 1], [19, 2]], axis=0)], dtype=float)
-        logs = np.empty(0)
+        sums = np.array(
+            [[0, 0], *np.cumsum([[19, 1], [18, 2], [1, 19], [2, 18], [19, 1], [19, 2]], axis=0)], dtype=float
+        )
+        logs, prices = np.empty(0), np.array([0.0, *(oracles.log_choose(120 + k - 1, k - 1) for k in range(1, 7))])
         for ends in ([0, 6], [0, 1, 6], [0, 1, 2, 3, 4, 5, 6], [0, 3, 4, 5, 6]):
-            assert improved(sums, np.array(ends), 1, 6, 1e-9, logs).tolist() == [0, 2, 4, 6]
-        assert improved(sums, np.array([0, 6]), 1, 2, 1e-9, logs).tolist() == [0, 2, 6]
-        assert len(improved(sums, np.array([0, 1, 2, 3, 4, 5, 6]), 5, 6, 1e-9, logs)) == 6
+            assert improved(sums, np.array(ends), prices, 1, 6, 1e-9, logs).tolist() == [0, 2, 4, 6]
+        assert improved(sums, np.array([0, 6]), prices, 1, 2, 1e-9, logs).tolist() == [0, 4, 6]
+        assert len(improved(sums, np.array([0, 1, 2, 3, 4, 5, 6]), prices, 5, 6, 1e-9, logs)) == 6
 
     def test_very_many_distinct_values_are_joined_first(self, monkeypatch):
         rng = np.random.default_rng(0)

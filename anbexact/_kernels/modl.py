@@ -31,12 +31,6 @@ def interval_cost(sums, a, b, logs):
 
 
 @njit(cache=True, nogil=True)
-def number_cost(weight, k):
-    """Return ln C(N + k - 1, k - 1), the price of k intervals for rows of weight N (nats)."""
-    return math.lgamma(weight + k) - math.lgamma(weight + 1.0) - math.lgamma(float(k))
-
-
-@njit(cache=True, nogil=True)
 def joined_blocks(sums, most, logs):
     """Join neighbouring intervals, always the two whose union costs least, until there are ``most``.
 
@@ -73,15 +67,15 @@ def joined_blocks(sums, most, logs):
 
 
 @njit(cache=True, nogil=True)
-def best_partition(sums, least, most, tie, logs):
+def best_partition(sums, prices, least, most, tie, logs):
     """Return the ends of the intervals of a partition of least cost, 0 and the number of blocks among them.
 
-    Exact dynamic programming over the number of intervals, from ``least`` to ``most``; of partitions whose costs differ by
-    at most ``tie``, one with fewer intervals, then the lowest last cut, is taken.
+    Exact dynamic programming over the number k of intervals, from ``least`` to ``most``, whose price ``prices[k]``
+    grows with k. Of partitions whose costs differ by at most ``tie``, one with fewer intervals, then the lowest last
+    cut, is taken.
     """
     n_blocks = len(sums) - 1
     most = min(most, n_blocks)
-    weight = sums[n_blocks].sum()
     costs = np.empty((n_blocks, n_blocks + 1))
     free = np.zeros(n_blocks + 1)  # the least sum over any number of intervals: a bound
     for b in range(1, n_blocks + 1):
@@ -92,11 +86,11 @@ def best_partition(sums, least, most, tie, logs):
     sofar = costs[0].copy()
     sofar[0] = np.inf
     places = [np.zeros(n_blocks + 1, np.int32)]
-    best = sofar[n_blocks] if least <= 1 else np.inf
+    best = sofar[n_blocks] + prices[1] if least <= 1 else np.inf
     best_k = 1
     following = np.empty(n_blocks + 1)
     for k in range(2, most + 1):
-        if k > least and number_cost(weight, k) + free[n_blocks] >= best - tie:
+        if k > least and prices[k] + free[n_blocks] >= best - tie:
             break
         place = np.zeros(n_blocks + 1, np.int32)
         following[:k] = np.inf
@@ -109,8 +103,8 @@ def best_partition(sums, least, most, tie, logs):
             following[b] = value
         places.append(place)
         sofar, following = following, sofar
-        if k >= least and sofar[n_blocks] + number_cost(weight, k) < best - tie:
-            best = sofar[n_blocks] + number_cost(weight, k)
+        if k >= least and sofar[n_blocks] + prices[k] < best - tie:
+            best = sofar[n_blocks] + prices[k]
             best_k = k
     ends = np.empty(best_k + 1, np.int64)
     ends[best_k] = n_blocks
@@ -131,12 +125,11 @@ def _best_split(sums, a, b, tie, logs):
 
 
 @njit(cache=True, nogil=True)
-def improved(sums, ends, least, most, tie, logs):
+def improved(sums, ends, prices, least, most, tie, logs):
     """Improve a partition by single steps, until none helps: move a cut, split, join two, or join three and split.
 
-    ``ends`` are the ends of the intervals, as from :func:`best_partition`.
+    ``ends`` are the ends of the intervals, as from :func:`best_partition`; ``prices`` as there.
     """
-    weight = sums[len(sums) - 1].sum()
     cuts = [ends[k] for k in range(len(ends))]
     changed = True
     while changed:
@@ -145,15 +138,15 @@ def improved(sums, ends, least, most, tie, logs):
             i = 0
             while i + joined + 1 < len(cuts):
                 a, b, k = cuts[i], cuts[i + joined + 1], len(cuts) - 1 - joined
-                now = number_cost(weight, k + joined)
+                now = prices[k + joined]
                 for m in range(i, i + joined + 1):
                     now += interval_cost(sums, cuts[m], cuts[m + 1], logs)
                 whole, parted, place = np.inf, np.inf, a
                 if k >= least:
-                    whole = interval_cost(sums, a, b, logs) + number_cost(weight, k)
+                    whole = interval_cost(sums, a, b, logs) + prices[k]
                 if least <= k + 1 <= most:
                     parted, place = _best_split(sums, a, b, tie, logs)
-                    parted += number_cost(weight, k + 1)
+                    parted += prices[k + 1]
                 if min(whole, parted) < now - tie:
                     for _ in range(joined):
                         cuts.pop(i + 1)

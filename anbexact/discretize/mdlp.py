@@ -26,8 +26,8 @@ class MDLPDiscretizer(CutPointDiscretizer):
     would: a row of weight 2 is as good as two. (A set of weight 2 or less pays 0 for ``log₂(N - 1)``.) Missing cells
     (NaN) count for nothing and stay missing.
 
-    Weights of which none reaches 1, such as those of boosting, are first scaled to their effective number of rows; see
-    :func:`~anbexact.discretize.base.row_weights`.
+    Weights of which none reaches 1, such as those of boosting, are first scaled to their effective number of rows;
+    see :func:`~anbexact.discretize.base.row_weights`.
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from anbexact.discretize.base import CutPointDiscretizer, Labels, Starts, Values
 from anbexact.discretize.cuts import Cuts, midpoint
 from anbexact.table import Weights
 
+Prices = npt.NDArray[np.float64]
 Sums = npt.NDArray[np.float64]
 TIE = 1e-10
 """Costs that differ by fewer nats a row count as equal."""
@@ -83,7 +84,9 @@ class MODLDiscretizer(CutPointDiscretizer):
             return np.empty(0)
         values, labels, weights, starts = sorted_blocks(values, labels, weights)
         starts = _fewer(_without_pure_neighbours(starts, labels), weights)
-        ends = modl_partition(_class_sums(starts, labels, weights), self.min_bins, self.max_bins)
+        sums = _class_sums(starts, labels, weights)
+        prices = interval_prices(float(sums[-1].sum()), len(starts))
+        ends = modl_partition(sums, prices, self.min_bins, self.max_bins)
         return np.array([midpoint(float(values[starts[b] - 1]), float(values[starts[b]])) for b in ends[1:-1]])
 
 
@@ -113,32 +116,43 @@ def _class_sums(starts: Starts, labels: Labels, weights: Weights) -> Sums:
     return np.concatenate([np.zeros((1, n_classes)), of_blocks.reshape(n_blocks, n_classes).cumsum(axis=0)])
 
 
-def modl_partition(sums: Sums, least: int = 1, most: int | None = None) -> npt.NDArray[np.int64]:
+def interval_prices(weight: float, most: int) -> Prices:
+    """Return ln C(N + k - 1, k - 1), the price of k intervals for rows of weight N, for k up to most (0: nothing)."""
+    k = np.arange(1, most + 1)
+    return np.append(0.0, gammaln(weight + k) - gammaln(weight + 1) - gammaln(k))
+
+
+def modl_partition(sums: Sums, prices: Prices, least: int, most: int | None) -> npt.NDArray[np.int64]:
     """Return the ends of the best intervals of neighbouring blocks, 0 and the number of blocks among them.
 
     Parameters
     ----------
     sums : (blocks + 1, classes) float64
         Weight of every class in the blocks before each.
+    prices : (blocks + 1,) float64
+        The price of every number of intervals, increasing.
     least, most : int
         Fewest and most intervals.
     """
     n_blocks, n_classes = len(sums) - 1, sums.shape[1]
-    logs = log_gammas(sums)
-    tie = TIE * float(sums[-1].sum())
+    total = float(sums[-1].sum())
+    logs = log_gammas(sums, total)
+    tie = TIE * total
     most = min(most or n_blocks, n_blocks)
     least = min(least, most)
     affordable = max(int(np.sqrt(EXACT / n_classes)), least)
     if n_blocks <= affordable:
-        return np.asarray(best_partition(sums, least, most, tie, logs))
+        return np.asarray(best_partition(sums, prices, least, most, tie, logs))
     coarse = joined_blocks(sums, affordable, logs)
-    ends = coarse[best_partition(sums[coarse], least, most, tie, logs)]
-    return np.asarray(improved(sums, ends, least, most, tie, logs))
+    ends = coarse[best_partition(sums[coarse], prices, least, most, tie, logs)]
+    return np.asarray(improved(sums, ends, prices, least, most, tie, logs))
 
 
-def log_gammas(sums: Sums) -> npt.NDArray[np.float64]:
-    """Return ln Γ(k) of all whole numbers k that costs need; nothing if the weights are not whole numbers."""
-    total = sums[-1].sum()
+def log_gammas(sums: Sums, total: float) -> npt.NDArray[np.float64]:
+    """Return ln Γ(k) of all whole numbers k that costs need, given class weights and the weight of all rows.
+
+    Nothing is returned if the weights are not whole numbers.
+    """
     if total > TABULATED or (sums != np.rint(sums)).any():
         return np.empty(0)
     return np.asarray(gammaln(np.arange(int(total) + sums.shape[1] + 2, dtype=np.float64)))
