@@ -4,6 +4,7 @@ import copy
 import pickle
 import re
 import warnings
+from inspect import isabstract, signature
 
 import numpy as np
 import oracles
@@ -20,8 +21,8 @@ from strategies import SCORES, random_problem
 
 import anbexact
 import anbexact.classifiers.room as room
-from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
-from anbexact.classifiers import BNC2PClassifier, GreedyGBNClassifier, MCDAGClassifier
+from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier, classifiers
+from anbexact.classifiers import BNC2PClassifier, FixedStructureClassifier, GreedyGBNClassifier, MCDAGClassifier
 from anbexact.cli import main
 from anbexact.compare import compare
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
@@ -451,3 +452,26 @@ def test_public_names_exist():
     for name in anbexact.__all__:
         assert hasattr(anbexact, name)
     assert re.fullmatch(r"\d+\.\d+\.\d+", anbexact.__version__)
+
+
+ALL_CLASSIFIERS = [model for name in classifiers.__all__ if not isabstract(model := getattr(classifiers, name))]
+
+
+@pytest.mark.parametrize("model", ALL_CLASSIFIERS)
+class TestConstructors:
+    def test_an_unknown_parameter_is_refused_by_the_name_of_the_estimator(self, model):
+        with pytest.raises(TypeError, match=f"{model.__name__} has no parameter 'n_job': did you mean 'n_jobs'"):
+            model(n_job=2)
+        with pytest.raises(TypeError, match=f"{model.__name__} has no parameter 'zzzzzz': it takes .*n_jobs"):
+            model(zzzzzz=2)
+
+    def test_parameters_go_by_name(self, model):
+        with pytest.raises(TypeError, match=f"{model.__name__} takes its parameters by name"):
+            model({}, 1.0)
+
+    def test_signature_parameters_and_attributes_agree(self, model):
+        given = {"parents": {"class": ()}} if model is FixedStructureClassifier else {}
+        parameters = model(**given).get_params()
+        assert set(signature(model).parameters) == set(parameters)
+        assert "handle_missing" in parameters
+        assert model.__init__.__qualname__ == f"{model.__name__}.__init__"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from numbers import Real
 from typing import Any, Self
 
 from anbexact.aode import AODEPosterior, PairCounts, count_pairs
+from anbexact.classifiers.parameters import TableParameters, parameter_group
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
 from anbexact.scores import BDeu
@@ -14,7 +15,15 @@ from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
 
 
-class AODEClassifier(TableClassifier):
+@parameter_group
+class AODEParameters(TableParameters):
+    """What averaged one-dependence estimators are smoothed by, and when a feature takes part as a parent."""
+
+    ess: float = 1.0
+    min_weight: float = 1.0
+
+
+class AODEClassifier(AODEParameters, TableClassifier):
     """Averaged one-dependence estimators (AODE): no single network, but a mixture of one for every feature.
 
     In the i-th, class and feature i are the parents of all other features:
@@ -73,29 +82,6 @@ class AODEClassifier(TableClassifier):
 
     counts_: PairCounts
     min_weight_: float
-
-    def __init__(
-        self,
-        *,
-        ess: float = 1.0,
-        min_weight: float = 1.0,
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.ess = ess
-        self.min_weight = min_weight
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

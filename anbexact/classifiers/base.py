@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.counts import Counts, count_families
 from anbexact.discretize import Cuts
@@ -40,7 +41,7 @@ def _check_ess(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a finite number above 0, or 'auto', not {value!r}")
 
 
-class NetworkClassifier(TableClassifier):
+class NetworkClassifier(NetworkParameters, TableClassifier):
     """A Bayesian network that classifies. Subclasses say how the structure is learned.
 
     Parameters
@@ -115,33 +116,6 @@ class NetworkClassifier(TableClassifier):
     conditional_tables_: Tables
     _posterior: ClassPosterior
     _network: DiscreteBayesianNetwork | None
-
-    def __init__(
-        self,
-        *,
-        structure_score: str | Score = "bdeu",
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.structure_score = structure_score
-        self.ess = ess
-        self.parameters = parameters
-        self.smoothing = smoothing
 
     @abstractmethod
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:

@@ -3,55 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from anbexact.classifiers.measured import MeasuredClassifier
-from anbexact.measure import UniversalMeasure
+from anbexact.classifiers.parameters import BranchingParameters, parameter_group
 from anbexact.scores import Score
 from anbexact.search import learn_ckg, learn_fan, learn_tan
-from anbexact.search.constraints import Edge
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
 
-class BranchingClassifier(MeasuredClassifier):
-    """What the classifiers of this module share: their parameters."""
-
-    def __init__(
-        self,
-        *,
-        structure_score: str | Score = "bdeu",
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        required_edges: Iterable[Edge] = (),
-        forbidden_edges: Iterable[Edge] = (),
-        continuous: str | UniversalMeasure = "discretize",
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            structure_score=structure_score,
-            ess=ess,
-            parameters=parameters,
-            smoothing=smoothing,
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.continuous = continuous
-        self.required_edges = required_edges
-        self.forbidden_edges = forbidden_edges
-        self.time_limit = time_limit
+class BranchingClassifier(BranchingParameters, MeasuredClassifier):
+    """What the classifiers of this module share: their parameters, and what they pass on to the search."""
 
     @abstractmethod
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
@@ -130,7 +93,14 @@ class FANClassifier(BranchingClassifier):
         return learn_fan(table, score, **self._limits(time_limit))
 
 
-class CkGClassifier(BranchingClassifier):
+@parameter_group
+class CkGParameters(BranchingParameters):
+    """How many parents a feature of a k-graph has."""
+
+    k: int = 2
+
+
+class CkGClassifier(CkGParameters, BranchingClassifier):
     """The best k-graph consistent with the optimal branching (CkG).
 
     ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``, where the feature parents π_i are the best at most k of the feature's
@@ -156,43 +126,6 @@ class CkGClassifier(BranchingClassifier):
     >>> CkGClassifier(k=2).fit(X, y).structure_.certificate.method
     'best consistent 2-graph of the optimal branching'
     """
-
-    def __init__(
-        self,
-        *,
-        k: int = 2,
-        structure_score: str | Score = "bdeu",
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        required_edges: Iterable[Edge] = (),
-        forbidden_edges: Iterable[Edge] = (),
-        continuous: str | UniversalMeasure = "discretize",
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            structure_score=structure_score,
-            ess=ess,
-            parameters=parameters,
-            smoothing=smoothing,
-            required_edges=required_edges,
-            forbidden_edges=forbidden_edges,
-            continuous=continuous,
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            time_limit=time_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.k = k
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         return learn_ckg(table, score, k=self.k, **self._limits(time_limit))

@@ -4,60 +4,21 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
+from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
 from anbexact.classifiers.room import learn_within_memory
-from anbexact.measure import UniversalMeasure
 from anbexact.scores import Score, Universal
 from anbexact.search import learn_anb, learn_gbn
-from anbexact.search.constraints import Edge
 from anbexact.search.exact import affordable_parents
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
 
-class ExactClassifier(NetworkClassifier):
+class ExactClassifier(ExactParameters, NetworkClassifier):
     """A network whose structure is found, and proved, by an exact search. Subclasses say which."""
-
-    def __init__(
-        self,
-        *,
-        structure_score: str | Score = "bdeu",
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        max_parents: int | None = None,
-        required_edges: Iterable[Edge] = (),
-        forbidden_edges: Iterable[Edge] = (),
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        memory_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            structure_score=structure_score,
-            ess=ess,
-            parameters=parameters,
-            smoothing=smoothing,
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.max_parents = max_parents
-        self.required_edges = required_edges
-        self.forbidden_edges = forbidden_edges
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
 
     @abstractmethod
     def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
@@ -87,47 +48,13 @@ class ExactClassifier(NetworkClassifier):
         }
 
 
-class MeasuredExactClassifier(MeasuredClassifier, ExactClassifier):
-    """An exact classifier that can measure continuous columns."""
+@parameter_group
+class MeasuredExactParameters(ExactParameters, ContinuousParameters):
+    """What the exact searches take, and what becomes of continuous columns."""
 
-    def __init__(
-        self,
-        *,
-        structure_score: str | Score = "bdeu",
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        max_parents: int | None = None,
-        required_edges: Iterable[Edge] = (),
-        forbidden_edges: Iterable[Edge] = (),
-        continuous: str | UniversalMeasure = "discretize",
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        memory_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            structure_score=structure_score,
-            ess=ess,
-            parameters=parameters,
-            smoothing=smoothing,
-            max_parents=max_parents,
-            required_edges=required_edges,
-            forbidden_edges=forbidden_edges,
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            time_limit=time_limit,
-            memory_limit=memory_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.continuous = continuous
+
+class MeasuredExactClassifier(MeasuredExactParameters, MeasuredClassifier, ExactClassifier):
+    """An exact classifier that can measure continuous columns."""
 
 
 class ANBClassifier(MeasuredExactClassifier):

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from dataclasses import field
 
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.scores import Score
 from anbexact.search.naive_bayes import total_score
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
 
-class FixedStructureClassifier(NetworkClassifier):
+@parameter_group
+class FixedStructureParameters(NetworkParameters):
+    """The structure that is given."""
+
+    parents: Mapping[Hashable, Sequence[Hashable]] = field(kw_only=False)
+
+
+class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
     """A network of given structure; ``fit`` estimates its conditional tables.
 
     This is what :func:`anbexact.adapters.from_pgmpy` returns. The class may have parents.
@@ -29,35 +37,6 @@ class FixedStructureClassifier(NetworkClassifier):
     ValueError
         In ``fit``, if the mapping is not an acyclic graph over exactly the table's variables.
     """
-
-    def __init__(
-        self,
-        parents: Mapping[Hashable, Sequence[Hashable]],
-        *,
-        structure_score: str | Score = "bdeu",
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            structure_score=structure_score,
-            ess=ess,
-            parameters=parameters,
-            smoothing=smoothing,
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.parents = parents
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         names = table.vocabulary.names

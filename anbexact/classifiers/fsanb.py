@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,28 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.exact import ExactClassifier
+from anbexact.classifiers.parameters import ExactParameters, parameter_group
 from anbexact.scores import Score
 from anbexact.scores.acll import check_positive
 from anbexact.search import learn_anb
-from anbexact.search.constraints import Edge, make_constraints
+from anbexact.search.constraints import make_constraints
 from anbexact.selection.fsanb import learn_selected
 from anbexact.selection.selector import check_thresholds
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
 
-class FSANBClassifier(ExactClassifier):
+@parameter_group
+class FSANBParameters(ExactParameters):
+    """How features are selected."""
+
+    structure_score: str = field(default="bdeu", init=False)
+    ess: float | Sequence[float] = (1.0, 2.0, 5.0)  # type: ignore[assignment]  # several, where other networks have one
+    threshold: float | Sequence[float] = (3.0, 20.0, 150.0)
+    network_ess: float | None = None
+
+
+class FSANBClassifier(FSANBParameters, ExactClassifier):
     """The augmented naive Bayes of highest BDeu over the features that Bayes factors select (fsANB).
 
     A feature X_i is dropped when BF(C, X_i) > δ: when the data are more than δ times as probable if it is
@@ -77,47 +89,9 @@ class FSANBClassifier(ExactClassifier):
     {'TVnews': 23.9, 'educ': 18.9, 'income': 81.5}
     """
 
-    structure_score = "bdeu"
     selection_ess_: float
     threshold_: float
     log_bayes_factors_: npt.NDArray[np.float64]
-
-    def __init__(
-        self,
-        *,
-        ess: float | Sequence[float] = (1.0, 2.0, 5.0),
-        threshold: float | Sequence[float] = (3.0, 20.0, 150.0),
-        network_ess: float | None = None,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        max_parents: int | None = None,
-        required_edges: Iterable[Edge] = (),
-        forbidden_edges: Iterable[Edge] = (),
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        memory_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.ess = ess  # type: ignore[assignment]  # several, where other networks have one
-        self.threshold = threshold
-        self.network_ess = network_ess
-        self.parameters = parameters
-        self.smoothing = smoothing
-        self.max_parents = max_parents
-        self.required_edges = required_edges
-        self.forbidden_edges = forbidden_edges
-        self.discretizer = discretizer
-        self.categories = categories
-        self.handle_unknown = handle_unknown
-        self.handle_missing = handle_missing
-        self.time_limit = time_limit
-        self.memory_limit = memory_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @property
     def removed_(self) -> dict[Hashable, float]:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import field
 from typing import Any, NoReturn, Self
 
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.parameters import NetworkParameters, SearchParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.room import learn_within_memory
-from anbexact.scores import CLL, CMDL, Score
+from anbexact.scores import CLL, CMDL
 from anbexact.search import learn_greedy_gbn
-from anbexact.search.constraints import Edge
 from anbexact.search.equivalence import learn_mc_dag
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
@@ -21,7 +21,16 @@ CONDITIONAL: dict[str, CLL] = {"cmdl": CMDL(), "cll": CLL()}
 """Scores of whole structures by name."""
 
 
-class GreedyGBNClassifier(NetworkClassifier):
+@parameter_group
+class GreedyGBNParameters(SearchParameters):
+    """How hill climbing goes beyond the first optimum."""
+
+    tabu: int = 0
+    restarts: int = 0
+    random_state: Any = None
+
+
+class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     """A general network found by hill climbing.
 
     The class is a variable like all others: from the empty graph, the arc is added, deleted or turned round that
@@ -68,47 +77,6 @@ class GreedyGBNClassifier(NetworkClassifier):
     (('is_monk', 'jacket_color'),)
     """
 
-    def __init__(
-        self,
-        *,
-        structure_score: str | Score | CLL = "bdeu",
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        max_parents: int | None = None,
-        required_edges: Iterable[Edge] = (),
-        forbidden_edges: Iterable[Edge] = (),
-        tabu: int = 0,
-        restarts: int = 0,
-        random_state: Any = None,
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            structure_score=structure_score,
-            ess=ess,
-            parameters=parameters,
-            smoothing=smoothing,
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.max_parents = max_parents
-        self.required_edges = required_edges
-        self.forbidden_edges = forbidden_edges
-        self.tabu = tabu
-        self.restarts = restarts
-        self.random_state = random_state
-        self.time_limit = time_limit
-
     def _is_decomposable(self) -> bool:
         return not isinstance(self._structure_score(1.0), CLL)
 
@@ -148,36 +116,15 @@ class GreedyGBNClassifier(NetworkClassifier):
         )
 
 
-class ConditionalClassifier(NetworkClassifier):
-    """What the classifiers whose structures are learned by conditional likelihood share."""
+@parameter_group
+class ConditionalParameters(TimeLimitParameters, NetworkParameters):
+    """What the searches by conditional likelihood take."""
 
-    def __init__(
-        self,
-        *,
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            structure_score="cll",
-            ess=ess,
-            parameters=parameters,
-            smoothing=smoothing,
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.time_limit = time_limit
+    structure_score: str = field(default="cll", init=False)
+
+
+class ConditionalClassifier(ConditionalParameters, NetworkClassifier):
+    """What the classifiers whose structures are learned by conditional likelihood share."""
 
     @property
     def partial_fit(self) -> NoReturn:
@@ -233,7 +180,14 @@ class BNC2PClassifier(ConditionalClassifier):
         )
 
 
-class MCDAGClassifier(ConditionalClassifier):
+@parameter_group
+class MCDAGParameters(ConditionalParameters):
+    """How many parents a variable of a minimal class-focused network has."""
+
+    max_parents: int | None = 2
+
+
+class MCDAGClassifier(MCDAGParameters, ConditionalClassifier):
     """A minimal class-focused network found by greedy equivalence search by conditional likelihood.
 
     Every arc points to the class or to a child of it (MC-DAG). See
@@ -261,35 +215,6 @@ class MCDAGClassifier(ConditionalClassifier):
     >>> mc_dag.structure_.edges
     (('is_monk', 'jacket_color'),)
     """
-
-    def __init__(
-        self,
-        *,
-        max_parents: int | None = 2,
-        ess: float | str = 1.0,
-        parameters: str = "eap",
-        smoothing: float | str | None = None,
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        super().__init__(
-            ess=ess,
-            parameters=parameters,
-            smoothing=smoothing,
-            discretizer=discretizer,
-            categories=categories,
-            handle_unknown=handle_unknown,
-            handle_missing=handle_missing,
-            time_limit=time_limit,
-            n_jobs=n_jobs,
-            verbose=verbose,
-        )
-        self.max_parents = max_parents
 
     def _learn(self, table: DiscreteTable, score: Any, time_limit: float | None) -> Structure:
         return learn_mc_dag(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
+from dataclasses import field
 from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.parameters import NetworkParameters, TimeLimitParameters, parameter_group
 from anbexact.counts import Counts
 from anbexact.discretize import Cuts
 from anbexact.limits import thread_count
@@ -24,7 +26,18 @@ LEAST_L2 = 1e-3
 """Stands in for ``l2=0`` where the classes are separated so far that no network has the posterior."""
 
 
-class LogitFANClassifier(NetworkClassifier):
+@parameter_group
+class LogitFANParameters(TimeLimitParameters, NetworkParameters):
+    """How a network is fitted by conditional likelihood."""
+
+    structure_score: str = field(default="aic", init=False)
+    parameters: str = field(default="eap", init=False)
+    smoothing: None = field(default=None, init=False)
+    ess: float | str = 1.0
+    l2: float | str = "auto"
+
+
+class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
     """A forest-augmented naive Bayes chosen and fitted by conditional likelihood.
 
     ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where a feature has at most one feature parent π(i), and features
@@ -83,34 +96,8 @@ class LogitFANClassifier(NetworkClassifier):
     1.0
     """
 
-    structure_score = "aic"
-    parameters = "eap"
-    smoothing = None
     _edges = True
     l2_: float
-
-    def __init__(
-        self,
-        *,
-        ess: float = 1.0,
-        l2: float | str = "auto",
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        time_limit: float | None = None,
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.ess = ess
-        self.l2 = l2
-        self.discretizer = discretizer
-        self.categories = categories
-        self.handle_unknown = handle_unknown
-        self.handle_missing = handle_missing
-        self.time_limit = time_limit
-        self.n_jobs = n_jobs
-        self.verbose = verbose
 
     @property
     def score_name_(self) -> str:

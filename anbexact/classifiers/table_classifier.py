@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from anbexact.classifiers.parameters import TableParameters, named_constructor
 from anbexact.columns import native, read_columns
 from anbexact.discretize import Cuts
 from anbexact.inputs import (
@@ -37,6 +38,7 @@ from anbexact.vocabulary import CodeArray, Vocabulary
 
 class TableClassifier(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
+    TableParameters,
     BaseEstimator,  # type: ignore[misc]  # likewise
     metaclass=ABCMeta,
 ):
@@ -53,22 +55,11 @@ class TableClassifier(
     n_features_in_: int
     _posterior: ClassPosterior
 
-    def __init__(
-        self,
-        *,
-        discretizer: Any = "auto",
-        categories: Mapping[Hashable, Sequence[Any]] | None = None,
-        handle_unknown: str = "marginalize",
-        handle_missing: str = "marginalize",
-        n_jobs: int | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.discretizer = discretizer
-        self.categories = categories
-        self.handle_unknown = handle_unknown
-        self.handle_missing = handle_missing
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Give every estimator a constructor that goes by its own name, whatever group its parameters come from."""
+        super().__init_subclass__(**kwargs)
+        if "__init__" not in vars(cls):
+            cls.__init__ = named_constructor(cls)  # type: ignore[method-assign]
 
     @abstractmethod
     def _learn_table(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts]) -> Self:

@@ -1,0 +1,120 @@
+"""Parameters that several classifiers share, each written once.
+
+A group is a dataclass of keyword-only parameters. Groups are combined by inheritance, and an estimator inherits its
+``__init__`` from one of them. A parameter that an estimator fixes is a field with ``init=False``. What the parameters
+mean is documented in :class:`~anbexact.NetworkClassifier` and in the estimators.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, TypeVar, dataclass_transform
+
+from anbexact.measure import UniversalMeasure
+from anbexact.search.constraints import Edge
+
+Group = TypeVar("Group")
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
+def parameter_group(group: type[Group]) -> type[Group]:
+    """Make a class a group of keyword-only parameters; comparing, hashing and showing it stay as they were."""
+    return dataclass(kw_only=True, eq=False, repr=False)(group)
+
+
+def named_constructor(estimator: type) -> Callable[..., None]:
+    """Return the inherited constructor of an estimator, whose messages name the estimator and its parameters.
+
+    Raises
+    ------
+    TypeError
+        When called, for an unknown parameter or too many positional ones.
+    """
+    inherited = estimator.__init__  # type: ignore[misc]  # it is only called on instances of the estimator
+    parameters = list(signature(inherited).parameters.values())[1:]
+    known = [parameter.name for parameter in parameters]
+    n_positional = sum(parameter.kind is not Parameter.KEYWORD_ONLY for parameter in parameters)
+
+    @wraps(inherited)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807  # it is a constructor
+        name = type(self).__name__
+        if len(args) > n_positional:
+            raise TypeError(
+                f"{name} takes its parameters by name, such as {known[-1]}=..., not {args[-1]!r} by position"
+            )
+        unknown = next((name for name in kwargs if name not in known), None)
+        if unknown is not None:
+            near = get_close_matches(unknown, known, n=1)
+            advice = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(sorted(known))}"
+            raise TypeError(f"{name} has no parameter {unknown!r}: {advice}")
+        inherited(self, *args, **kwargs)
+
+    __init__.__qualname__ = f"{estimator.__qualname__}.__init__"
+    return __init__
+
+
+@parameter_group
+class TableParameters:
+    """How a table is read, and how much work may be done at once."""
+
+    discretizer: Any = "auto"
+    categories: Mapping[Hashable, Sequence[Any]] | None = None
+    handle_unknown: str = "marginalize"
+    handle_missing: str = "marginalize"
+    n_jobs: int | None = None
+    verbose: int = 0
+
+
+@parameter_group
+class NetworkParameters(TableParameters):
+    """How a structure is scored, and its conditional tables are estimated."""
+
+    structure_score: Any = "bdeu"
+    ess: float | str = 1.0
+    parameters: str = "eap"
+    smoothing: float | str | None = None
+
+
+@parameter_group
+class EdgeParameters:
+    """Which arcs must, and must not, be in the structure."""
+
+    required_edges: Iterable[Edge] = ()
+    forbidden_edges: Iterable[Edge] = ()
+
+
+@parameter_group
+class TimeLimitParameters:
+    """How long a search may take."""
+
+    time_limit: float | None = None
+
+
+@parameter_group
+class ContinuousParameters(NetworkParameters):
+    """What becomes of continuous columns."""
+
+    continuous: str | UniversalMeasure = "discretize"
+
+
+@parameter_group
+class BranchingParameters(EdgeParameters, TimeLimitParameters, ContinuousParameters):
+    """What the searches for trees, forests and k-graphs take."""
+
+
+@parameter_group
+class SearchParameters(EdgeParameters, TimeLimitParameters, NetworkParameters):
+    """What narrows a search over all graphs."""
+
+    max_parents: int | None = None
+
+
+@parameter_group
+class ExactParameters(SearchParameters):
+    """What the exact searches take."""
+
+    memory_limit: float | None = None
