@@ -224,6 +224,11 @@ def _describe(classifier: TableClassifier) -> dict[str, Any]:
             {
                 "name": encode_as("the column name", name),
                 "states": [encode_as(f"a state of column {name!r}", state) for state in states],
+                **(
+                    {"groups": encode_as(f"a value of column {name!r}", vocabulary.groups[name])}
+                    if name in vocabulary.groups
+                    else {}
+                ),
             }
             for name, states in vocabulary.states.items()
         ],
@@ -312,7 +317,12 @@ def _restore(document: Mapping[str, Any]) -> TableClassifier:
     classifier = cls(**{name: decode(value) for name, value in document["parameters"].items()})
     variables = [(decode(variable["name"]), decode(variable["states"])) for variable in document["variables"]]
     names: list[Hashable] = [name for name, _ in variables]
-    vocabulary = Vocabulary({name: tuple(states) for name, states in variables}, names[document["class"]])
+    groups = {
+        name: decode(variable["groups"])
+        for name, variable in zip(names, document["variables"], strict=True)
+        if "groups" in variable
+    }
+    vocabulary = Vocabulary({name: tuple(states) for name, states in variables}, names[document["class"]], groups)
     if len(vocabulary.names) < len(names):
         raise ValueError("two variables have the same name")
     cut_points = {names[j]: np.array(decode(cuts), dtype=np.float64) for j, cuts in document["cut_points"]}

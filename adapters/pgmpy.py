@@ -32,6 +32,8 @@ TOLERANCE = 1e-6
 """Columns whose sum is farther from 1 are refused."""
 CUT_POINTS = "anbexact_cut_points"
 """Where ``network.graph`` keeps the cut points of discretised columns, by node."""
+GROUPS = "anbexact_groups"
+"""Where ``network.graph`` keeps the groups of values of grouped columns, by node."""
 
 Tables = dict[Hashable, ConditionalTable]
 States = dict[Hashable, tuple[Any, ...]]
@@ -44,7 +46,8 @@ def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
     A name that is not a string becomes ``str(name)``, as pgmpy requires. Every CPD carries all states of its
     variables, as native Python objects in the order of ``vocabulary_``, and equals ``conditional_tables_``;
     its columns sum to 1 within 1e-12. To the network, a discretised column is one of named intervals; its
-    cut points are kept in ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them.
+    cut points are kept in ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them. So are the
+    groups of values of grouped columns, in ``network.graph["anbexact_groups"]``.
 
     Parameters
     ----------
@@ -89,6 +92,8 @@ def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
     network = DiscreteBayesianNetwork()
     if classifier.cut_points_:
         network.graph[CUT_POINTS] = {nodes[name]: cuts.copy() for name, cuts in classifier.cut_points_.items()}
+    if vocabulary.groups:
+        network.graph[GROUPS] = {nodes[name]: groups for name, groups in vocabulary.groups.items()}
     network.add_nodes_from(nodes.values())
     network.add_edges_from((nodes[parent], nodes[child]) for parent, child in classifier.structure_.edges)
     for name in vocabulary.names:
@@ -174,7 +179,8 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
         if class_name in table.variables:
             values = np.ascontiguousarray(table.values.take(order, axis=table.variables.index(class_name)))
             tables[name] = ConditionalTable(name, table.parents, values)
-    vocabulary = Vocabulary({name: states[name] for name in (*features, class_name)}, class_name)
+    groups = {name: of_name for name, of_name in network.graph.get(GROUPS, {}).items() if name in features}
+    vocabulary = Vocabulary({name: states[name] for name in (*features, class_name)}, class_name, groups)
     tables = {name: tables[name] for name in (class_name, *features)}
     parents = {name: table.parents for name, table in tables.items()}
     cut_points = {

@@ -21,7 +21,7 @@ from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
 from anbexact.columns import sorted_positions
 from anbexact.discretize import Cuts, interval_names
 from anbexact.parameters import ConditionalTable
-from anbexact.vocabulary import Vocabulary
+from anbexact.vocabulary import Groups, Vocabulary
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -116,6 +116,7 @@ def describe_names(
     states: Mapping[Hashable, Mapping[Any, str]],
 ) -> dict[str, Any]:
     """Return the contents of the file that explains the names, and keeps what network files cannot hold."""
+    groups = classifier.vocabulary_.groups
     document = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -132,6 +133,7 @@ def describe_names(
                     for state, safe_state in states[name].items()
                 ],
                 "cut_points": encode(classifier.cut_points_[name]) if name in classifier.cut_points_ else None,
+                **({"groups": encode_as(f"a value of column {name!r}", groups[name])} if name in groups else {}),
             }
             for name, safe in names.items()
         ],
@@ -169,7 +171,11 @@ def read_names(path: Path) -> dict[str, Any] | None:
                     raise ValueError(f"the states of {variable['name']!r} are not the intervals of its cut points")
         names = {variable["safe"]: variable["name"] for variable in document["variables"]}
         states = {variable["name"]: [state for _, state in variable["states"]] for variable in document["variables"]}
-        Vocabulary({name: tuple(of_name) for name, of_name in states.items()}, names[document["class"]])
+        groups = {
+            variable["name"]: decode(variable["groups"]) for variable in document["variables"] if "groups" in variable
+        }
+        document["groups"] = groups
+        Vocabulary({name: tuple(of_name) for name, of_name in states.items()}, names[document["class"]], groups)
         if min(len(names), len(states)) < len(document["variables"]):
             raise ValueError("two variables have the same name")
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -183,6 +189,7 @@ def renamed(
     states: Mapping[Hashable, Mapping[Any, Any]],
     class_name: Hashable,
     cut_points: dict[Hashable, Cuts],
+    groups: Mapping[Hashable, Groups],
     **parameters: Any,
 ) -> FixedStructureClassifier:
     """Return a classifier with the same network under other names.
@@ -195,7 +202,7 @@ def renamed(
         Of all variables, in the new order: features, class.
     states : mapping of name to mapping of state to new state
         Of all variables; the states in their new order.
-    class_name, cut_points
+    class_name, cut_points, groups
         By their new names.
     **parameters
         Of the constructor.
@@ -210,7 +217,7 @@ def renamed(
                 values = np.ascontiguousarray(values.take(order, axis=axis))
         tables[names[name]] = ConditionalTable(names[name], tuple(names[parent] for parent in table.parents), values)
     parents = {name: table.parents for name, table in tables.items()}
-    vocabulary = Vocabulary({new: tuple(states[name].values()) for name, new in names.items()}, class_name)
+    vocabulary = Vocabulary({new: tuple(states[name].values()) for name, new in names.items()}, class_name, groups)
     classifier = FixedStructureClassifier(parents, **parameters)
     classifier.n_features_in_ = len(vocabulary.features)
     structure = given_structure(class_name, parents, float("nan"))
@@ -254,7 +261,7 @@ def restored(
         if variable["cut_points"] is not None and variable["safe"] != chosen
     }
     safe = from_pgmpy(network, chosen)
-    classifier = renamed(safe, names, states, names[chosen], cut_points, **document["parameters"])
+    classifier = renamed(safe, names, states, names[chosen], cut_points, document["groups"], **document["parameters"])
     features = classifier.vocabulary_.features
     if document["named_columns"] and _all_text(features):
         classifier.feature_names_in_ = np.array(features, dtype=object)

@@ -16,7 +16,7 @@ from anbexact.classifiers import (
     NetworkClassifier,
     TANClassifier,
 )
-from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer
+from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, MODLGrouper
 from anbexact.measure import UniversalMeasure
 from anbexact.scores import BDeu
 from anbexact.search import (
@@ -46,6 +46,7 @@ __all__ = [
     "GBNClassifier",
     "MDLPDiscretizer",
     "MODLDiscretizer",
+    "MODLGrouper",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
     "SearchTooLargeError",

@@ -40,6 +40,8 @@ class Column:
         Whether the categories come from the dtype (in its order, unseen ones included).
     numbers : (rows,) numeric array, optional
         The cells of a numeric column; NaN where missing.
+    ordered : bool
+        Whether the dtype says that its categories have an order.
     """
 
     name: Hashable
@@ -47,6 +49,7 @@ class Column:
     categories: tuple[Any, ...] | None = None
     declared: bool = False
     numbers: Numbers | None = None
+    ordered: bool = False
 
     def __len__(self) -> int:
         values = self.codes if self.codes is not None else self.numbers
@@ -74,7 +77,7 @@ class Column:
 
     def renamed(self, name: Hashable) -> Column:
         """Return the same column under another name."""
-        return Column(name, self.codes, self.categories, self.declared, self.numbers)
+        return Column(name, self.codes, self.categories, self.declared, self.numbers, self.ordered)
 
     def take(self, rows: npt.NDArray[Any]) -> Column:
         """Return the column restricted to ``rows`` (a mask or positions)."""
@@ -84,6 +87,7 @@ class Column:
             self.categories,
             self.declared,
             None if self.numbers is None else self.numbers[rows],
+            self.ordered,
         )
 
 
@@ -173,7 +177,7 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
     """Read a pandas series."""
     array = series.array
     if isinstance(array, pd.Categorical):
-        return Column(name, array.codes, _native(array.categories), declared=True)
+        return Column(name, array.codes, _native(array.categories), declared=True, ordered=bool(array.ordered))
     dtype = array.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         return Column(name, numbers=np.asarray(array))

@@ -1,5 +1,7 @@
 """Rules for cut points, and what is done with cut points."""
 
+from itertools import pairwise
+
 import numpy as np
 import oracles
 import pandas as pd
@@ -7,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
 from anbexact import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, NaiveBayesClassifier
@@ -96,7 +99,7 @@ def labelled_columns(draw):
 
 class TestMDLP:
     @given(labelled_columns())
-    @settings(max_examples=300)
+    @settings(max_examples=100)
     def test_equals_the_published_recursion(self, column):
         values, labels, weights = column
         assert mdlp(*column) == oracles.mdlp_cuts(values, labels, oracles.row_weights(weights))
@@ -140,7 +143,7 @@ class TestMDLP:
         assert mdlp(*column) == mdlp(values, ["zyxwv"[k] for k in labels], weights)
 
     @given(labelled_columns(), st.integers(1, 5))
-    @settings(max_examples=200)
+    @settings(max_examples=80)
     def test_at_most_so_many_intervals(self, column, most):
         values, labels, weights = column
         assert mdlp(*column, max_bins=most) == oracles.mdlp_cuts(values, labels, oracles.row_weights(weights), most)
@@ -188,6 +191,13 @@ def modl(values, labels, weights=None, **settings):
     return cuts.tolist()
 
 
+def without_pure_cuts(values, labels):
+    """The cuts between neighbouring values, without those between values of one and the same class."""
+    classes = {value: {k for v, k in zip(values, labels, strict=True) if v == value} for value in set(values)}
+    pairs = pairwise(sorted(classes))
+    return [(low + high) / 2 for low, high in pairs if len(classes[low] | classes[high]) > 1]
+
+
 @st.composite
 def short_columns(draw):
     """Columns of at most 10 distinct values, whose classes often come in runs; some class codes are not there."""
@@ -201,15 +211,18 @@ def short_columns(draw):
 
 class TestMODL:
     @given(short_columns(), st.integers(1, 4), st.one_of(st.none(), st.integers(0, 6)))
-    @settings(max_examples=150)
+    @settings(max_examples=80)
     def test_no_partition_costs_less(self, column, least, more):
         values, labels, weights = column
         most = None if more is None else least + more
         found = modl(*column, min_bins=least, max_bins=most)
         weights = oracles.row_weights(weights)
-        best = oracles.modl_best_cost(values, labels, weights, least, most or 10)
+        possible = [(low + high) / 2 for low, high in pairwise(sorted(set(values)))]
+        if least > 1:
+            possible = without_pure_cuts(values, labels)
+        best = oracles.modl_best_cost(values, labels, weights, possible, least, most or 10)
         assert oracles.modl_cost(values, labels, weights, found) == pytest.approx(best, rel=1e-9, abs=1e-7)
-        assert min(least, len(set(values))) <= len(found) + 1 <= (most or 10)
+        assert min(least, len(possible) + 1) <= len(found) + 1 <= (most or 10)
 
     def test_khiops_criterion_by_hand(self):
         # Ten values, two classes, aaaaabbbbb. One interval: ln 10 + ln C(10, 0) + ln C(11, 1) + ln 10!/(5! 5!)
@@ -363,10 +376,20 @@ class TestThroughAClassifier:
         for name, cuts in weighted.cut_points_.items():
             np.testing.assert_array_equal(cuts, copied.cut_points_[name])
 
-    def test_light_weights_that_leave_no_cut_are_named(self):
+    @pytest.mark.parametrize("rule", ["mdlp", "modl", "auto"])
+    def test_weights_that_sum_to_1_find_the_cuts_of_rows(self, rule):
         X, y = load_iris()
-        with pytest.warns(UserWarning, match=r"no cut point was found .* the weights sum to 1 over 150 rows: scale"):
-            NaiveBayesClassifier().fit(X, y, sample_weight=np.full(150, 1 / 150))
+        light = NaiveBayesClassifier(discretizer=rule).fit(X, y, sample_weight=np.full(150, 1 / 150)).cut_points_
+        rows = NaiveBayesClassifier(discretizer=rule).fit(X, y).cut_points_
+        assert {name: cuts.tolist() for name, cuts in light.items()} == {n: c.tolist() for n, c in rows.items()}
+
+    def test_boosting_learns_from_weights_that_sum_to_1(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(400, 3))
+        y = (X[:, 0] ** 2 + X[:, 1] ** 2 > 1.3).astype(int)
+        boosted = AdaBoostClassifier(NaiveBayesClassifier(), n_estimators=10).fit(X[:200], y[:200])
+        assert all(any(map(len, stage.cut_points_.values())) for stage in boosted.estimators_)
+        assert boosted.score(X[200:], y[200:]) > 0.85
 
 
 class TestTransformer:

@@ -73,6 +73,11 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         ``cut_points_``, or ``bin_edges_``.
     categories : mapping of column name to states, optional
         Declared states. Else those of a categorical dtype, else the observed values.
+    group_categories : "auto", int or None, default "auto"
+        Columns of categories with more observed values than this number (``"auto"``: more than 20) have groups of
+        values as states, the most probable ones given the classes; see :class:`~anbexact.MODLGrouper`. A column that
+        is declared in ``categories`` is never grouped; the values of an ordered categorical dtype are only grouped
+        with their neighbours. None groups nothing.
     handle_unknown : {"marginalize", "error"}, default "marginalize"
         A value at prediction that is no state is summed out, or refused.
     handle_missing : {"marginalize", "error", "own_state"}, default "marginalize"
@@ -103,6 +108,8 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         The same network for pgmpy, built and checked on first use.
     cut_points_ : dict
         Cut points of every column that was discretised.
+    groups_ : dict
+        Groups of values of every column of categories that was grouped, each a tuple of its values.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str

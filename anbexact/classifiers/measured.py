@@ -203,7 +203,7 @@ class MeasuredClassifier(NetworkClassifier):
         cut_points = {name: partition.cuts_at(levels[name]) for name, partition in measure.partitions.items()}
         states = dict(self.vocabulary_.states)
         states.update({name: interval_names(cuts) for name, cuts in cut_points.items()})
-        return Vocabulary(states, self.vocabulary_.class_name), cut_points
+        return Vocabulary(states, self.vocabulary_.class_name, self.vocabulary_.groups), cut_points
 
     def _reported_table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
         if self.measure_ is None:

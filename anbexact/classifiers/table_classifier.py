@@ -33,7 +33,7 @@ from anbexact.inputs import (
 from anbexact.limits import Progress, progress_line, thread_count
 from anbexact.posterior import ClassPosterior
 from anbexact.table import DiscreteTable, check_weights, table_in_vocabulary
-from anbexact.vocabulary import CodeArray, Vocabulary
+from anbexact.vocabulary import CodeArray, Groups, Vocabulary
 
 
 class TableClassifier(
@@ -198,6 +198,12 @@ class TableClassifier(
             )
         right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]
         return float(np.average(right, weights=weights))
+
+    @property
+    def groups_(self) -> dict[Hashable, Groups]:
+        """The groups of values of every column of categories that was grouped."""
+        check_is_fitted(self)
+        return dict(self.vocabulary_.groups)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to a JSON file that :func:`anbexact.load` reads."""

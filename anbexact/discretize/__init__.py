@@ -2,7 +2,7 @@
 
 from anbexact.discretize.base import CutPointDiscretizer
 from anbexact.discretize.cuts import Cuts, cut_codes, cuts_from_edges, interval_names
-from anbexact.discretize.groups import Groups, MODLGrouper, group_names, group_values, grouped
+from anbexact.discretize.groups import MODLGrouper, group_values
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
 from anbexact.discretize.modl import MODLDiscretizer
@@ -16,7 +16,6 @@ __all__ = [
     "CutPointDiscretizer",
     "Cuts",
     "EqualWidth",
-    "Groups",
     "MDLPDiscretizer",
     "MODLDiscretizer",
     "MODLGrouper",
@@ -27,8 +26,6 @@ __all__ = [
     "cut_codes",
     "cuts_from_edges",
     "find_cut_points",
-    "group_names",
     "group_values",
-    "grouped",
     "interval_names",
 ]

@@ -17,17 +17,14 @@ from anbexact.columns import Column, read_columns, sorted_positions
 from anbexact.discretize.base import Labels, row_weights
 from anbexact.discretize.modl import TIE, Prices, Sums, interval_prices, log_gammas, modl_partition
 from anbexact.table import Weights, check_weights
+from anbexact.vocabulary import Groups
 
-Groups = tuple[tuple[Any, ...], ...]
-"""The groups of a column: each a tuple of its values."""
 MOST_GROUPS = 500
 """Divisions into more groups are not considered."""
 EXACT_VALUES = 11
 """Values, equal proportions joined, up to which all divisions into groups are searched with three or more classes."""
 MOST_VALUES = 256
 """Values, equal proportions joined, that are joined pairwise; more are joined along a line first."""
-LONGEST_NAME = 60
-"""Characters of a group's name."""
 
 
 class MODLGrouper(
@@ -118,10 +115,12 @@ class MODLGrouper(
         check_is_fitted(self)
         columns = read_columns(X, estimator=self)
         validate_data(self, X, skip_check_array=True, reset=False)
-        codes = [grouped(column, groups) for column, groups in zip(columns, self.groups_, strict=True)]
-        out = np.stack([np.append(of_column.codes, 0)[:-1] for of_column in codes], axis=1).astype(np.float64)
-        sizes = np.array([len(groups) for groups in self.groups_])
-        out[(out < 0) | (out >= sizes)] = np.nan
+        out = np.empty((len(columns[0]), len(columns)))
+        for j, (column, groups) in enumerate(zip(columns, self.groups_, strict=True)):
+            number = {value: k for k, values in enumerate(groups) for value in values}
+            codes, categories = column.coded
+            lookup = np.array([*(number.get(value, np.nan) for value in categories), np.nan])
+            out[:, j] = lookup[np.where(codes < 0, -1, codes)]
         return out
 
     def __sklearn_tags__(self) -> Any:
@@ -131,11 +130,11 @@ class MODLGrouper(
         return tags
 
 
-def group_values(column: Column, labels: Labels, weights: Weights, *, ordered: bool = False) -> Groups:
+def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
     """Return the groups of a column's values that rows of positive weight show.
 
-    Declared values that no such row shows join the group with most values. Groups of ``ordered`` values are runs; what
-    no row shows is then grouped with the value before it.
+    Declared values that no such row shows join the group with most values. The groups of an ordered categorical dtype
+    are runs of values; values that no row shows are grouped with the value before them.
     """
     codes, categories = column.coded
     kept = (weights > 0) & (codes >= 0)
@@ -152,13 +151,13 @@ def group_values(column: Column, labels: Labels, weights: Weights, *, ordered: b
     if not shown:
         return (tuple(categories[code] for code in in_order),) if categories else ()
     of_value = np.zeros(shape[0], dtype=np.int64)
-    if ordered:
+    if column.ordered:
         of_value[shown] = _runs(sums[shown], interval_prices(float(weights.sum()), len(shown)))
     else:
         of_value[shown] = modl_groups(sums[shown])
     if column.declared:
         of_value[~seen] = np.bincount(of_value[shown]).argmax()
-        if ordered:
+        if column.ordered:
             of_value = np.maximum.accumulate(np.where(seen, of_value, 0))
         shown = list(in_order)
     found: dict[int, list[Any]] = {}
@@ -210,34 +209,3 @@ def _runs(sums: Sums, prices: Prices) -> npt.NDArray[np.int64]:
 def _before(sums: Sums) -> Sums:
     """Return the class weights before each of the values."""
     return np.concatenate([np.zeros((1, sums.shape[1])), sums.cumsum(axis=0)])
-
-
-def group_names(groups: Groups) -> tuple[str, ...]:
-    """Return readable, distinct names of groups: all values, or the first ones and how many more there are.
-
-    Examples
-    --------
-    >>> group_names((("a", "b"), (3,)))
-    ('{a, b}', '{3}')
-    """
-    names = []
-    for values in groups:
-        texts = [str(value) for value in values]
-        shown = len(texts)
-        while shown > 1 and sum(map(len, texts[:shown])) + 2 * shown > LONGEST_NAME:
-            shown -= 1
-        more = f", … {len(texts) - shown} more" if shown < len(texts) else ""
-        names.append("{" + ", ".join(texts[:shown]) + more + "}")
-    return tuple(names)
-
-
-def grouped(column: Column, groups: Groups) -> Column:
-    """Return the column with its values replaced by the names of their groups; unknown values stay as they are."""
-    codes, categories = column.coded
-    place = {value: k for k, values in enumerate(groups) for value in values}
-    names = group_names(groups)
-    unknown = [value for value in dict.fromkeys(categories) if value not in place]
-    place |= {value: len(groups) + k for k, value in enumerate(unknown)}
-    lookup = np.array([*(place[value] for value in categories), -1], dtype=np.int64)
-    states = (*names, *((value,) if value in names else value for value in unknown))
-    return Column(column.name, lookup[np.where(codes < 0, -1, codes)], states, declared=True)

@@ -51,6 +51,7 @@ def describe(classifier: TableClassifier) -> dict[str, Any]:
         "classes": classifier.classes_.tolist(),
         "features": list(vocabulary.features),
         "cut_points": {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()},
+        "groups": {name: list(map(list, groups)) for name, groups in classifier.groups_.items()},
     }
     if isinstance(classifier, AODEClassifier):
         return {**common, "ess": classifier.ess_, "min_weight": classifier.min_weight_}
