@@ -308,10 +308,10 @@ def modl_cost(values, labels, weights, cuts):
     return log(total) + log_choose(total + len(parts) - 1, len(parts) - 1) + modl_parts_cost(parts)
 
 
-def modl_best_cost(values, labels, weights, between, least, most):
-    """The least cost over all sets of the cuts that may be made, given the fewest and most intervals."""
-    numbers = range(min(least, len(between) + 1) - 1, min(most, len(between) + 1))
-    return min(modl_cost(values, labels, weights, cuts) for k in numbers for cuts in combinations(between, k))
+def modl_best_cost(values, labels, weights, most):
+    """The least cost over all sets of cuts between neighbouring values that make at most so many intervals."""
+    between = [(low + high) / 2 for low, high in pairwise(sorted(set(values)))]
+    return min(modl_cost(values, labels, weights, cuts) for cuts in subsets(between, most - 1))
 
 
 def set_partitions(values):

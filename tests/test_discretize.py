@@ -1,7 +1,5 @@
 """Rules for cut points, and what is done with cut points."""
 
-from itertools import pairwise
-
 import numpy as np
 import oracles
 import pandas as pd
@@ -16,7 +14,7 @@ from anbexact import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, NaiveB
 from anbexact._kernels.modl import improved
 from anbexact.datasets import load_iris
 from anbexact.discretize import RULES, cut_codes, cuts_from_edges, find_cut_points, interval_names
-from anbexact.discretize.base import row_weights
+from anbexact.discretize.base import row_weights, with_coarse_cuts
 
 VALUES = st.lists(st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 1)), min_size=1, max_size=15)
 WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0, 1.0, 2.0, 3.7]), min_size=15, max_size=15)
@@ -157,10 +155,11 @@ class TestMDLP:
         assert mdlp(values, labels, max_bins=3) == [6.5, 12.5]
 
     @pytest.mark.parametrize("rule", [MDLPDiscretizer, MODLDiscretizer])
-    @pytest.mark.parametrize("most", [0, -1, 2.5, True, "3"])
-    def test_numbers_of_intervals_are_checked(self, rule, most):
-        with pytest.raises(ValueError, match=f"max_bins must be a whole number above 0, or None, not {most!r}"):
-            rule(max_bins=most).fit([[1.0], [2.0]], ["a", "b"])
+    @pytest.mark.parametrize("name", ["max_bins", "coarse_bins"])
+    @pytest.mark.parametrize("number", [0, -1, 2.5, True, "3"])
+    def test_numbers_of_intervals_are_checked(self, rule, name, number):
+        with pytest.raises(ValueError, match=f"{name} must be a whole number above 0, or None, not {number!r}"):
+            rule(**{name: number}).fit([[1.0], [2.0]], ["a", "b"])
 
     def test_missing_cells_count_for_nothing(self):
         X = [[1.0, 1.0], [2.0, np.nan], [np.nan, 2.0], [3.0, 3.0], [4.0, 4.0]]
@@ -191,13 +190,6 @@ def modl(values, labels, weights=None, **settings):
     return cuts.tolist()
 
 
-def without_pure_cuts(values, labels):
-    """The cuts between neighbouring values, without those between values of one and the same class."""
-    classes = {value: {k for v, k in zip(values, labels, strict=True) if v == value} for value in set(values)}
-    pairs = pairwise(sorted(classes))
-    return [(low + high) / 2 for low, high in pairs if len(classes[low] | classes[high]) > 1]
-
-
 @st.composite
 def short_columns(draw):
     """Columns of at most 10 distinct values, whose classes often come in runs; some class codes are not there."""
@@ -210,19 +202,15 @@ def short_columns(draw):
 
 
 class TestMODL:
-    @given(short_columns(), st.integers(1, 4), st.one_of(st.none(), st.integers(0, 6)))
+    @given(short_columns(), st.one_of(st.none(), st.integers(1, 6)))
     @settings(max_examples=80)
-    def test_no_partition_costs_less(self, column, least, more):
+    def test_no_partition_costs_less(self, column, most):
         values, labels, weights = column
-        most = None if more is None else least + more
-        found = modl(*column, min_bins=least, max_bins=most)
+        found = modl(*column, max_bins=most)
         weights = oracles.row_weights(weights)
-        possible = [(low + high) / 2 for low, high in pairwise(sorted(set(values)))]
-        if least > 1:
-            possible = without_pure_cuts(values, labels)
-        best = oracles.modl_best_cost(values, labels, weights, possible, least, most or 10)
+        best = oracles.modl_best_cost(values, labels, weights, most or 10)
         assert oracles.modl_cost(values, labels, weights, found) == pytest.approx(best, rel=1e-9, abs=1e-7)
-        assert min(least, len(possible) + 1) <= len(found) + 1 <= (most or 10)
+        assert len(found) + 1 <= (most or 10)
 
     def test_khiops_criterion_by_hand(self):
         # Ten values, two classes, aaaaabbbbb. One interval: ln 10 + ln C(10, 0) + ln C(11, 1) + ln 10!/(5! 5!)
@@ -235,7 +223,6 @@ class TestMODL:
         assert oracles.modl_cost(range(4), list("abab"), [1] * 4, []) == pytest.approx(np.log(120))
         assert oracles.modl_cost(range(4), list("abab"), [1] * 4, [0.5]) == pytest.approx(np.log(480))
         assert modl(range(4), list("abab")) == []
-        assert modl(range(4), list("abab"), min_bins=2) == [0.5]
 
     @given(short_columns(), st.data())
     def test_weights_are_copies(self, column, data):
@@ -265,7 +252,6 @@ class TestMODL:
         assert (len(found) > 0) == (seed > 0)
         assert exact - 1e-6 <= oracles.modl_cost(values, labels, weights, found) <= exact + 3.0
         assert len(modl(values, labels, weights, max_bins=2)) <= 1
-        assert len(modl(values, labels, weights, min_bins=9)) >= 8
 
     def test_steps_improve_a_poor_partition(self):
         sums = np.array(
@@ -273,9 +259,8 @@ class TestMODL:
         )
         logs, prices = np.empty(0), np.array([0.0, *(oracles.log_choose(120 + k - 1, k - 1) for k in range(1, 7))])
         for ends in ([0, 6], [0, 1, 6], [0, 1, 2, 3, 4, 5, 6], [0, 3, 4, 5, 6]):
-            assert improved(sums, np.array(ends), prices, 1, 6, 1e-9, logs).tolist() == [0, 2, 4, 6]
-        assert improved(sums, np.array([0, 6]), prices, 1, 2, 1e-9, logs).tolist() == [0, 4, 6]
-        assert len(improved(sums, np.array([0, 1, 2, 3, 4, 5, 6]), prices, 5, 6, 1e-9, logs)) == 6
+            assert improved(sums, np.array(ends), prices, 6, 1e-9, logs).tolist() == [0, 2, 4, 6]
+        assert improved(sums, np.array([0, 6]), prices, 2, 1e-9, logs).tolist() == [0, 4, 6]
 
     def test_very_many_distinct_values_are_joined_first(self, monkeypatch):
         rng = np.random.default_rng(0)
@@ -288,16 +273,48 @@ class TestMODL:
 
     def test_missing_cells_count_for_nothing(self):
         X = [[1.0, 1.0], [2.0, np.nan], [np.nan, 2.0], [3.0, 3.0], [4.0, 4.0]]
-        cuts = MODLDiscretizer(min_bins=2).fit(X, list("aabbb")).cut_points_
-        assert [of_column.tolist() for of_column in cuts] == [
-            modl([1, 2, 3, 4], list("aabb"), min_bins=2),
-            modl([1, 2, 3, 4], list("abbb"), min_bins=2),
-        ]
+        X, y = np.repeat(X, 3, axis=0), np.repeat(list("aabbb"), 3)
+        cuts = MODLDiscretizer().fit(X, y).cut_points_
+        assert [of_column.tolist() for of_column in cuts] == [[2.5], [1.5]]
         assert MODLDiscretizer().fit([[np.nan], [np.nan]], ["a", "b"]).cut_points_[0].tolist() == []
 
-    def test_fewest_and_most_must_agree(self):
-        with pytest.raises(ValueError, match="max_bins=2 is less than min_bins=3"):
-            MODLDiscretizer(min_bins=3, max_bins=2).fit([[1.0], [2.0]], ["a", "b"])
+
+class TestCoarseCuts:
+    @pytest.mark.parametrize("rule", [MDLPDiscretizer, MODLDiscretizer])
+    def test_columns_that_say_little_get_intervals_of_equal_weight(self, rule):
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, 2, 200)
+        bands = np.where(rng.integers(0, 2, 200), 2 * y, 1 - y) + rng.random(200)
+        X = np.column_stack([rng.permutation(200), y + rng.random(200), np.where(y, bands, bands - 3), np.ones(200)])
+        plain = rule().fit(X, y).cut_points_
+        assert [len(cuts) for cuts in plain[:2]] == [0, 1]
+        coarse = rule(coarse_bins=4).fit(X, y).cut_points_
+        assert coarse[0].tolist() == [49.5, 99.5, 149.5]
+        assert len(coarse[1]) == 3
+        assert coarse[2].tolist() == (plain[2] if len(plain[2]) > 1 else coarse[2]).tolist()
+        assert coarse[3].tolist() == []
+
+    @given(VALUES, WEIGHTS, st.integers(1, 5))
+    def test_cuts_are_the_nearest_to_equal_shares(self, values, weights, n_bins):
+        rows = sorted((v, w) for v, w in zip(values, weights, strict=False) if w > 0)
+        if not rows:
+            return
+        values, weights = map(np.array, zip(*rows, strict=True))
+        cuts = with_coarse_cuts(np.empty(0), values, weights, n_bins)
+        assert len(cuts) <= min(n_bins, len(set(values))) - 1
+        possible = [weights[values <= value].sum() for value in sorted(set(values))[:-1]]
+        for share in [weights.sum() * k / n_bins for k in range(1, n_bins)]:
+            if possible:
+                nearest = min(abs(of_cut - share) for of_cut in possible)
+                found = min(abs(weights[values <= cut].sum() - share) for cut in cuts)
+                assert found == pytest.approx(nearest, abs=1e-6)
+
+    def test_weights_are_copies(self):
+        values, repeats = np.array([1.0, 2.0, 4.0, 5.0, 9.0]), np.array([3, 1, 0, 2, 5])
+        kept = repeats > 0
+        weighted = with_coarse_cuts(np.empty(0), values[kept], repeats[kept].astype(float), 3)
+        copied = with_coarse_cuts(np.empty(0), np.repeat(values, repeats), np.ones(11), 3)
+        assert weighted.tolist() == copied.tolist() == [3.5, 7.0]
 
 
 class TestRowWeights:

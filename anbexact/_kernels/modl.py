@@ -67,11 +67,11 @@ def joined_blocks(sums, most, logs):
 
 
 @njit(cache=True, nogil=True)
-def best_partition(sums, prices, least, most, tie, logs):
+def best_partition(sums, prices, most, tie, logs):
     """Return the ends of the intervals of a partition of least cost, 0 and the number of blocks among them.
 
-    Exact dynamic programming over the number k of intervals, from ``least`` to ``most``, whose price ``prices[k]``
-    grows with k. Of partitions whose costs differ by at most ``tie``, one with fewer intervals, then the lowest last
+    Exact dynamic programming over the number k of intervals, up to ``most``, whose price ``prices[k]`` grows
+    with k. Of partitions whose costs differ by at most ``tie``, one with fewer intervals, then the lowest last
     cut, is taken.
     """
     n_blocks = len(sums) - 1
@@ -86,11 +86,11 @@ def best_partition(sums, prices, least, most, tie, logs):
     sofar = costs[0].copy()
     sofar[0] = np.inf
     places = [np.zeros(n_blocks + 1, np.int32)]
-    best = sofar[n_blocks] + prices[1] if least <= 1 else np.inf
+    best = sofar[n_blocks] + prices[1]
     best_k = 1
     following = np.empty(n_blocks + 1)
     for k in range(2, most + 1):
-        if k > least and prices[k] + free[n_blocks] >= best - tie:
+        if prices[k] + free[n_blocks] >= best - tie:
             break
         place = np.zeros(n_blocks + 1, np.int32)
         following[:k] = np.inf
@@ -103,7 +103,7 @@ def best_partition(sums, prices, least, most, tie, logs):
             following[b] = value
         places.append(place)
         sofar, following = following, sofar
-        if k >= least and sofar[n_blocks] + prices[k] < best - tie:
+        if sofar[n_blocks] + prices[k] < best - tie:
             best = sofar[n_blocks] + prices[k]
             best_k = k
     ends = np.empty(best_k + 1, np.int64)
@@ -125,7 +125,7 @@ def _best_split(sums, a, b, tie, logs):
 
 
 @njit(cache=True, nogil=True)
-def improved(sums, ends, prices, least, most, tie, logs):
+def improved(sums, ends, prices, most, tie, logs):
     """Improve a partition by single steps, until none helps: move a cut, split, join two, or join three and split.
 
     ``ends`` are the ends of the intervals, as from :func:`best_partition`; ``prices`` as there.
@@ -142,9 +142,9 @@ def improved(sums, ends, prices, least, most, tie, logs):
                 for m in range(i, i + joined + 1):
                     now += interval_cost(sums, cuts[m], cuts[m + 1], logs)
                 whole, parted, place = np.inf, np.inf, a
-                if k >= least:
+                if k >= 1:
                     whole = interval_cost(sums, a, b, logs) + prices[k]
-                if least <= k + 1 <= most:
+                if k + 1 <= most:
                     parted, place = _best_split(sums, a, b, tie, logs)
                     parted += prices[k + 1]
                 if min(whole, parted) < now - tie:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anbexact.discretize.cuts import Cuts, cut_codes
+from anbexact.discretize.cuts import Cuts, cut_codes, midpoint
 from anbexact.table import Weights, check_weights
 
 Values = npt.NDArray[np.float64]
@@ -46,15 +46,35 @@ def sorted_blocks(values: Values, labels: Labels, weights: Weights) -> tuple[Val
     return values, labels[order], weights[order], starts
 
 
-def check_bins(least: Any, most: Any) -> None:
-    """Refuse numbers of intervals that are none."""
-    for name, number in (("min_bins", least), ("max_bins", most)):
-        if number is None and name == "max_bins":
-            continue
-        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < 1:
-            raise ValueError(f"{name} must be a whole number above 0{', or None' * (name[1] == 'a')}, not {number!r}")
-    if most is not None and most < least:
-        raise ValueError(f"max_bins={most!r} is less than min_bins={least!r}: raise it, or leave it None")
+def with_coarse_cuts(cuts: Cuts, values: Values, weights: Weights, n_bins: int | None) -> Cuts:
+    """Return the cuts, or, if they make fewer than three intervals, those of ``n_bins`` of about equal weight.
+
+    Parameters
+    ----------
+    cuts : float64 array
+        Increasing cuts.
+    values, weights : (rows,) float64
+        The rows, sorted by value.
+    n_bins : int, optional
+        Intervals; fewer if a cut is the nearest one to several shares of the weight. None: the cuts as they are.
+    """
+    if n_bins is None or len(cuts) >= 2:
+        return cuts
+    ends = np.flatnonzero(values[1:] != values[:-1])  # the last rows of all values but the last
+    if not len(ends):
+        return cuts
+    below = np.cumsum(weights)
+    shares = np.arange(1, n_bins) / n_bins * below[-1]
+    nearest = np.unique([np.abs(below[ends] - share).round(9).argmin() for share in shares])
+    return np.array([midpoint(float(values[k]), float(values[k + 1])) for k in ends[nearest.astype(int)]])
+
+
+def check_bins(**numbers: Any) -> None:
+    """Refuse numbers of intervals that make no sense, by the names of the parameters."""
+    for name, number in numbers.items():
+        whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
+        if number is not None and not (whole and number > 0):
+            raise ValueError(f"{name} must be a whole number above 0, or None, not {number!r}")
 
 
 class CutPointDiscretizer(

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.mdlp import accepted_cuts
-from anbexact.discretize.base import CutPointDiscretizer, Labels, Values, check_bins, sorted_blocks
+from anbexact.discretize.base import CutPointDiscretizer, Labels, Values, check_bins, sorted_blocks, with_coarse_cuts
 from anbexact.discretize.cuts import Cuts, midpoint
 from anbexact.table import Weights
 
@@ -34,6 +34,9 @@ class MDLPDiscretizer(CutPointDiscretizer):
     max_bins : int, optional
         Most intervals. The recursion then makes the cut that saves most bits first, whichever interval it is in, and
         stops when there are this many. None sets no limit.
+    coarse_bins : int, optional
+        Intervals of about equal weight that a column gets instead if the rule finds fewer than three. None leaves
+        such columns as they are.
 
     Fitted attributes are those of :class:`~anbexact.discretize.CutPointDiscretizer`.
 
@@ -51,11 +54,12 @@ class MDLPDiscretizer(CutPointDiscretizer):
 
     supervised = True
 
-    def __init__(self, *, max_bins: int | None = None) -> None:
+    def __init__(self, *, max_bins: int | None = None, coarse_bins: int | None = None) -> None:
         self.max_bins = max_bins
+        self.coarse_bins = coarse_bins
 
     def _check_parameters(self) -> None:
-        check_bins(1, self.max_bins)
+        check_bins(max_bins=self.max_bins, coarse_bins=self.coarse_bins)
 
     def _cuts(self, values: Values, labels: Labels, weights: Weights) -> Cuts:
         if len(values) == 0:
@@ -65,7 +69,8 @@ class MDLPDiscretizer(CutPointDiscretizer):
         accepted, saved, parents = accepted_cuts(blocks, labels, weights, int(labels.max()) + 1)
         if self.max_bins is not None and len(accepted) >= self.max_bins:
             accepted = accepted[_first(saved, parents, self.max_bins - 1)]
-        return np.array([midpoint(float(values[blocks[b] - 1]), float(values[blocks[b]])) for b in accepted])
+        cuts = np.array([midpoint(float(values[blocks[b] - 1]), float(values[blocks[b]])) for b in accepted])
+        return with_coarse_cuts(cuts, values, weights, self.coarse_bins)
 
 
 def _first(saved: npt.NDArray[np.float64], parents: npt.NDArray[np.int64], n_cuts: int) -> list[int]:

@@ -7,7 +7,15 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from anbexact._kernels.modl import best_partition, improved, joined_blocks
-from anbexact.discretize.base import CutPointDiscretizer, Labels, Starts, Values, check_bins, sorted_blocks
+from anbexact.discretize.base import (
+    CutPointDiscretizer,
+    Labels,
+    Starts,
+    Values,
+    check_bins,
+    sorted_blocks,
+    with_coarse_cuts,
+)
 from anbexact.discretize.cuts import Cuts, midpoint
 from anbexact.table import Weights
 
@@ -46,10 +54,11 @@ class MODLDiscretizer(CutPointDiscretizer):
 
     Parameters
     ----------
-    min_bins : int, default 1
-        Fewest intervals; a column with fewer distinct values has as many intervals as values at most.
     max_bins : int, optional
         Most intervals. None sets no limit.
+    coarse_bins : int, optional
+        Intervals of about equal weight that a column gets instead if the best partition has fewer than three, which
+        says little about the class or nothing. None leaves such columns as they are.
 
     Notes
     -----
@@ -72,12 +81,12 @@ class MODLDiscretizer(CutPointDiscretizer):
 
     supervised = True
 
-    def __init__(self, *, min_bins: int = 1, max_bins: int | None = None) -> None:
-        self.min_bins = min_bins
+    def __init__(self, *, max_bins: int | None = None, coarse_bins: int | None = None) -> None:
         self.max_bins = max_bins
+        self.coarse_bins = coarse_bins
 
     def _check_parameters(self) -> None:
-        check_bins(self.min_bins, self.max_bins)
+        check_bins(max_bins=self.max_bins, coarse_bins=self.coarse_bins)
 
     def _cuts(self, values: Values, labels: Labels, weights: Weights) -> Cuts:
         if len(values) == 0:
@@ -86,8 +95,9 @@ class MODLDiscretizer(CutPointDiscretizer):
         starts = _fewer(_without_pure_neighbours(starts, labels), weights)
         sums = _class_sums(starts, labels, weights)
         prices = interval_prices(float(sums[-1].sum()), len(starts))
-        ends = modl_partition(sums, prices, self.min_bins, self.max_bins)
-        return np.array([midpoint(float(values[starts[b] - 1]), float(values[starts[b]])) for b in ends[1:-1]])
+        ends = modl_partition(sums, prices, self.max_bins)
+        cuts = np.array([midpoint(float(values[starts[b] - 1]), float(values[starts[b]])) for b in ends[1:-1]])
+        return with_coarse_cuts(cuts, values, weights, self.coarse_bins)
 
 
 def _without_pure_neighbours(starts: Starts, labels: Labels) -> Starts:
@@ -122,7 +132,7 @@ def interval_prices(weight: float, most: int) -> Prices:
     return np.append(0.0, gammaln(weight + k) - gammaln(weight + 1) - gammaln(k))
 
 
-def modl_partition(sums: Sums, prices: Prices, least: int, most: int | None) -> npt.NDArray[np.int64]:
+def modl_partition(sums: Sums, prices: Prices, most: int | None) -> npt.NDArray[np.int64]:
     """Return the ends of the best intervals of neighbouring blocks, 0 and the number of blocks among them.
 
     Parameters
@@ -131,21 +141,20 @@ def modl_partition(sums: Sums, prices: Prices, least: int, most: int | None) -> 
         Weight of every class in the blocks before each.
     prices : (blocks + 1,) float64
         The price of every number of intervals, increasing.
-    least, most : int
-        Fewest and most intervals.
+    most : int, optional
+        Most intervals.
     """
     n_blocks, n_classes = len(sums) - 1, sums.shape[1]
     total = float(sums[-1].sum())
     logs = log_gammas(sums, total)
     tie = TIE * total
     most = min(most or n_blocks, n_blocks)
-    least = min(least, most)
-    affordable = max(int(np.sqrt(EXACT / n_classes)), least)
+    affordable = max(int(np.sqrt(EXACT / n_classes)), 2)
     if n_blocks <= affordable:
-        return np.asarray(best_partition(sums, prices, least, most, tie, logs))
+        return np.asarray(best_partition(sums, prices, most, tie, logs))
     coarse = joined_blocks(sums, affordable, logs)
-    ends = coarse[best_partition(sums[coarse], prices, least, most, tie, logs)]
-    return np.asarray(improved(sums, ends, prices, least, most, tie, logs))
+    ends = coarse[best_partition(sums[coarse], prices, most, tie, logs)]
+    return np.asarray(improved(sums, ends, prices, most, tie, logs))
 
 
 def log_gammas(sums: Sums, total: float) -> npt.NDArray[np.float64]:
