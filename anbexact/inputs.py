@@ -21,9 +21,7 @@ from anbexact.table import DiscreteTable, Weights, check_weights, class_name_of,
 from anbexact.vocabulary import CodeArray, Groups, Vocabulary
 
 MANY_VALUES = 10
-"""Numeric columns with more distinct values than this are continuous."""
-MANY_CATEGORIES = 20
-"""Columns of categories with more observed values than this are grouped."""
+"""Numeric columns with more distinct values than this are continuous; columns of categories are grouped."""
 
 
 HANDLE_UNKNOWN = ("marginalize", "error")
@@ -241,7 +239,7 @@ def fit_groups(
             f"group_categories must be 'auto', None or a whole number above 0, not {group_categories!r}: columns of "
             "categories with more values than this number are grouped"
         )
-    most = MANY_CATEGORIES if automatic else int(group_categories)
+    most = MANY_VALUES if automatic else int(group_categories)
     labels = target.coded[0].astype(np.int64)
     kept = (weights > 0) & (labels >= 0)
     kept_weights = row_weights(weights * kept)

@@ -74,7 +74,7 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
     categories : mapping of column name to states, optional
         Declared states. Else those of a categorical dtype, else the observed values.
     group_categories : "auto", int or None, default "auto"
-        Columns of categories with more observed values than this number (``"auto"``: more than 20) have groups of
+        Columns of categories with more observed values than this number (``"auto"``: more than 10) have groups of
         values as states, the most probable ones given the classes; see :class:`~anbexact.MODLGrouper`. A column that
         is declared in ``categories`` is never grouped; the values of an ordered categorical dtype are only grouped
         with their neighbours. None groups nothing.

@@ -32,10 +32,19 @@ def _equal_width() -> KBinsDiscretizer:
     return KBinsDiscretizer(N_BINS, encode="ordinal", strategy="uniform", subsample=None)
 
 
-AUTO = "mdlp"
-"""The rule that ``discretizer="auto"`` stands for."""
+AUTO = "modl"
+"""The rule that ``discretizer="auto"`` builds on."""
+MAX_BINS = 16
+"""Most intervals that ``discretizer="auto"`` makes of a column."""
+
+
+def automatic() -> MODLDiscretizer:
+    """Return the rule that ``discretizer="auto"`` stands for: MODL, five intervals where it makes one or two."""
+    return MODLDiscretizer(max_bins=MAX_BINS, coarse_bins=N_BINS)
+
+
 RULES: dict[str, Callable[[], Any]] = {
-    "auto": lambda: RULES[AUTO](),
+    "auto": automatic,
     "median": MedianDiscretizer,
     "mdlp": MDLPDiscretizer,
     "modl": MODLDiscretizer,
