@@ -1,8 +1,8 @@
 """Which rule for cut points predicts best: ``python benchmarks/cut_points.py``.
 
 Stratified five-fold cross-validation over the tables of ``../shared/data`` with continuous columns, the cut points
-found within every fold, by each rule; classified by naive Bayes (NB), the same refitted by conditional likelihood, TAN
-and the exact ANB, all with ``ess="auto"``. Of longer tables, 6,000 rows are drawn once. Means per table:
+found within every fold, by each rule; classified by naive Bayes (NB), the same refitted by conditional likelihood,
+TAN and the exact ANB, all with ``ess="auto"``. Of longer tables, 6,000 rows are drawn once. Means per table:
 ``docs/results/cut_points.csv``. Resumable; a few minutes. ``python benchmarks/cut_points.py time`` measures the
 processor time of the rules alone.
 """
@@ -22,7 +22,7 @@ FOLDS = 5
 MOST_ROWS = 6_000
 RULES = {
     "mdlp": MDLPDiscretizer(),
-    "mdlp_coarse": MDLPDiscretizer(coarse_bins=5),
+    "mdlp_coarse": MDLPDiscretizer(coarse=True),
     "modl": MODLDiscretizer(),
     "auto": "auto",
     "equal_frequency": "equal_frequency",
@@ -37,7 +37,7 @@ MODELS = {
 }
 REFITTED = "NB refitted"
 MOST_FEATURES = 14
-"""Tables with more features have no exact ANB here, as it takes long; nor have those with 40 features a refit."""
+"""Tables with more features have no exact ANB here, as it takes long."""
 
 
 def sampled(name: str) -> tuple[pd.DataFrame, pd.Series]:

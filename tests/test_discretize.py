@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
-from anbexact import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, NaiveBayesClassifier
+from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, NaiveBayesClassifier
 from anbexact._kernels.modl import improved
 from anbexact.datasets import load_iris
 from anbexact.discretize import RULES, cut_codes, cuts_from_edges, find_cut_points, interval_names
@@ -155,11 +155,10 @@ class TestMDLP:
         assert mdlp(values, labels, max_bins=3) == [6.5, 12.5]
 
     @pytest.mark.parametrize("rule", [MDLPDiscretizer, MODLDiscretizer])
-    @pytest.mark.parametrize("name", ["max_bins", "coarse_bins"])
     @pytest.mark.parametrize("number", [0, -1, 2.5, True, "3"])
-    def test_numbers_of_intervals_are_checked(self, rule, name, number):
-        with pytest.raises(ValueError, match=f"{name} must be a whole number above 0, or None, not {number!r}"):
-            rule(**{name: number}).fit([[1.0], [2.0]], ["a", "b"])
+    def test_numbers_of_intervals_are_checked(self, rule, number):
+        with pytest.raises(ValueError, match=f"max_bins must be a whole number above 0, or None, not {number!r}"):
+            rule(max_bins=number).fit([[1.0], [2.0]], ["a", "b"])
 
     def test_missing_cells_count_for_nothing(self):
         X = [[1.0, 1.0], [2.0, np.nan], [np.nan, 2.0], [3.0, 3.0], [4.0, 4.0]]
@@ -281,40 +280,61 @@ class TestMODL:
 
 class TestCoarseCuts:
     @pytest.mark.parametrize("rule", [MDLPDiscretizer, MODLDiscretizer])
-    def test_columns_that_say_little_get_intervals_of_equal_weight(self, rule):
+    def test_columns_that_say_little_are_cut_in_three(self, rule):
         rng = np.random.default_rng(0)
         y = rng.integers(0, 2, 200)
-        bands = np.where(rng.integers(0, 2, 200), 2 * y, 1 - y) + rng.random(200)
-        X = np.column_stack([rng.permutation(200), y + rng.random(200), np.where(y, bands, bands - 3), np.ones(200)])
-        plain = rule().fit(X, y).cut_points_
-        assert [len(cuts) for cuts in plain[:2]] == [0, 1]
-        coarse = rule(coarse_bins=4).fit(X, y).cut_points_
-        assert coarse[0].tolist() == [49.5, 99.5, 149.5]
-        assert len(coarse[1]) == 3
-        assert coarse[2].tolist() == (plain[2] if len(plain[2]) > 1 else coarse[2]).tolist()
-        assert coarse[3].tolist() == []
+        three = np.where(y == 1, rng.random(200), rng.choice([-1, 1], 200) + rng.random(200))
+        many = np.where(np.arange(200) % 10, 0.0, 5.0 * y)
+        X = np.column_stack([rng.permutation(200), y + rng.random(200), three, many, np.ones(200)])
+        plain, coarse = (rule(coarse=coarse).fit(X, y).cut_points_ for coarse in (False, True))
+        assert [len(cuts) for cuts in plain[:3]] == [0, 1, 2]
+        assert coarse[0].tolist() == [39.5, 159.5]
+        assert len(coarse[1]) == 2
+        assert coarse[2].tolist() == plain[2].tolist()
+        assert len(coarse[3]) == 1
+        assert coarse[4].tolist() == []
 
-    @given(VALUES, WEIGHTS, st.integers(1, 5))
-    def test_cuts_are_the_nearest_to_equal_shares(self, values, weights, n_bins):
+    @given(VALUES, WEIGHTS)
+    def test_cuts_are_the_nearest_to_the_shares(self, values, weights):
         rows = sorted((v, w) for v, w in zip(values, weights, strict=False) if w > 0)
         if not rows:
             return
         values, weights = map(np.array, zip(*rows, strict=True))
-        cuts = with_coarse_cuts(np.empty(0), values, weights, n_bins)
-        assert len(cuts) <= min(n_bins, len(set(values))) - 1
+        cuts = with_coarse_cuts(np.empty(0), values, weights)
         possible = [weights[values <= value].sum() for value in sorted(set(values))[:-1]]
-        for share in [weights.sum() * k / n_bins for k in range(1, n_bins)]:
+        assert len(cuts) <= min(2, len(possible))
+        for share in (weights.sum() / 5, 4 * weights.sum() / 5):
             if possible:
                 nearest = min(abs(of_cut - share) for of_cut in possible)
                 found = min(abs(weights[values <= cut].sum() - share) for cut in cuts)
                 assert found == pytest.approx(nearest, abs=1e-6)
 
+    def test_a_cut_stays_if_there_is_no_second_one(self):
+        values = np.array([0.0] * 9 + [1.0, 2.0])
+        assert with_coarse_cuts(np.array([1.5]), values, np.ones(11)).tolist() == [1.5]
+        assert with_coarse_cuts(np.empty(0), values, np.ones(11)).tolist() == [0.5]
+
     def test_weights_are_copies(self):
         values, repeats = np.array([1.0, 2.0, 4.0, 5.0, 9.0]), np.array([3, 1, 0, 2, 5])
         kept = repeats > 0
-        weighted = with_coarse_cuts(np.empty(0), values[kept], repeats[kept].astype(float), 3)
-        copied = with_coarse_cuts(np.empty(0), np.repeat(values, repeats), np.ones(11), 3)
-        assert weighted.tolist() == copied.tolist() == [3.5, 7.0]
+        weighted = with_coarse_cuts(np.empty(0), values[kept], repeats[kept].astype(float))
+        copied = with_coarse_cuts(np.empty(0), np.repeat(values, repeats), np.ones(11))
+        assert weighted.tolist() == copied.tolist() == [1.5, 7.0]
+
+    @pytest.mark.parametrize("model", [NaiveBayesClassifier, ANBClassifier])
+    def test_by_default_no_column_is_left_whole_and_none_gets_very_many_parents(self, model):
+        rng = np.random.default_rng(1)
+        X = rng.normal(size=(150, 9))
+        y = (X[:, 0] + 0.5 * rng.normal(size=150) > 0).astype(int)
+        fitted = model().fit(X, y)
+        assert all(len(cuts) >= 2 for cuts in fitted.cut_points_.values())
+        assert max(map(len, fitted.structure_.parents.values())) <= 4
+
+    def test_by_default_at_most_so_many_intervals(self):
+        y = np.arange(3000) // 20 % 2
+        assert len(MODLDiscretizer().fit(np.arange(3000.0)[:, None], y).cut_points_[0]) == 149
+        (cuts,) = NaiveBayesClassifier().fit(np.arange(3000.0)[:, None], y).cut_points_.values()
+        assert len(cuts) <= 15
 
 
 class TestRowWeights:

@@ -8,7 +8,14 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.mdlp import accepted_cuts
-from anbexact.discretize.base import CutPointDiscretizer, Labels, Values, check_bins, sorted_blocks, with_coarse_cuts
+from anbexact.discretize.base import (
+    CutPointDiscretizer,
+    Labels,
+    Values,
+    check_max_bins,
+    sorted_blocks,
+    with_coarse_cuts,
+)
 from anbexact.discretize.cuts import Cuts, midpoint
 from anbexact.table import Weights
 
@@ -34,9 +41,9 @@ class MDLPDiscretizer(CutPointDiscretizer):
     max_bins : int, optional
         Most intervals. The recursion then makes the cut that saves most bits first, whichever interval it is in, and
         stops when there are this many. None sets no limit.
-    coarse_bins : int, optional
-        Intervals of about equal weight that a column gets instead if the rule finds fewer than three. None leaves
-        such columns as they are.
+    coarse : bool, default False
+        Whether a column of which the rule makes fewer than three intervals is cut in three instead, with a fifth of
+        the weight in the lowest and a fifth in the highest.
 
     Fitted attributes are those of :class:`~anbexact.discretize.CutPointDiscretizer`.
 
@@ -54,12 +61,12 @@ class MDLPDiscretizer(CutPointDiscretizer):
 
     supervised = True
 
-    def __init__(self, *, max_bins: int | None = None, coarse_bins: int | None = None) -> None:
+    def __init__(self, *, max_bins: int | None = None, coarse: bool = False) -> None:
         self.max_bins = max_bins
-        self.coarse_bins = coarse_bins
+        self.coarse = coarse
 
     def _check_parameters(self) -> None:
-        check_bins(max_bins=self.max_bins, coarse_bins=self.coarse_bins)
+        check_max_bins(self.max_bins)
 
     def _cuts(self, values: Values, labels: Labels, weights: Weights) -> Cuts:
         if len(values) == 0:
@@ -70,7 +77,7 @@ class MDLPDiscretizer(CutPointDiscretizer):
         if self.max_bins is not None and len(accepted) >= self.max_bins:
             accepted = accepted[_first(saved, parents, self.max_bins - 1)]
         cuts = np.array([midpoint(float(values[blocks[b] - 1]), float(values[blocks[b]])) for b in accepted])
-        return with_coarse_cuts(cuts, values, weights, self.coarse_bins)
+        return with_coarse_cuts(cuts, values, weights) if self.coarse else cuts
 
 
 def _first(saved: npt.NDArray[np.float64], parents: npt.NDArray[np.int64], n_cuts: int) -> list[int]:

@@ -12,7 +12,7 @@ from anbexact.discretize.base import (
     Labels,
     Starts,
     Values,
-    check_bins,
+    check_max_bins,
     sorted_blocks,
     with_coarse_cuts,
 )
@@ -56,9 +56,9 @@ class MODLDiscretizer(CutPointDiscretizer):
     ----------
     max_bins : int, optional
         Most intervals. None sets no limit.
-    coarse_bins : int, optional
-        Intervals of about equal weight that a column gets instead if the best partition has fewer than three, which
-        says little about the class or nothing. None leaves such columns as they are.
+    coarse : bool, default False
+        Whether a column whose best partition has fewer than three intervals is cut in three instead, with a fifth of
+        the weight in the lowest and a fifth in the highest.
 
     Notes
     -----
@@ -81,12 +81,12 @@ class MODLDiscretizer(CutPointDiscretizer):
 
     supervised = True
 
-    def __init__(self, *, max_bins: int | None = None, coarse_bins: int | None = None) -> None:
+    def __init__(self, *, max_bins: int | None = None, coarse: bool = False) -> None:
         self.max_bins = max_bins
-        self.coarse_bins = coarse_bins
+        self.coarse = coarse
 
     def _check_parameters(self) -> None:
-        check_bins(max_bins=self.max_bins, coarse_bins=self.coarse_bins)
+        check_max_bins(self.max_bins)
 
     def _cuts(self, values: Values, labels: Labels, weights: Weights) -> Cuts:
         if len(values) == 0:
@@ -97,7 +97,7 @@ class MODLDiscretizer(CutPointDiscretizer):
         prices = interval_prices(float(sums[-1].sum()), len(starts))
         ends = modl_partition(sums, prices, self.max_bins)
         cuts = np.array([midpoint(float(values[starts[b] - 1]), float(values[starts[b]])) for b in ends[1:-1]])
-        return with_coarse_cuts(cuts, values, weights, self.coarse_bins)
+        return with_coarse_cuts(cuts, values, weights) if self.coarse else cuts
 
 
 def _without_pure_neighbours(starts: Starts, labels: Labels) -> Starts:

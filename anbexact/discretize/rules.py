@@ -39,8 +39,8 @@ MAX_BINS = 16
 
 
 def automatic() -> MODLDiscretizer:
-    """Return the rule that ``discretizer="auto"`` stands for: MODL, five intervals where it makes one or two."""
-    return MODLDiscretizer(max_bins=MAX_BINS, coarse_bins=N_BINS)
+    """Return the rule that ``discretizer="auto"`` stands for: MODL, three where it makes fewer."""
+    return MODLDiscretizer(max_bins=MAX_BINS, coarse=True)
 
 
 RULES: dict[str, Callable[[], Any]] = {
