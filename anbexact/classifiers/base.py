@@ -69,13 +69,13 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         predicts every training row best from the others (see :func:`~anbexact.smoothing.best_smoothing`), or, with a
         total weight below 1,000, rows held out in 5 folds in which the structure is learned again. None: as ``ess``
         says.
-    discretizer : {"auto", "median", "mdlp", "equal_frequency", "equal_width"}, None or transformer, default "auto"
+    discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
         What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MDLPDiscretizer`,
-        :class:`~anbexact.MedianDiscretizer`, or scikit-learn's ``KBinsDiscretizer`` with five intervals; None
-        refuses such columns. ``"auto"`` is ``"mdlp"``: of the four rules it had the highest accuracy and the
-        lowest log loss for the exact ANB in ten-fold cross-validation over 17 tables (0.836 and 0.49, median cut
-        0.780 and 0.60; ``docs/cut-points.md``). A transformer must offer ``fit(X, y, sample_weight=...)`` and then
-        ``cut_points_``, or ``bin_edges_``.
+        :class:`~anbexact.MODLDiscretizer`, :class:`~anbexact.MedianDiscretizer`, or scikit-learn's
+        ``KBinsDiscretizer`` with five intervals; None refuses such columns. ``"auto"``, the default, is
+        ``MODLDiscretizer(max_bins=16, coarse=True)``, which leaves no column whole that has two values; measured in
+        ``docs/cut-points.md``. A transformer must offer ``fit(X, y, sample_weight=...)`` and then ``cut_points_``, or
+        ``bin_edges_``.
     categories : mapping of column name to states, optional
         Declared states. Else those of a categorical dtype, else the observed values.
     group_categories : "auto", int or None, default "auto"

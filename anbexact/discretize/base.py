@@ -33,7 +33,7 @@ def row_weights(weights: Weights) -> Weights:
     if not 0 < weights.max(initial=0.0) < 1:
         return weights
     shares = weights / weights.max()
-    return shares * (shares.sum() / (shares @ shares))
+    return np.asarray(shares * (shares.sum() / (shares @ shares)))
 
 
 def sorted_blocks(values: Values, labels: Labels, weights: Weights) -> tuple[Values, Labels, Weights, Starts]:

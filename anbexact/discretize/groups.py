@@ -143,7 +143,9 @@ def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
     codes, labels, weights = codes[order], labels[order], weights[order]
     classes, labels = np.unique(labels, return_inverse=True)
     shape = len(categories), max(len(classes), 1)
-    sums = np.bincount(codes * shape[1] + labels, weights, shape[0] * shape[1]).reshape(shape)
+    sums: Sums = (
+        np.bincount(codes * shape[1] + labels, weights, shape[0] * shape[1]).reshape(shape).astype(np.float64)
+    )
     in_order = range(shape[0]) if column.declared else sorted_positions(categories)
     seen = np.zeros(shape[0], dtype=bool)
     seen[codes] = True

@@ -105,7 +105,7 @@ def _without_pure_neighbours(starts: Starts, labels: Labels) -> Starts:
     lowest, highest = np.minimum.reduceat(labels, starts), np.maximum.reduceat(labels, starts)
     pure = lowest == highest
     joined = pure[1:] & pure[:-1] & (lowest[1:] == lowest[:-1])
-    return starts[np.append(True, ~joined)]
+    return np.asarray(starts[np.append(True, ~joined)])
 
 
 def _fewer(starts: Starts, weights: Weights) -> Starts:
@@ -114,7 +114,7 @@ def _fewer(starts: Starts, weights: Weights) -> Starts:
         return starts
     before = np.append(0.0, np.cumsum(np.add.reduceat(weights, starts)))
     parts = np.floor(before[:-1] * (FINEST / before[-1]))
-    return starts[np.append(True, parts[1:] > parts[:-1])]
+    return np.asarray(starts[np.append(True, parts[1:] > parts[:-1])])
 
 
 def _class_sums(starts: Starts, labels: Labels, weights: Weights) -> Sums:
