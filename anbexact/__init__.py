@@ -10,11 +10,13 @@ from typing import Any as _Any
 from anbexact.classifiers import (
     ANBClassifier,
     CkGClassifier,
+    DiscreteClassifier,
     FANClassifier,
     FSANBClassifier,
     GBNClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
+    RefittedClassifier,
     TANClassifier,
 )
 from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, MODLGrouper
@@ -50,6 +52,8 @@ __all__ = [
     "MODLGrouper",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
+    "NetworkClassifier",
+    "RefittedClassifier",
     "SearchTooLargeError",
     "Structure",
     "TANClassifier",
@@ -67,7 +71,7 @@ __all__ = [
 ]
 
 
-def load(path: str | _pathlib.Path) -> NetworkClassifier:
+def load(path: str | _pathlib.Path) -> DiscreteClassifier:
     """Read a fitted classifier that its ``save`` wrote; see :func:`anbexact.adapters.files.load`."""
     from anbexact.adapters.files import load
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact.columns import Column
+from anbexact.quantities import Quantity
 
 MISSING = -1
 """Code of a missing cell."""
@@ -67,6 +68,8 @@ class Vocabulary:
         class are always sorted, as scikit-learn expects of ``classes_``.
     class_name : Hashable, optional
         The class variable.
+    quantities : Mapping
+        What the numbers of variables stand for whose values are dates, durations, decimals and the like, by name.
     groups : Mapping
         Of every variable whose states are groups of values, the values of each group, in the order of the states (the
         state of missing cells has none). A cell that holds one of the values has the group's state.
@@ -74,6 +77,7 @@ class Vocabulary:
 
     states: Mapping[Hashable, tuple[Any, ...]]
     class_name: Hashable | None = None
+    quantities: Mapping[Hashable, Quantity] = field(default_factory=dict)
     groups: Mapping[Hashable, Groups] = field(default_factory=dict)
     _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
     _values: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
@@ -101,11 +105,13 @@ class Vocabulary:
         groups = {name: tuple(map(tuple, self.groups[name])) for name in states if name in self.groups}
         object.__setattr__(self, "states", MappingProxyType(states))
         object.__setattr__(self, "groups", MappingProxyType(groups))
+        own = {name: quantity for name, quantity in self.quantities.items() if name in states}
+        object.__setattr__(self, "quantities", MappingProxyType(own))
         object.__setattr__(self, "_places", places)
         object.__setattr__(self, "_values", places | {name: self._codes_of_values(name) for name in groups})
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Vocabulary, (dict(self.states), self.class_name, dict(self.groups))
+        return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities), dict(self.groups))
 
     def _codes_of_values(self, name: Hashable) -> dict[Any, int]:
         """Return the code of every value of a grouped variable; refuse groups that do not belong to its states."""
@@ -181,6 +187,7 @@ class Vocabulary:
         ValueError
             For a refused cell; the message names the column, the value and the first row that holds it.
         """
+        column = self._with_states(column)
         coded, categories = column.coded
         places = self._values[column.name]
         lookup = np.empty(len(categories) + 1, dtype=np.int16)
@@ -197,6 +204,25 @@ class Vocabulary:
             if handle_missing == "own_state":
                 self._refuse(codes == MISSING, column, f"is missing, and {MISSING_STATE!r} is no state", advice, rows)
         return codes
+
+    def _with_states(self, column: Column) -> Column:
+        """Return a column of quantities with the states of the variable in the place of other values that equal them.
+
+        A date equals midnight of a datetime, a decimal the float next to it, and a moment itself in any time zone.
+        """
+        codes, values = column.coded
+        places, states = self._places[column.name], self.states[column.name]
+        quantity = self.quantities.get(column.name)
+        if quantity is None and column.quantity is not None and column.quantity.kind == "decimal":
+            quantity = column.quantity if all(isinstance(state, int | float) for state in states) else None
+        if quantity is None or all(value in places for value in values):
+            return column
+        equal = {quantity.number(state): state for state in states if not isinstance(state, str)}
+        try:
+            own = [value if value in places else equal.get(quantity.number(value), value) for value in values]
+        except ValueError as error:
+            raise ValueError(f"column {column.name!r} held {quantity.noun} in fit, but now {error}") from None
+        return Column(column.name, codes, tuple(own))
 
     def _warn_of_other_types(self, name: Hashable, unknown: Sequence[Any]) -> None:
         """Warn of an unknown value that reads like a state but is of another type, such as ``"1"`` for ``1``."""

@@ -14,9 +14,10 @@ import pytest
 
 import anbexact
 import anbexact.search.exact as anb
-from anbexact import ANBClassifier, NaiveBayesClassifier
+from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier
 from anbexact.cli import main
+from anbexact.cli.tables import read_table
 from anbexact.compare import COLUMNS
 from anbexact.compare.data import prepare
 from anbexact.datasets import load_anes96, load_dataset, load_monks
@@ -603,3 +604,149 @@ class TestUniversal:
             assert "KDE-NB" in line
         line = error_of(capsys, "compare", "monks.csv", "--class", "monk", "--models", "KDE-NB")
         assert "KDE-NB must have columns of numbers, but 'head_shape' (and 5 more) is none: drop the column" in line
+
+
+class TestTextThatIsMore:
+    """Text that is numbers or ISO dates becomes such; numbers with leading zeros stay text."""
+
+    def table(self, path, n=60):
+        k = np.arange(n) * 7 % n
+        frame = pd.DataFrame(
+            {
+                "when": [f"2021-06-{1 + m // 24:02d} {m % 24:02d}:30" for m in k],
+                "day": [f"2021-06-{1 + m % 3:02d}" for m in k],
+                "zip": [f"{m % 4:05d}" for m in k],
+                "blank": [f" {m} " for m in k],
+                "kind": np.where(k < 30, "early", "late"),
+            }
+        )
+        frame.to_csv(path, index=False)
+        return frame
+
+    def test_fit_and_predict(self, capsys):
+        frame = self.table("t.csv")
+        code, out, err = run(capsys, "fit", "t.csv", "--class", "kind", "-o", "m.json", "--discretizer", "median")
+        assert code == 0
+        assert err == (
+            "anbexact: note: column 'zip' holds numbers with leading zeros, such as 00000: it is read as text\n"
+        )
+        assert "cut points (median): when at 2021-06-02 06:00; blank at 29.5" in out
+        model = anbexact.load("m.json")
+        assert model.vocabulary_.states["zip"] == ("00000", "00001", "00002", "00003")
+        assert list(map(str, model.vocabulary_.states["day"])) == ["2021-06-01", "2021-06-02", "2021-06-03"]
+        code, out, err = run(capsys, "predict", "m.json", "t.csv", "--proba")
+        assert (code, err) == (0, "anbexact: note: accuracy 1.0000 on the 60 rows whose kind is given\n")
+        typed = frame.assign(
+            when=pd.to_datetime(frame["when"]), day=pd.to_datetime(frame["day"]), blank=frame["blank"].astype(float)
+        )
+        proba = model.set_params(handle_unknown="error").predict_proba(typed.drop(columns="kind"))
+        assert pd.read_csv(io.StringIO(out))["P(early)"].tolist() == pytest.approx(proba[:, 0].tolist(), abs=1e-12)
+
+    def test_json_shows_cut_points_in_their_units(self, capsys):
+        self.table("t.csv")
+        _, out, _ = run(capsys, "fit", "t.csv", "--class", "kind", "--discretizer", "median", "--json")
+        assert json.loads(out)["cut_points"] == {"when": ["2021-06-02 06:00"], "blank": [29.5]}
+
+    def test_what_is_no_date_at_prediction(self, capsys):
+        frame = self.table("t.csv")
+        run(capsys, "fit", "t.csv", "--class", "kind", "-o", "m.json")
+        frame.assign(when=["soon", *frame["when"][1:]]).to_csv("bad.csv", index=False)
+        assert error_of(capsys, "predict", "m.json", "bad.csv") == (
+            "bad.csv: column 'when' held datetimes in fit, but now holds 'soon': pass datetimes, or ISO text such as "
+            "'2021-06-15 12:00'"
+        )
+
+    @pytest.mark.parametrize(
+        ("cells", "expected"),
+        [
+            (["1", "02"], ["1", "02"]),
+            (["0", "0.5"], [0.0, 0.5]),
+            (["-3", "", "07"], ["-3", None, "07"]),
+            (["1 ", " 2e3"], [1.0, 2000.0]),
+            (["1", "x"], ["1", "x"]),
+            (["2021-02-29"], ["2021-02-29"]),
+            (["2021-02-28", ""], ["2021-02-28", None]),
+            (["2021-01-01 00:00", "2021-01-01 00:00Z"], ["2021-01-01 00:00", "2021-01-01 00:00Z"]),
+            (["2021-01-01T02:00+02:00", "2021-01-01T02:00+0100"], ["2021-01-01 00:00:00", "2021-01-01 01:00:00"]),
+        ],
+    )
+    def test_columns(self, cells, expected):
+        Path("c.csv").write_text("a,b\n" + "".join(f'"{cell}",x\n' for cell in cells))
+        got = read_table("c.csv")["a"]
+        if isinstance(got.dtype, pd.DatetimeTZDtype):
+            got = got.dt.tz_convert("UTC").dt.tz_localize(None).astype(str)
+        shown = [None if pd.isna(cell) else cell if isinstance(cell, float) else str(cell) for cell in got]
+        assert shown == expected
+
+    def test_columns_that_are_to_stay_text(self):
+        Path("c.csv").write_text("a,b\n2021-01-01,1\n2021-01-02,2\n")
+        assert read_table("c.csv", ["a", "b"]).to_numpy().tolist() == [["2021-01-01", "1"], ["2021-01-02", "2"]]
+
+
+class TestRefit:
+    """``anbexact fit --refit``."""
+
+    def test_is_saved_and_predicts(self, capsys):
+        code, out, err = run(
+            capsys, "fit", "monks.csv", "--class", "monk", "--model", "tan", "--refit", "-o", "m.json"
+        )
+        assert (code, err) == (0, "")
+        text = " ".join(out.split())
+        assert "tree augmented naive Bayes (TAN), equivalent sample size 1" in text
+        X, y = load_monks(1)
+        expected = RefittedClassifier(TANClassifier()).fit(X, y)
+        coefficients = expected.logit_.n_parameters
+        assert f"refitted by conditional likelihood: {coefficients} coefficients, l2 " in text
+        assert " (chosen by cross-validation), conditional log likelihood " in text
+        assert f"accuracy on the rows it was learned from: {expected.score(X, y):.4f}" in text
+        read = anbexact.load("m.json")
+        assert isinstance(read, RefittedClassifier)
+        assert read.get_params()["estimator__verbose"] == 0
+        np.testing.assert_allclose(read.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-6)
+        code, out, err = run(capsys, "predict", "m.json", "monks.csv", "--proba")
+        shares = pd.read_csv(io.StringIO(out)).filter(like="P(").to_numpy()
+        np.testing.assert_allclose(shares, read.predict_proba(X), rtol=1e-9)
+
+    def test_is_converted_where_it_has_a_network(self, capsys):
+        run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "nb", "--refit", "-o", "m.json")
+        code, out, err = run(capsys, "convert", "m.json", "m.bif")
+        assert (code, out) == (0, "m.bif: classifies monk by 6 features\n")
+        assert "keep the two together" in err
+        _, before, _ = run(capsys, "predict", "m.json", "monks.csv", "--proba")
+        _, after, _ = run(capsys, "predict", "m.bif", "monks.csv", "--proba")
+        before, after = (pd.read_csv(io.StringIO(text)).filter(like="P(").to_numpy() for text in (before, after))
+        np.testing.assert_allclose(after, before, rtol=1e-9)
+
+    def test_is_described_as_json(self, capsys):
+        code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--refit", "--json")
+        document = json.loads(out)
+        assert code == 0
+        assert document["feature_edges"] == MONKS_ARCS
+        assert document["refit"].keys() == {
+            "l2",
+            "coefficients",
+            "conditional_log_likelihood",
+            "converged",
+            "equivalent_to_network",
+        }
+        assert document["refit"]["converged"]
+        assert not document["refit"]["equivalent_to_network"]
+        assert document["feature_report"]
+
+    def test_what_it_cannot_do_is_said(self, capsys):
+        message = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--refit", "-o", "m.bif")
+        assert message.startswith("m.bif: this refit may have no network (not adjacent: ")
+        assert not Path("m.bif").exists()
+        message = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--model", "aode", "--refit")
+        assert message == "--refit does not belong to --model aode"
+        message = error_of(
+            capsys, "fit", "anes.csv", "--class", "vote", "--model", "nb", "--continuous", "universal", "--refit"
+        )
+        assert "use continuous='discretize'" in message
+
+    def test_is_compared_by_name(self, capsys):
+        arguments = ["--class", "monk", "--folds", "2", "--models", "NB refitted,TAN"]
+        code, out, _ = run(capsys, "compare", "monks.csv", *arguments, "--no-refit")
+        assert code == 0
+        assert "NB refitted" in out
+        assert "refitted: the network as a logistic regression" in out

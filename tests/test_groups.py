@@ -250,7 +250,7 @@ class TestNames:
 
     def test_codes(self):
         groups = (("a", "b"), (3,))
-        vocabulary = Vocabulary({"x": group_names(groups), "c": (0, 1)}, "c", {"x": groups})
+        vocabulary = Vocabulary({"x": group_names(groups), "c": (0, 1)}, "c", groups={"x": groups})
         assert [vocabulary.code("x", value) for value in ("{a, b}", "b", 3, "{3}", "z")] == [0, 0, 1, 1, -2]
         assert vocabulary.values("x") == ("a", "b", 3)
         assert vocabulary.values("c") == (0, 1)
@@ -258,7 +258,7 @@ class TestNames:
     @pytest.mark.parametrize("groups", [(("a",), ("b",)), (("a", "b"), ("a",)), (("a", "b"),)])
     def test_groups_that_do_not_belong_to_the_states_are_refused(self, groups):
         with pytest.raises(ValueError, match=r"the states of column 'x', .*, are not the names of its groups"):
-            Vocabulary({"x": ("{a, b}", "{c}")}, None, {"x": groups})
+            Vocabulary({"x": ("{a, b}", "{c}")}, groups={"x": groups})
 
 
 class TestTransformer:

@@ -6,16 +6,22 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers import AODEClassifier, MeasuredClassifier, NetworkClassifier, TableClassifier
+from anbexact.classifiers import (
+    AODEClassifier,
+    DiscreteClassifier,
+    MeasuredClassifier,
+    NetworkClassifier,
+    RefittedClassifier,
+)
 from anbexact.classifiers.base import PARAMETERS
 from anbexact.classifiers.measured import CONTINUOUS
-from anbexact.cli.learning import MODELS, learn, unfitted
+from anbexact.cli.learning import MODELS, learn, refitted, unfitted
 from anbexact.cli.messages import InputError
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_common, number_or_auto
 from anbexact.cli.tables import features_and_class, read_table
 from anbexact.densities import likeliest_levels
-from anbexact.discretize import AUTO, RULES
+from anbexact.discretize import AUTO, RULES, cut_texts
 from anbexact.report import feature_report
 from anbexact.report.text import (
     class_sizes,
@@ -23,6 +29,7 @@ from anbexact.report.text import (
     print_features,
     print_json,
     print_mixture,
+    print_refit,
     print_structure,
     print_wrapped,
     sample_sizes,
@@ -85,6 +92,11 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--time-limit", type=float, metavar="S", help="seconds after which a search ends: the best so far is taken"
     )
+    parser.add_argument(
+        "--refit",
+        action="store_true",
+        help="then refit the network's posterior of the class by conditional likelihood: it often predicts better",
+    )
     parser.add_argument("--weights", metavar="COLUMN", help="a column that holds the weight of every row, no feature")
     add_common(parser)
     parser.set_defaults(run=run)
@@ -108,24 +120,26 @@ def run(args: argparse.Namespace) -> None:
         k=args.k,
         time_limit=args.time_limit,
     )
-    learn(classifier, X, y, weights)
+    chosen = refitted(args.model, classifier) if args.refit else classifier
+    learn(chosen, X, y, weights)
     if args.output is not None:
-        write_model(classifier, args.output)
+        write_model(chosen, args.output)
     rows_trained = _count_trained(X, weights)
-    accuracy = classifier.score(X, y, weights)
+    accuracy = chosen.score(X, y, weights)
     features = None
-    if isinstance(classifier, NetworkClassifier):
+    network = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
+    if isinstance(network, NetworkClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rows that are left out: said already
-            features = feature_report(classifier, X, y, weights)
+            features = feature_report(network, X, y, weights)
     if args.json:
-        document = _document(args, classifier, len(X), rows_trained, accuracy)
+        document = _document(args, chosen, len(X), rows_trained, accuracy)
         if features is not None:
             document["feature_report"] = features.reset_index().to_dict(orient="records")
         print_json(document)
     else:
         _print_table(args, X, y, rows_trained)
-        _print_classifier(args, classifier, accuracy)
+        _print_classifier(args, chosen, accuracy)
         if features is not None:
             print_features(features, args.class_name)
         if args.output is not None:
@@ -155,7 +169,7 @@ def _count_trained(X: pd.DataFrame, weights: pd.Series[Any] | None) -> int:
 
 
 def _document(
-    args: argparse.Namespace, classifier: TableClassifier, rows: int, rows_trained: int, accuracy: float
+    args: argparse.Namespace, classifier: DiscreteClassifier, rows: int, rows_trained: int, accuracy: float
 ) -> dict[str, Any]:
     """Return all of it for JSON."""
     return {
@@ -177,8 +191,9 @@ def _print_table(args: argparse.Namespace, X: pd.DataFrame, y: pd.Series[Any], r
     print_wrapped(class_sizes(y))
 
 
-def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, accuracy: float) -> None:
-    """Print what was learned: cells of continuous columns, structure and accuracy."""
+def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accuracy: float) -> None:
+    """Print what was learned: cells of continuous columns, structure, refit and accuracy."""
+    classifier = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
     if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
         _print_cells(classifier)
     else:
@@ -192,12 +207,17 @@ def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, acc
         print_mixture(classifier)
     elif isinstance(classifier, NetworkClassifier):
         print_structure(classifier)
+    if isinstance(chosen, RefittedClassifier):
+        print_refit(chosen)
     print(f"accuracy on the rows it was learned from: {accuracy:.4f} (flattering; anbexact compare cross-validates)")
 
 
-def _print_cuts(classifier: TableClassifier, rule: str) -> None:
+def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
     """Print where continuous columns are cut."""
-    cuts = {name: ", ".join(f"{cut:g}" for cut in of_name) for name, of_name in classifier.cut_points_.items()}
+    quantities = classifier.vocabulary_.quantities
+    cuts = {
+        name: ", ".join(cut_texts(of_name, quantities.get(name))) for name, of_name in classifier.cut_points_.items()
+    }
     found = [f"{name} at {of_name}" for name, of_name in cuts.items() if of_name]
     if found:
         print_wrapped(f"cut points ({rule}): {'; '.join(found)}")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pandas as pd
 
-    from anbexact.classifiers import TableClassifier
+    from anbexact.classifiers import DiscreteClassifier
 
 
 def add(commands: Commands) -> None:
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> None:
         _note_accuracy(frame[class_name], predicted)
 
 
-def _names_as_text(classifier: TableClassifier, path: str) -> dict[str, Hashable]:
+def _names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hashable]:
     """Return the classifier's names of columns by what a file calls them."""
     names = {str(name): name for name in classifier.vocabulary_.names}
     if len(names) < len(classifier.vocabulary_.names):
@@ -59,7 +59,7 @@ def _names_as_text(classifier: TableClassifier, path: str) -> dict[str, Hashable
     return names
 
 
-def _text_columns(classifier: TableClassifier, names: Mapping[str, Hashable]) -> list[str]:
+def _text_columns(classifier: DiscreteClassifier, names: Mapping[str, Hashable]) -> list[str]:
     """Return the columns whose states are text, even where a file has only some that look like numbers."""
     vocabulary = classifier.vocabulary_
     return [
@@ -70,7 +70,7 @@ def _text_columns(classifier: TableClassifier, names: Mapping[str, Hashable]) ->
 
 
 def _features(
-    frame: pd.DataFrame, classifier: TableClassifier, names: Mapping[str, Hashable], args: argparse.Namespace
+    frame: pd.DataFrame, classifier: DiscreteClassifier, names: Mapping[str, Hashable], args: argparse.Namespace
 ) -> pd.DataFrame:
     """Return the classifier's features, in its order and under its own names."""
     features = classifier.vocabulary_.features
@@ -83,7 +83,7 @@ def _features(
     return frame[[str(name) for name in features]].set_axis(list(features), axis=1)
 
 
-def _note_unknown(classifier: TableClassifier, X: pd.DataFrame) -> None:
+def _note_unknown(classifier: DiscreteClassifier, X: pd.DataFrame) -> None:
     """Say which columns hold values that are no states, since these are silently summed out."""
     from anbexact.vocabulary import UNKNOWN
 

@@ -28,6 +28,8 @@ def read_table(path: str, texts: Iterable[str] = ()) -> pd.DataFrame:
     """
     import pandas as pd
 
+    from anbexact.cli.text_types import recognise
+
     try:
         if path.endswith((".parquet", ".pq")):
             frame = pd.read_parquet(path)
@@ -35,16 +37,16 @@ def read_table(path: str, texts: Iterable[str] = ()) -> pd.DataFrame:
         header = _header(path)
         with warnings.catch_warnings():
             warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
-                path,
-                dtype=dict.fromkeys(set(texts) & set(header), str),
-                keep_default_na=False,
-                na_values=MISSING_CELLS,
-                encoding="utf-8-sig",
-                float_precision="round_trip" if pd.__version__.startswith("2.") else None,
-                low_memory=False,
-                index_col=False,
-            )
+            options: dict[str, Any] = {
+                "keep_default_na": False,
+                "na_values": MISSING_CELLS,
+                "encoding": "utf-8-sig",
+                "float_precision": "round_trip" if pd.__version__.startswith("2.") else None,
+                "low_memory": False,
+                "index_col": False,
+            }
+            frame = pd.read_csv(path, dtype=dict.fromkeys(set(texts) & set(header), str), **options)
+            return recognise(frame, set(texts), lambda names: pd.read_csv(path, dtype=str, usecols=names, **options))
     except pd.errors.ParserWarning:
         raise InputError(f"cannot read {path}: it has rows with more cells than there are column names") from None
     except OSError as error:

@@ -19,7 +19,7 @@ import pandas as pd
 
 from anbexact.compare.data import prepare
 from anbexact.compare.measures import COLUMNS, calibration_error, summary
-from anbexact.compare.models import MODELS, choose, has_tables
+from anbexact.compare.models import MODELS, REFITTED, choose, has_tables
 from anbexact.compare.trials import Trials, warm_up
 from anbexact.limits import Progress
 
@@ -52,10 +52,10 @@ def compare(
     A first fit of every model, not counted, keeps compilation out of the times.
 
     This package's networks are *generative*: they fit features and class together. Each that has conditional tables
-    has a second line, "NB refitted" below "NB": the logistic regression with the network's class posterior
-    (:func:`~anbexact.adapters.to_logit`), its coefficients refitted to the same training rows by conditional
-    likelihood, with a prior whose strength is chosen by cross-validation within these rows (``l2="auto"``). Missing
-    cells, and states unknown in training, are summed out by both.
+    has a second line, "NB refitted" below "NB": the :class:`~anbexact.RefittedClassifier` of the same network, whose
+    class posterior is refitted to the same training rows by conditional likelihood, with a prior whose strength is
+    chosen by cross-validation within these rows (``l2="auto"``). ``models=["NB refitted"]`` names that line alone.
+    Missing cells, and states unknown in training, are summed out by both.
 
     Parameters
     ----------
@@ -131,8 +131,10 @@ def compare(
         name: f"{name} refitted" for name, contender in chosen.items() if refit and has_tables(contender.estimator)
     }
     taken = [name for name in refits.values() if name in chosen]
-    if taken:
+    if taken and isinstance(models, Mapping):
         raise ValueError(f"two lines would be called {taken[0]!r}: give this model another name, or pass refit=False")
+    chosen = {name: contender for name, contender in chosen.items() if name not in taken}
+    lines = refits | {name: refitted for refitted, name in REFITTED.items() if {name, refitted} <= chosen.keys()}
     rows: dict[str, list[float]] = {}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*are left out of training")
@@ -151,7 +153,7 @@ def compare(
         progress("done", 1.0)
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS))
     frame.index.name = "model"
-    frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=refits)
+    frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=lines)
     return frame
 
 

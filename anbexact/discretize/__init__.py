@@ -1,7 +1,7 @@
 """Cut points for continuous columns: rules that find them, as scikit-learn transformers, and their use."""
 
 from anbexact.discretize.base import CutPointDiscretizer
-from anbexact.discretize.cuts import Cuts, cut_codes, cuts_from_edges, interval_names
+from anbexact.discretize.cuts import Cuts, cut_codes, cut_texts, cuts_from_edges, interval_names
 from anbexact.discretize.groups import MODLGrouper, group_values
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
@@ -24,6 +24,7 @@ __all__ = [
     "PartitionRule",
     "Quantiles",
     "cut_codes",
+    "cut_texts",
     "cuts_from_edges",
     "find_cut_points",
     "group_values",

@@ -28,12 +28,12 @@ class BDs(FamilyScore):
     Parameters
     ----------
     ess : float, default 1.0
-        Equivalent sample size α, finite and positive.
+        Equivalent sample size α, from 1e-100 to 1e100.
 
     Raises
     ------
     ValueError
-        For an ``ess`` that is not a finite positive number.
+        For an ``ess`` that is not such a number.
 
     References
     ----------

@@ -17,7 +17,7 @@ from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
 LEVELS = 2.0**44
-"""Whole numbers that stand for the gains, smallest to largest."""
+"""Whole number that stands for the gain of largest absolute value."""
 
 
 def learn_tan(
@@ -204,7 +204,7 @@ def best_branching(
     gains = np.where(free, pairs.gains, 0.0)
     step = float(np.abs(gains).max()) / LEVELS or 1.0
     weights[:, :n] = np.rint(gains / step).T
-    rounding = int(min(pairs.rounding / step, LEVELS)) + n + 2
+    rounding = int(min(pairs.rounding / step, 2 * LEVELS)) + n + 2  # gains may differ in sign
     weights[:, n] = -(n + 1) * (2 * int(np.abs(weights).max()) + rounding) if tree else 0
     admitted = np.ones((n, n + 1), dtype=bool)
     admitted[:, :n] = free.T

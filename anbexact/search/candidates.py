@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -99,6 +99,8 @@ class Candidates:
     ----------
     limit : str
         What ended the lists; empty if they are complete.
+    copies : list of lists of int
+        Features, by number, that are copies of each other, of whose sets only some are listed.
     """
 
     def __init__(
@@ -108,6 +110,7 @@ class Candidates:
         self._table, self._score, self._threads = table, score, threads
         self._order = entropy_order(table, features[::-1])
         copied = _copies(table, constraints, self._order)
+        self.copies = _groups(features, copied)
         self._shared = Shared(memory)
         self._walks = [
             Walk(table, score, constraints, child, self._order, copied, self._shared) for child in features
@@ -240,6 +243,17 @@ def _copies(table: DiscreteTable, constraints: Constraints, order: Sequence[Hash
             copied[name] = last[key]
         last[key] = name
     return copied
+
+
+def _groups(features: Sequence[Hashable], copied: Mapping[Hashable, Hashable]) -> list[list[int]]:
+    """Return the numbers of the features that are copies of each other."""
+    first: dict[Hashable, Hashable] = {}
+    for name, before in copied.items():  # the copy before was met earlier
+        first[name] = first.get(before, before)
+    return [
+        [k for k, name in enumerate(features) if first.get(name, name) == one]
+        for one in dict.fromkeys(first.values())
+    ]
 
 
 def _dispersion(

@@ -82,8 +82,10 @@ def learn_anb(
 
     *Candidate lists*, beyond: of every feature, the parent sets that can still be optimal (see
     :func:`~anbexact.search.candidates.candidate_lists`), from which branch and cut chooses (see
-    :func:`~anbexact.search.branch_and_cut.solve_lists`). Ties are broken as above in components of up to 14 features;
-    in larger ones, one of the best structures is returned, whichever is found first. Lists that some limit ends are
+    :func:`~anbexact.search.branch_and_cut.solve_lists`). Ties are broken by the same rule, so it does not matter for
+    the arcs which search is taken. The exceptions are networks without a proof, and those whose ties would take more
+    than 20,000 parent sets or 300 branches to break: then the search returns the best structure that it found first
+    (see :func:`~anbexact.search.ties.first_choice`). Lists that some limit ends are
     complete for small parent sets only; then the certificate says up to how many feature parents the structure is
     optimal, and its bound holds for all. Without ``time_limit`` and ``max_parents``, that limit is a number of parent
     sets (3 million; 50 million where the penalty is proportional to the number of parent configurations), and the

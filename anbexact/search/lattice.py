@@ -16,7 +16,7 @@ from anbexact.limits import Deadline, Progress, human_bytes, human_seconds, run_
 from anbexact.scores import SetScore, Universal
 from anbexact.search.constraints import Constraints
 from anbexact.search.mixtures import BLOCK
-from anbexact.search.optimum import Optimum, Stopped
+from anbexact.search.optimum import Optimum, Stopped, first_optimum, tie_tolerance
 from anbexact.search.pairs import FamilyScorer
 from anbexact.search.set_scores import SetScoreProblem, n_sets, prepare, score_all_sets
 from anbexact.table import DiscreteTable
@@ -160,7 +160,11 @@ def solve_lattice(
     if optimum is None:
         return Stopped(_upper_bound(table, score, problem, scores), sets)
     total = float(optimum[-1])
-    return Optimum(total, sets, lambda rounding: _read_back(problem, scores, optimum, constraints, threads, rounding))
+
+    def parents(rounding: float) -> dict[Hashable, tuple[Hashable, ...]]:
+        return _read_back(problem, scores, optimum, constraints, threads, tie_tolerance(table, rounding))
+
+    return Optimum(total, sets, parents)
 
 
 def _solve(
@@ -226,7 +230,7 @@ def _read_back(
     optimum: npt.NDArray[np.float64],
     constraints: Constraints,
     threads: int,
-    rounding: float,
+    tolerance: float,
 ) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the feature parents in an optimal structure, ties broken as :func:`learn_anb` says."""
     n = len(problem.features)
@@ -234,13 +238,13 @@ def _read_back(
     order = problem.table_order
     place = {name: j for j, name in enumerate(order)}
     position = np.array([place[name] for name in problem.features])
-    tolerance = rounding * max(1.0, float(np.abs(scores[[0, -1]] - problem.set_constants([0, -1])).max()))
-    chosen: dict[Hashable, tuple[Hashable, ...]] = {}
-    members = (1 << n) - 1
     with ThreadPoolExecutor(threads) as pool:
-        while members:
 
-            def parent_set(b: int, members: int = members) -> int:
+        def sinks(left: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+            bits = [b for b in range(n) if left >> int(position[b]) & 1]
+            members = sum(1 << b for b in bits)
+
+            def parent_set(b: int) -> int:
                 rest = members & ~(1 << b)
                 threshold = optimum[members] - optimum[rest] - tolerance
                 return int(
@@ -249,16 +253,12 @@ def _read_back(
                     )
                 )
 
-            bits = [b for b in range(n) if members >> b & 1]
-            sinks = []
             for b, mask in zip(bits, pool.map(parent_set, bits), strict=True):
                 if mask >= 0:
-                    places = sorted(int(position[p]) for p in range(n) if mask >> p & 1)
-                    sinks.append((len(places), places, -int(position[b]), b))
-            _, places, _, sink = min(sinks)
-            chosen[problem.features[sink]] = tuple(order[p] for p in places)
-            members &= ~(1 << sink)
-    return chosen
+                    yield int(position[b]), tuple(sorted(int(position[p]) for p in range(n) if mask >> p & 1))
+
+        chosen = first_optimum(n, sinks)
+    return {order[k]: tuple(order[p] for p in places) for k, places in chosen.items()}
 
 
 def _upper_bound(
