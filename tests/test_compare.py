@@ -22,7 +22,7 @@ import anbexact.search.exact as anb
 from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, SearchTooLargeError, TANClassifier
 from anbexact.adapters import LogitModel, to_logit
 from anbexact.classifiers import AODEClassifier, FixedStructureClassifier, LogitFANClassifier
-from anbexact.compare import COLUMNS, MODELS, calibration_error, compare
+from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibration_error, compare
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.models import network_parameters
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
@@ -608,6 +608,43 @@ def test_parameters_of_a_universal_measure_are_those_at_the_likeliest_levels(mod
         ]
         expected += (cells[0] - 1) * math.prod(cells[1:])
     assert network_parameters(classifier) == expected > 0
+
+
+@pytest.mark.parametrize("where", ["fit", "search"])
+def test_interrupted(monkeypatch, where):
+    """What is finished is kept; a search that ends early at Ctrl-C ends the comparison, too."""
+
+    def fit(*_, **__):
+        if where == "fit":
+            raise KeyboardInterrupt
+        warnings.warn("interrupted: this is the best structure found so far", stacklevel=2)
+
+    monkeypatch.setattr(TANClassifier, "fit", fit)
+    X, y = load_monks(1)
+    with pytest.raises(InterruptedComparisonError, match="interrupted; not measured: TAN, AODE") as stopped:
+        compare(X, y, folds=3, models=["NB", "TAN", "AODE"])
+    assert isinstance(stopped.value, KeyboardInterrupt)
+    assert stopped.value.unfinished == ["TAN", "AODE"]
+    expected = compare(X, y, folds=3, models=["NB"])
+    frame = stopped.value.frame
+    assert frame.attrs == expected.attrs
+    pd.testing.assert_frame_equal(frame[KEPT], expected[KEPT])
+    with pytest.raises(InterruptedComparisonError) as stopped:
+        compare(X, y, folds=3, models=["TAN", "NB"])
+    assert stopped.value.frame.empty
+
+
+def test_handle_missing_goes_with_names():
+    X, y = load_monks(1)
+    with pytest.raises(TypeError, match="handle_missing= goes with models that are named"):
+        compare(X, y, models={"own": NaiveBayesClassifier()}, handle_missing="own_state")
+
+
+def test_warnings_that_users_make_errors_stay_such():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="folds instead of"):
+            compare(*load_lenses(), folds=10, models=["NB"])
 
 
 def test_the_module_can_be_called():

@@ -90,7 +90,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
     n_jobs : int, optional
         Threads; None and -1 stand for all processors. Results do not depend on it.
     verbose : int, default 0
-        Above 0, progress is shown on standard error.
+        Above 0, progress is shown on standard error; at 0 only on a terminal or in a notebook, from five seconds on;
+        below 0 never.
 
     Attributes
     ----------

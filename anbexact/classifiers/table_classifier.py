@@ -30,7 +30,7 @@ from anbexact.inputs import (
     read_training,
     refuse_infinite,
 )
-from anbexact.limits import Progress, progress_line, thread_count
+from anbexact.limits import Progress, default_progress, progress_line, thread_count
 from anbexact.posterior import ClassPosterior
 from anbexact.table import DiscreteTable, check_weights, table_in_vocabulary
 from anbexact.vocabulary import CodeArray, Vocabulary
@@ -258,4 +258,6 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         return table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
 
     def _progress(self) -> Progress | None:
-        return progress_line() if self.verbose > 0 else None
+        if self.verbose < 0:
+            return None
+        return progress_line() if self.verbose > 0 else default_progress()

@@ -17,7 +17,7 @@ from anbexact.classifiers import (
     RefittedClassifier,
     TableClassifier,
 )
-from anbexact.cli.messages import InputError, ProgressLine
+from anbexact.cli.messages import OPTIONS, InputError, ProgressLine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,8 +46,7 @@ def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> Ta
     given = {name: value for name, value in parameters.items() if value is not None}
     foreign = [name for name in given if name not in of_model().get_params()]
     if foreign:
-        option = foreign[0].removeprefix("structure_").replace("_", "-")
-        raise InputError(f"--{option} does not belong to --model {model}")
+        raise InputError(f"{OPTIONS[foreign[0]]} does not belong to --model {model}")
     return of_model(n_jobs=threads, verbose=int(sys.stderr.isatty()), **given)
 
 

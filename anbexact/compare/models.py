@@ -68,9 +68,16 @@ class Contender:
     parameters: Callable[[Any], float]
 
 
-def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs: int | None) -> dict[str, Contender]:
+def choose(
+    models: Iterable[str] | Mapping[str, Any] | None,
+    data: Data,
+    n_jobs: int | None,
+    handle_missing: str | None = None,
+) -> dict[str, Contender]:
     """Return the classifiers by their names."""
     if isinstance(models, Mapping):
+        if handle_missing is not None:
+            raise TypeError("handle_missing= goes with models that are named: set it in your own classifiers")
         _check_own(models)
         return {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in models.items()}
     if models is not None and not isinstance(models, Iterable):
@@ -100,6 +107,9 @@ def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs:
         "BNC2P": BNC2PClassifier(n_jobs=n_jobs),
         "MC-DAG": MCDAGClassifier(n_jobs=n_jobs),
     }
+    if handle_missing is not None:
+        for estimator in own.values():
+            estimator.set_params(handle_missing=handle_missing)
     own |= {refitted: RefittedClassifier(own[name]) for refitted, name in REFITTED.items()}
     ready = {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in own.items()}
     ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)

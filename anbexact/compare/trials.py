@@ -20,6 +20,8 @@ from anbexact.compare.models import Contender, refit_parameters
 
 Tell = Callable[[str, int, float], None]
 """Called with the name of a line, the number of a fold and the finished fraction of that fold."""
+INTERRUPTED = "interrupted: "
+"""How searches begin their warning when Ctrl-C ends them with the best found so far; here it ends the comparison."""
 
 
 def warm_up(contender: Contender, data: Data, refit: bool) -> None:
@@ -30,6 +32,7 @@ def warm_up(contender: Contender, data: Data, refit: bool) -> None:
         small = small.iloc[:, :4]
     with contextlib.suppress(ValueError, MemoryError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", message=INTERRUPTED)
         model = _fitted(contender, small, data.target.iloc[few])
         model.predict_proba(small)
         if refit:
