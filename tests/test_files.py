@@ -301,7 +301,7 @@ def test_not_written(tmp_path):
     with pytest.raises(TypeError, match=r"cannot save the parameter structure_score: a .*OwnScore cannot be written"):
         NaiveBayesClassifier(structure_score=OwnScore()).fit(X, y).save(path)
     odd = [complex(0, k) for k in range(432)]
-    with pytest.raises(TypeError, match=r"cannot save a state of column 'odd': a builtins.complex cannot be written"):
+    with pytest.raises(TypeError, match=r"cannot save a value of column 'odd': a builtins.complex cannot be written"):
         NaiveBayesClassifier().fit(X.assign(odd=pd.Series(odd, dtype=object)), y).save(path)
     assert not list(tmp_path.iterdir())
 
