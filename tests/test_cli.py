@@ -615,7 +615,7 @@ class TestRefit:
         )
         assert (code, err) == (0, "")
         text = " ".join(out.split())
-        assert "tree augmented naive Bayes (TAN), equivalent sample size 1" in text
+        assert "tree augmented naive Bayes (TAN), equivalent sample size" in text
         X, y = load_monks(1)
         expected = RefittedClassifier(TANClassifier()).fit(X, y)
         coefficients = expected.logit_.n_parameters

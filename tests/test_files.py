@@ -643,7 +643,7 @@ class TestRefitted:
             (("refit", "rows", "states"), [], "do not have the features"),
             (("refit", "rows", "weights", 0), 0, "do not have weights"),
             (("refit", "rows", "cells", 0), 10**6, "do not have weights"),
-            (("refit", "rows", "number"), 10**6, "codes of .* that are not its states"),
+            (("refit", "rows", "number"), 10**6, "the number of rows of the refit is not that of its weights"),
             (("network", "estimator"), "AODEClassifier", "damaged or was edited"),
             (("estimator",), "Refitted", "damaged or was edited"),
         ],

@@ -61,6 +61,7 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
         "classes": classifier.classes_.tolist(),
         "features": list(vocabulary.features),
         "cut_points": _cut_points(classifier.cut_points_, vocabulary),
+        "groups": {name: list(map(list, groups)) for name, groups in vocabulary.groups.items()},
     }
     if isinstance(classifier, AODEClassifier):
         return {**common, "ess": classifier.ess_, "min_weight": classifier.min_weight_}
