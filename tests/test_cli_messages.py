@@ -8,15 +8,12 @@ from pathlib import Path
 import pytest
 
 import anbexact
-from anbexact import classifiers
 from anbexact.cli import main
+from anbexact.cli.learning import MODELS
 from anbexact.cli.messages import OPTIONS, in_options
 
 ROOT = Path(inspect.getfile(anbexact)).parent
-CLASSIFIERS = [
-    value for value in vars(classifiers).values() if inspect.isclass(value) and not inspect.isabstract(value)
-]
-PARAMETERS = {name for kind in CLASSIFIERS for name in inspect.signature(kind).parameters}
+PARAMETERS = {name for _, kind in MODELS.values() for name in inspect.signature(kind).parameters} | {"l2"}
 NAMED = re.compile(rf"(?<![\w.-])({'|'.join(sorted(PARAMETERS - {'k'}, key=len, reverse=True))})=")
 """A parameter where advice gives it a value."""
 NOT_REACHED = ("cli", "_kernels", "datasets")
