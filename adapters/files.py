@@ -45,12 +45,14 @@ from anbexact.adapters.checked import (
     whole,
 )
 from anbexact.adapters.proofs import describe_proof, restore_proof
+from anbexact.adapters.refits import describe_refit, restore_refit
 from anbexact.aode import PairCounts
 from anbexact.classifiers import (
     ANBClassifier,
     AODEClassifier,
     BNC2PClassifier,
     CkGClassifier,
+    DiscreteClassifier,
     FANClassifier,
     FixedStructureClassifier,
     FSANBClassifier,
@@ -63,6 +65,7 @@ from anbexact.classifiers import (
     NaiveBayesClassifier,
     NetworkClassifier,
     PrunedNaiveBayesClassifier,
+    RefittedClassifier,
     TableClassifier,
     TANClassifier,
 )
@@ -75,6 +78,7 @@ from anbexact.limits import available_memory, human_bytes
 from anbexact.measure import UniversalMeasure
 from anbexact.parameters import ConditionalTable
 from anbexact.partitions import NestedPartition
+from anbexact.quantities import Quantity
 from anbexact.scores import ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, KT, LL, MIT, QNML, BDeu, BDs, Universal
 from anbexact.structure import Certificate, Structure
 from anbexact.vocabulary import Vocabulary
@@ -110,19 +114,30 @@ FURTHER = {
 SCORES = (ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, KT, LL, MIT, QNML, BDeu, BDs, Universal)
 MEASURES = (UniversalMeasure, NestedPartition, Quantiles, EqualWidth, Counts, NestedCuts)
 OBJECTS: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (*SCORES, *MEASURES, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
+    cls.__name__: cls
+    for cls in (
+        *SCORES,
+        *MEASURES,
+        Quantity,
+        KBinsDiscretizer,
+        MDLPDiscretizer,
+        MedianDiscretizer,
+        *ESTIMATORS.values(),
+    )
 }
 """Objects that may stand in a constructor parameter, written as their own constructor parameters."""
 
 
-def save(classifier: TableClassifier, path: str | Path) -> None:
+def save(classifier: DiscreteClassifier, path: str | Path) -> None:
     """Write a fitted classifier to a JSON file that :func:`load` reads.
 
-    The file appears under its name only when it is complete; until then an older file of that name stays.
+    The file appears under its name only when it is complete; until then an older file of that name stays. That of a
+    :class:`~anbexact.RefittedClassifier` holds the distinct training rows, as codes of states: standard errors, and
+    which terms the rows tell apart, follow from them.
 
     Parameters
     ----------
-    classifier : TableClassifier
+    classifier : DiscreteClassifier
         One of this package's classifiers, fitted.
     path : str or Path
         The file; its folder must exist.
@@ -148,13 +163,18 @@ def save(classifier: TableClassifier, path: str | Path) -> None:
     >>> anbexact.load(path).score(X, y)
     1.0
     """
-    document = _describe(classifier)
+    document = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "package_version": anbexact.__version__,
+        **(_describe_refitted(classifier) if type(classifier) is RefittedClassifier else _describe(classifier)),
+    }
     document["sha256"] = digest(document)
     lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
     write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def load(path: str | Path) -> TableClassifier:
+def load(path: str | Path) -> DiscreteClassifier:
     """Read a classifier that :func:`save` wrote. It predicts bit for bit the same.
 
     Parameters
@@ -164,7 +184,7 @@ def load(path: str | Path) -> TableClassifier:
 
     Returns
     -------
-    TableClassifier
+    DiscreteClassifier
         Fitted, of the class that was saved, with the same constructor parameters.
 
     Raises
@@ -197,6 +217,8 @@ def load(path: str | Path) -> TableClassifier:
         with reading("sha256"):
             if digest(document) != document.get("sha256"):
                 raise ValueError("its contents do not match its checksum")
+        if document.get("estimator") == RefittedClassifier.__name__:
+            return _restore_refitted(document)
         return _restore(document)
     except ValueError as error:
         writer = document.get("package_version")
@@ -214,25 +236,37 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(contents, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _describe(classifier: TableClassifier) -> dict[str, Any]:
+def _describe_refitted(classifier: RefittedClassifier) -> dict[str, Any]:
+    """Return the JSON form of a network and its refit."""
+    check_is_fitted(classifier)
+    number = {name: j for j, name in enumerate(classifier.vocabulary_.names)}
+    assert classifier.logit_.refitted is not None
+    return {
+        "estimator": type(classifier).__name__,
+        "parameters": _describe_parameters(classifier),
+        "network": _describe(classifier.estimator_),
+        "refit": describe_refit(classifier.logit_.refitted, number),
+    }
+
+
+def _describe_parameters(classifier: DiscreteClassifier) -> dict[str, Any]:
+    """Return the JSON form of the constructor parameters."""
+    given = classifier.get_params(deep=False)
+    return {name: encode_as(f"the parameter {name}", value) for name, value in given.items()}
+
+
+def _describe(classifier: DiscreteClassifier) -> dict[str, Any]:
     """Return the JSON form of a fitted classifier."""
     estimator = type(classifier).__name__
-    if ESTIMATORS.get(estimator) is not type(classifier):
-        raise TypeError(
-            f"cannot write a {type(classifier).__module__}.{estimator}: only {', '.join(ESTIMATORS)} can be saved"
-        )
+    if not isinstance(classifier, TableClassifier) or ESTIMATORS.get(estimator) is not type(classifier):
+        known = ", ".join((*ESTIMATORS, RefittedClassifier.__name__))
+        raise TypeError(f"cannot write a {type(classifier).__module__}.{estimator}: only {known} can be saved")
     check_is_fitted(classifier)
     vocabulary = classifier.vocabulary_
     number = {name: j for j, name in enumerate(vocabulary.names)}
     return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "package_version": anbexact.__version__,
         "estimator": estimator,
-        "parameters": {
-            name: encode_as(f"the parameter {name}", value)
-            for name, value in classifier.get_params(deep=False).items()
-        },
+        "parameters": _describe_parameters(classifier),
         "n_features_in": int(classifier.n_features_in_),
         "feature_names_in": _names_in(classifier),
         "class": number[vocabulary.class_name],
@@ -240,15 +274,27 @@ def _describe(classifier: TableClassifier) -> dict[str, Any]:
             {
                 "name": encode_as("the column name", name),
                 "states": [encode_as(f"a state of column {name!r}", state) for state in states],
+                **(
+                    {"groups": encode_as(f"a value of column {name!r}", vocabulary.groups[name])}
+                    if name in vocabulary.groups
+                    else {}
+                ),
             }
             for name, states in vocabulary.states.items()
         ],
         "cut_points": [[number[name], encode(cuts.tolist())] for name, cuts in classifier.cut_points_.items()],
+        **_describe_quantities(vocabulary, number),
         "further": {
             name: encode(np.asarray(getattr(classifier, name)).tolist()) for name in FURTHER.get(estimator, ())
         },
         **_describe_learned(classifier, number),
     }
+
+
+def _describe_quantities(vocabulary: Vocabulary, number: Mapping[Hashable, int]) -> dict[str, Any]:
+    """Return what the numbers of columns stand for, if of any they stand for something else."""
+    quantities = [[number[name], encode(quantity)] for name, quantity in vocabulary.quantities.items()]
+    return {"quantities": quantities} if quantities else {}
 
 
 def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int]) -> dict[str, Any]:
@@ -322,6 +368,21 @@ def _plain_numbers(weights: npt.NDArray[np.float64]) -> list[float] | list[int]:
     return [int(weight) for weight in numbers] if np.array_equal(weights, np.rint(weights)) else numbers
 
 
+def _restore_refitted(document: Mapping[str, Any]) -> RefittedClassifier:
+    """Return the refitted network that a document describes."""
+    with reading("parameters"):
+        classifier = RefittedClassifier(
+            **{name: decode(value) for name, value in mapped(document["parameters"]).items()}
+        )
+    with reading("network"):
+        network = _restore(mapped(document["network"]))
+        if not isinstance(network, NetworkClassifier):
+            raise ValueError("what was refitted is not a network")
+    with reading("refit"):
+        model = restore_refit(mapped(document["refit"]), network, network.vocabulary_.names)
+        return classifier._set_refitted(network, model)
+
+
 def _restore(document: Mapping[str, Any]) -> TableClassifier:
     """Return the classifier that a document describes."""
     with reading("estimator"):
@@ -376,8 +437,25 @@ def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
         empty = [name for name, of_name in states.items() if not of_name]
         if empty:
             raise ValueError(f"the variable {empty[0]!r} has no states")
+    with reading("quantities"):
+        described = [listed(pair, 2) for pair in listed(document.get("quantities", []))]
+        places = references([place for place, _ in described], len(states))
+        quantities = {list(states)[k]: decode(value) for k, (_, value) in zip(places, described, strict=True)}
+        if not all(isinstance(quantity, Quantity) for quantity in quantities.values()):
+            raise ValueError("a quantity was expected")
+    with reading("groups"):
+        groups = {
+            name: decode(variable["groups"])
+            for name, variable in zip(states, variables, strict=True)
+            if "groups" in variable
+        }
+        if not all(
+            isinstance(of_name, tuple) and {type(g) for g in of_name} <= {tuple} for of_name in groups.values()
+        ):
+            raise ValueError("a tuple of tuples was expected")
     with reading("class"):
-        return Vocabulary(states, list(states)[whole(document["class"], 0, len(states) - 1)])
+        class_name = list(states)[whole(document["class"], 0, len(states) - 1)]
+        return Vocabulary(states, class_name, quantities=quantities, groups=groups)
 
 
 def _read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dict[Hashable, Cuts]:
@@ -581,7 +659,7 @@ def encode(value: Any) -> Any:
         return {"type": "mapping", "value": [[encode(key), encode(item)] for key, item in value.items()]}
     if OBJECTS.get(kind.__name__) is kind:
         if isinstance(value, BaseEstimator):
-            parameters = value.get_params()
+            parameters = value.get_params(deep=False)
         else:
             parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {"type": kind.__name__, "value": {name: encode(item) for name, item in parameters.items()}}

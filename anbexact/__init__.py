@@ -10,14 +10,16 @@ from typing import Any as _Any
 from anbexact.classifiers import (
     ANBClassifier,
     CkGClassifier,
+    DiscreteClassifier,
     FANClassifier,
     FSANBClassifier,
     GBNClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
+    RefittedClassifier,
     TANClassifier,
 )
-from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
+from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, MODLGrouper
 from anbexact.measure import UniversalMeasure
 from anbexact.scores import BDeu
 from anbexact.search import (
@@ -46,8 +48,12 @@ __all__ = [
     "FSANBClassifier",
     "GBNClassifier",
     "MDLPDiscretizer",
+    "MODLDiscretizer",
+    "MODLGrouper",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
+    "NetworkClassifier",
+    "RefittedClassifier",
     "SearchTooLargeError",
     "Structure",
     "TANClassifier",
@@ -65,7 +71,7 @@ __all__ = [
 ]
 
 
-def load(path: str | _pathlib.Path) -> NetworkClassifier:
+def load(path: str | _pathlib.Path) -> DiscreteClassifier:
     """Read a fitted classifier that its ``save`` wrote; see :func:`anbexact.adapters.files.load`."""
     from anbexact.adapters.files import load
 

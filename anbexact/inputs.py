@@ -15,12 +15,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
 from anbexact.columns import Column, frame_names, is_series, read_column, read_columns
-from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, interval_names
+from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, group_values, interval_names
+from anbexact.discretize.base import row_weights
+from anbexact.quantities import Quantity
 from anbexact.table import DiscreteTable, Weights, check_weights, class_name_of, table_from_columns
-from anbexact.vocabulary import CodeArray, Vocabulary
+from anbexact.vocabulary import CodeArray, Groups, Vocabulary
 
 MANY_VALUES = 10
-"""Numeric columns with more distinct values than this are continuous."""
+"""Numeric columns with more distinct values than this are continuous; columns of categories are grouped."""
 
 
 HANDLE_UNKNOWN = ("marginalize", "error")
@@ -60,6 +62,8 @@ class TrainingColumns:
         The rows that count: of positive weight and, unless missing cells are a state, complete.
     categories : mapping
         Declared states, those of the class included.
+    groups : mapping
+        The groups of columns of categories that have many values.
     handle_missing : str
         What becomes of missing cells.
     """
@@ -69,6 +73,7 @@ class TrainingColumns:
     weights: Weights
     learned: npt.NDArray[np.bool_]
     categories: Mapping[Hashable, Sequence[Any]]
+    groups: Mapping[Hashable, Groups]
     handle_missing: str
 
     def table(self, cut_points: Mapping[Hashable, Cuts]) -> DiscreteTable:
@@ -78,6 +83,7 @@ class TrainingColumns:
             self.target,
             self.weights,
             categories=self.categories,
+            groups=self.groups,
             handle_missing=self.handle_missing,
         )
 
@@ -98,7 +104,9 @@ def training_columns(estimator: Any, X: Any, y: Any, sample_weight: Any, classes
         if target.name in categories:
             raise ValueError(f"the classes are declared twice, by classes= and for {target.name!r} in categories=")
         categories = {**categories, target.name: check_classes(classes)}
-    return TrainingColumns(columns, target, weights, learned, categories, estimator.handle_missing)
+    columns = [column.exactly(learned) for column in columns]
+    groups = fit_groups(columns, target, weights, estimator.group_categories, categories)
+    return TrainingColumns(columns, target, weights, learned, categories, groups, estimator.handle_missing)
 
 
 def read_training(
@@ -149,7 +157,8 @@ def read_target(y: Any, columns: Sequence[Column], weights: Weights) -> Column:
         kept = (weights > 0) & ~target.missing
         if np.isinf(target.numbers[kept]).any():
             raise ValueError(f"Input y contains infinity: the class {target.name!r} must hold labels")
-        check_classification_targets(target.numbers[kept])
+        with np.errstate(invalid="ignore"):  # whole floats beyond 64 bits
+            check_classification_targets(target.numbers[kept])
     return target
 
 
@@ -161,7 +170,8 @@ def read_labels(y: Any, columns: Sequence[Column] = ()) -> Column:
         array = np.asarray(y)
         if array.ndim != 1:
             y = pd.Series(column_or_1d(array, warn=True), name=name)
-    return read_column(y, class_name_of(y, [column.name for column in columns]))
+    target = read_column(y, class_name_of(y, [column.name for column in columns]))
+    return target if target.quantity is None else Column(target.name, *target.coded)
 
 
 def fit_cut_points(
@@ -192,8 +202,12 @@ def fit_cut_points(
         return {}
     names = [column.name for column in continuous]
     if discretizer is None:
+        quantity = continuous[0].quantity
+        what = f"is numeric with more than {MANY_VALUES} distinct values"
+        if quantity is not None:
+            what = f"holds more than {MANY_VALUES} distinct {quantity.noun}"
         raise ValueError(
-            f"column {names[0]!r} is numeric with more than {MANY_VALUES} distinct values "
+            f"column {names[0]!r} {what} "
             f"({len(names)} such columns), and discretizer is None: use discretizer='auto', "
             "cut it yourself, or declare its states in categories="
         )
@@ -201,15 +215,49 @@ def fit_cut_points(
     values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
     found = find_cut_points(discretizer, values[kept], target.coded[0][kept].astype(np.int64), weights[kept])
     if not any(map(len, found)):
-        total, n_rows = weights[kept].sum(), int(kept.sum())
-        light = f"; the weights sum to {total:.6g} over {n_rows} rows: scale them up" if total < n_rows / 2 else ""
         warnings.warn(
             f"no cut point was found in any of the {len(names)} continuous columns ({names[0]!r}, ...), so that they "
-            f"say nothing about the class{light}; discretizer='median' cuts in any case",
+            f"say nothing about the class; discretizer='median' cuts in any case",
             UserWarning,
             stacklevel=5,
         )
     return dict(zip(names, found, strict=True))
+
+
+def fit_groups(
+    columns: Sequence[Column],
+    target: Column,
+    weights: Weights,
+    group_categories: int | str | None,
+    declared: Collection[Hashable],
+) -> dict[Hashable, Groups]:
+    """Return the groups of the columns of categories that have many values and are not declared.
+
+    Raises
+    ------
+    ValueError
+        If ``group_categories`` is neither ``"auto"``, None nor a whole number above 0.
+    """
+    if group_categories is None:
+        return {}
+    automatic = isinstance(group_categories, str) and group_categories == "auto"
+    whole = isinstance(group_categories, int | np.integer) and not isinstance(group_categories, bool)
+    if not automatic and not (whole and int(group_categories) > 0):
+        raise ValueError(
+            f"group_categories must be 'auto', None or a whole number above 0, not {group_categories!r}: columns of "
+            "categories with more values than this number are grouped"
+        )
+    most = MANY_VALUES if automatic else int(group_categories)
+    labels = target.coded[0].astype(np.int64)
+    kept = (weights > 0) & (labels >= 0)
+    kept_weights = row_weights(weights * kept)
+    return {
+        column.name: group_values(column, labels, kept_weights)
+        for column in columns
+        if column.numbers is None
+        and column.name not in declared
+        and len(pd.unique(column.coded[0][kept & ~column.missing])) > most
+    }
 
 
 def continuous_columns(
@@ -244,18 +292,25 @@ def check_classes(classes: Any) -> list[Any]:
     return list(classes)
 
 
-def discretise(column: Column, cut_points: Mapping[Hashable, Cuts]) -> Column:
+def discretise(column: Column, cut_points: Mapping[Hashable, Cuts], vocabulary: Vocabulary | None = None) -> Column:
     """Return the column as intervals if it has cut points, else as it is.
+
+    The numbers are those of the column's own quantity, and the names of the intervals follow; or both are those of
+    the vocabulary.
 
     Raises
     ------
     ValueError
-        If a column with cut points holds something that is not a number.
+        If a column with cut points holds something that is not a number, or not of the vocabulary's quantity.
     """
     if column.name not in cut_points:
         return column
-    cuts = cut_points[column.name]
-    return Column(column.name, cut_codes(numbers_of(column), cuts), interval_names(cuts), declared=True)
+    cuts, quantity = cut_points[column.name], column.quantity
+    names = interval_names(cuts, quantity) if vocabulary is None else vocabulary.states[column.name][: len(cuts) + 1]
+    if vocabulary is not None:
+        quantity = vocabulary.quantities.get(column.name)
+    codes = cut_codes(numbers_of(column, quantity), cuts)
+    return Column(column.name, codes, names, declared=True, quantity=quantity)
 
 
 def encode_features(
@@ -290,7 +345,7 @@ def in_vocabulary(
             f"X has {len(columns)} features, but {len(features)} are expected as input: {list(features)}"
         )
     return [
-        discretise(column if column.name == name else column.renamed(name), cut_points)
+        discretise(column if column.name == name else column.renamed(name), cut_points, vocabulary)
         for name, column in zip(features, columns, strict=True)
     ]
 
@@ -304,16 +359,41 @@ def cell_values(columns: Sequence[Column], features: Sequence[Hashable]) -> dict
 
 
 def numbers_of(
-    column: Column, known: str = "was numeric in fit and discretised, but now"
+    column: Column,
+    quantity: Quantity | None = None,
+    known: str = "was numeric in fit and discretised, but now",
 ) -> npt.NDArray[np.number[Any]]:
-    """Return the numbers of a column, NaN where missing; refuse what is none, saying why it should be one."""
-    if column.numbers is not None:
+    """Return the numbers of a column, NaN where missing, as a quantity has them if one is given.
+
+    Raises
+    ------
+    ValueError
+        For a value that is not a number, or not of the quantity; the message says why it should be one.
+    """
+    if column.numbers is not None and column.quantity == quantity:
         return column.numbers
+    plain = quantity is None or quantity.kind == "decimal"
+    if column.numbers is not None and plain and (column.quantity is None or column.quantity.kind == "decimal"):
+        return column.numbers
+    if quantity is not None:
+        known = f"held {quantity.noun} in fit, but now"
+        if column.numbers is not None and column.quantity is not None:
+            try:
+                return quantity.convert(np.asarray(column.numbers, dtype=np.float64), column.quantity)
+            except ValueError as error:
+                raise ValueError(f"column {column.name!r} {known} {error}") from None
     codes, categories = column.coded
     values = np.full(len(categories) + 1, np.nan)
     for code, value in enumerate(categories):
         try:
-            values[code] = float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"column {column.name!r} {known} holds {value!r}: pass numbers") from None
+            values[code] = _number(value) if quantity is None else quantity.number(value)
+        except ValueError as error:
+            raise ValueError(f"column {column.name!r} {known} {error}") from None
     return values[np.where(codes < 0, -1, codes)]
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"holds {value!r}: pass numbers") from None

@@ -94,6 +94,7 @@ class UniversalMeasure:
         elif class_name is not None:
             raise ValueError(f"class_name={class_name!r} names y, which is not given")
         learned = (weights > 0) & ~np.any([column.missing for column in columns], axis=0)
+        columns = [column.exactly(learned) for column in columns]
         score = self.fit(columns, weights * learned, categories or {})
         cut_points = {name: partition.finest for name, partition in score.partitions.items()}
         own = [discretise(column, cut_points) for column in columns]
@@ -123,6 +124,11 @@ class UniversalMeasure:
     def _partition(self, column: Column, weights: Weights, levels: int) -> NestedPartition:
         """Return the partition of a column."""
         rule = self.partitions.get(column.name, Quantiles())
-        numbers = np.asarray(numbers_of(column, "is given a partition, but"), dtype=np.float64)
+        if column.quantity is not None and column.quantity.kind != "decimal" and not isinstance(rule, Quantiles):
+            raise ValueError(
+                f"column {column.name!r} holds {column.quantity.noun}, whose units depend on the rows: the partition "
+                f"of such a column must be Quantiles(), not {rule!r}"
+            )
+        numbers = np.asarray(numbers_of(column, column.quantity, "is given a partition, but"), dtype=np.float64)
         observed = (weights > 0) & ~np.isnan(numbers)
         return rule.fit(column.name, numbers[observed], weights[observed], levels)

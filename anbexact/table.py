@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact.columns import Column, native, read_column, read_columns, sorted_positions
-from anbexact.vocabulary import MISSING_STATE, CodeArray, Vocabulary
+from anbexact.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
 
 Weights = npt.NDArray[np.float64]
 DENSE = 8
@@ -100,7 +100,7 @@ class DiscreteTable:
 
     def without_class(self) -> DiscreteTable:
         """Return the same rows, the class being a variable like all others."""
-        return replace(self, vocabulary=Vocabulary(self.vocabulary.states))
+        return replace(self, vocabulary=replace(self.vocabulary, class_name=None))
 
     def restricted(self, names: Iterable[Hashable]) -> DiscreteTable:
         """Return the table of some of the variables, equal rows collapsed; the class stays the class if it is one."""
@@ -110,7 +110,8 @@ class DiscreteTable:
         places = [self._position[name] for name in kept]
         weights = np.bincount(inverse, self.weights, len(first)).astype(np.float64, copy=False)
         class_name = self.vocabulary.class_name if self.vocabulary.class_name in chosen else None
-        vocabulary = Vocabulary({name: self.vocabulary.states[name] for name in kept}, class_name)
+        states = {name: self.vocabulary.states[name] for name in kept}
+        vocabulary = replace(self.vocabulary, states=states, class_name=class_name)
         return DiscreteTable(vocabulary, np.asfortranarray(self.codes[first][:, places]), weights, self.n_rows)
 
     def column(self, name: Hashable) -> CodeArray:
@@ -166,19 +167,26 @@ def table_from_columns(
     weights: Weights,
     *,
     categories: Mapping[Hashable, Sequence[Any]] | None = None,
+    groups: Mapping[Hashable, Groups] | None = None,
     handle_missing: str = "marginalize",
 ) -> DiscreteTable:
-    """Make a table from columns that are all discrete (see :meth:`DiscreteTable.from_frame`)."""
+    """Make a table from columns that are all discrete (see :meth:`DiscreteTable.from_frame`).
+
+    The states of a column that has ``groups`` are these.
+    """
+    groups = groups or {}
     names = [column.name for column in columns]
     if target is not None and target.name in names:
         raise ValueError(f"the class and a feature are both called {target.name!r}: rename one of them")
     _check_declared(categories, [*names, *([target.name] if target is not None else [])])
     columns, target, weights, rows = _usable_rows(columns, target, weights, handle_missing)
-    states = {column.name: _states(column, categories, handle_missing) for column in columns}
+    states = {column.name: _states(column, categories, groups, handle_missing) for column in columns}
     if target is not None:
-        of_class = _states(target, categories, "error")
+        of_class = _states(target, categories, {}, "error")
         states[target.name] = tuple(of_class[i] for i in sorted_positions(of_class))
-    vocabulary = Vocabulary(states, None if target is None else target.name)
+    declared = {} if categories is None else categories
+    quantities = {c.name: c.quantity for c in columns if c.quantity is not None and c.name not in declared}
+    vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities, groups=groups)
     all_columns = [*columns, *([target] if target is not None else [])]
     advice = "declare it in categories= too, or leave out such rows"
     return _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
@@ -346,11 +354,16 @@ def _missing_rows(
 
 
 def _states(
-    column: Column, categories: Mapping[Hashable, Sequence[Any]] | None, handle_missing: str
+    column: Column,
+    categories: Mapping[Hashable, Sequence[Any]] | None,
+    groups: Mapping[Hashable, Groups],
+    handle_missing: str,
 ) -> tuple[Any, ...]:
-    """Return the states of a column: declared ones, else the observed values."""
+    """Return the states of a column: groups, else declared ones, else the observed values."""
     codes, values = column.coded
-    if categories is not None and column.name in categories:
+    if column.name in groups:
+        states: tuple[Any, ...] = group_names(groups[column.name])
+    elif categories is not None and column.name in categories:
         states = tuple(native(value) for value in categories[column.name])
     elif column.declared:
         states = values

@@ -23,6 +23,7 @@ from anbexact.search.optimum import rounding_error
 from anbexact.search.parent_sets import ParentSets, unpack
 from anbexact.search.pruned import parent_set_lists
 from anbexact.search.set_scores import prepare
+from anbexact.search.single_states import single_states
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
@@ -95,8 +96,13 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
             name in table.vocabulary.features and not structure.parents[name] and not structure.children(name)
             for name in proof.apart
         )
-        return alone and verify(*_without(structure, proof, table))
+        return alone and verify(*_without(structure, proof, table, proof.apart))
     shared_out = [name for component in proof.components for name in component.features]
+    above = () if class_name in shared_out else (class_name,)
+    unsearched = single_states(table, proof.score, shared_out)
+    if unsearched:
+        below_class = all(structure.parents[name] == above and not structure.children(name) for name in unsearched)
+        return below_class and verify(*_without(structure, proof, table, unsearched))
     if class_name in shared_out:  # a general network
         table = table.without_class()
     features, common = table.vocabulary.features, table.vocabulary.common_parents
@@ -124,12 +130,14 @@ def _is_consistent(structure: Structure, slack: float) -> bool:
     return agree and (certificate.gap <= slack or not certificate.optimal)
 
 
-def _without(structure: Structure, proof: Proof, table: DiscreteTable) -> tuple[Structure, DiscreteTable]:
-    """Return structure and table without the features that stand alone."""
-    alone = sum(proof.score.local_score(table, name, []) for name in proof.apart)
+def _without(
+    structure: Structure, proof: Proof, table: DiscreteTable, apart: Collection[Hashable]
+) -> tuple[Structure, DiscreteTable]:
+    """Return structure and table without the features that stand apart, which have no children."""
+    alone = sum(proof.score.local_score(table, name, structure.parents[name]) for name in apart)
     certificate = structure.certificate
     stated = replace(certificate, upper_bound=certificate.upper_bound - alone, proof=replace(proof, apart=()))
-    parents = {name: of_name for name, of_name in structure.parents.items() if name not in proof.apart}
+    parents = {name: of_name for name, of_name in structure.parents.items() if name not in apart}
     rest = Structure(structure.class_name, parents, structure.score - alone, stated)
     return rest, table.restricted(parents)
 

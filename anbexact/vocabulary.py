@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact.columns import Column
+from anbexact.quantities import Quantity
 
 MISSING = -1
 """Code of a missing cell."""
@@ -23,7 +24,36 @@ MISSING_STATE = "(missing)"
 MAX_STATES = 32_767
 """Most states that a variable may have (codes are 16-bit)."""
 
+LONGEST_NAME = 60
+"""Characters of a group's name, unless its first value is longer."""
+
 CodeArray = npt.NDArray[np.int16]
+Groups = tuple[tuple[Any, ...], ...]
+"""Groups of a column's values, each a state: the values of the first group, of the second, and so on."""
+
+
+def group_names(groups: Groups) -> tuple[str, ...]:
+    """Return readable, distinct names of groups: all values, or the first ones and how many more there are.
+
+    Examples
+    --------
+    >>> group_names((("a", "b"), (3,)))
+    ('{a, b}', '{3}')
+    """
+    names: list[str] = []
+    for values in groups:
+        texts = [str(value) for value in values]
+        shown = len(texts)
+        while shown > 1 and sum(map(len, texts[:shown])) + 2 * shown > LONGEST_NAME:
+            shown -= 1
+        more = f", … {len(texts) - shown} more" if shown < len(texts) else ""
+        name = plain = "{" + ", ".join(texts[:shown]) + more + "}"
+        number = 1
+        while name in names:  # values of several types, such as 1 and "1", read alike; so do ends that are cut off
+            number += 1
+            name = f"{plain} ({number})"
+        names.append(name)
+    return tuple(names)
 
 
 @dataclass(frozen=True)
@@ -38,11 +68,19 @@ class Vocabulary:
         class are always sorted, as scikit-learn expects of ``classes_``.
     class_name : Hashable, optional
         The class variable.
+    quantities : Mapping
+        What the numbers of variables stand for whose values are dates, durations, decimals and the like, by name.
+    groups : Mapping
+        Of every variable whose states are groups of values, the values of each group, in the order of the states (the
+        state of missing cells has none). A cell that holds one of the values has the group's state.
     """
 
     states: Mapping[Hashable, tuple[Any, ...]]
     class_name: Hashable | None = None
+    quantities: Mapping[Hashable, Quantity] = field(default_factory=dict)
+    groups: Mapping[Hashable, Groups] = field(default_factory=dict)
     _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
+    _values: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         states = {name: tuple(of_name) for name, of_name in self.states.items()}
@@ -64,11 +102,28 @@ class Vocabulary:
                 raise ValueError(f"the states of column {name!r} are not distinct: {of_name!r}")
             if any(pd.api.types.is_scalar(state) and pd.isna(state) for state in of_name):
                 raise ValueError(f"the states of column {name!r} hold a missing value: {of_name!r}")
+        groups = {name: tuple(map(tuple, self.groups[name])) for name in states if name in self.groups}
         object.__setattr__(self, "states", MappingProxyType(states))
+        object.__setattr__(self, "groups", MappingProxyType(groups))
+        own = {name: quantity for name, quantity in self.quantities.items() if name in states}
+        object.__setattr__(self, "quantities", MappingProxyType(own))
         object.__setattr__(self, "_places", places)
+        object.__setattr__(self, "_values", places | {name: self._codes_of_values(name) for name in groups})
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Vocabulary, (dict(self.states), self.class_name)
+        return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities), dict(self.groups))
+
+    def _codes_of_values(self, name: Hashable) -> dict[Any, int]:
+        """Return the code of every value of a grouped variable; refuse groups that do not belong to its states."""
+        groups = self.groups[name]
+        values = {value: code for code, group in enumerate(groups) for value in group}
+        expected = group_names(groups)
+        if self.states[name] not in (expected, (*expected, MISSING_STATE)) or len(values) < sum(map(len, groups)):
+            raise ValueError(
+                f"the states of column {name!r}, {self.states[name]!r}, are not the names of its groups of distinct "
+                f"values, {groups!r}"
+            )
+        return values
 
     @property
     def names(self) -> tuple[Hashable, ...]:
@@ -90,8 +145,13 @@ class Vocabulary:
         return len(self.states[name])
 
     def code(self, name: Hashable, state: Any) -> int:
-        """Return the code of a state; ``UNKNOWN`` if the variable does not have it."""
-        return self._places[name].get(state, UNKNOWN)
+        """Return the code of a state, or of the group that a value is in; ``UNKNOWN`` if there is neither."""
+        code = self._places[name].get(state)
+        return self._values[name].get(state, UNKNOWN) if code is None else code
+
+    def values(self, name: Hashable) -> tuple[Any, ...]:
+        """Return the values that a column may hold: its states, or the members of its groups."""
+        return tuple(self._values[name])
 
     def encode(
         self,
@@ -127,11 +187,13 @@ class Vocabulary:
         ValueError
             For a refused cell; the message names the column, the value and the first row that holds it.
         """
+        column = self._with_states(column)
         coded, categories = column.coded
-        places = self._places[column.name]
+        places = self._values[column.name]
         lookup = np.empty(len(categories) + 1, dtype=np.int16)
         lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
-        lookup[-1] = places.get(MISSING_STATE, MISSING) if handle_missing == "own_state" else MISSING
+        own_state = self._places[column.name].get(MISSING_STATE, MISSING)
+        lookup[-1] = own_state if handle_missing == "own_state" else MISSING
         codes = lookup[coded]
         self._warn_of_other_types(column.name, [value for value in categories if value not in places])
         if handle_missing == "error":
@@ -143,11 +205,30 @@ class Vocabulary:
                 self._refuse(codes == MISSING, column, f"is missing, and {MISSING_STATE!r} is no state", advice, rows)
         return codes
 
+    def _with_states(self, column: Column) -> Column:
+        """Return a column of quantities with the states of the variable in the place of other values that equal them.
+
+        A date equals midnight of a datetime, a decimal the float next to it, and a moment itself in any time zone.
+        """
+        codes, values = column.coded
+        places, states = self._places[column.name], self.states[column.name]
+        quantity = self.quantities.get(column.name)
+        if quantity is None and column.quantity is not None and column.quantity.kind == "decimal":
+            quantity = column.quantity if all(isinstance(state, int | float) for state in states) else None
+        if quantity is None or all(value in places for value in values):
+            return column
+        equal = {quantity.number(state): state for state in states if not isinstance(state, str)}
+        try:
+            own = [value if value in places else equal.get(quantity.number(value), value) for value in values]
+        except ValueError as error:
+            raise ValueError(f"column {column.name!r} held {quantity.noun} in fit, but now {error}") from None
+        return Column(column.name, codes, tuple(own))
+
     def _warn_of_other_types(self, name: Hashable, unknown: Sequence[Any]) -> None:
         """Warn of an unknown value that reads like a state but is of another type, such as ``"1"`` for ``1``."""
         if not unknown:
             return
-        texts = {str(state): state for state in self.states[name]}
+        texts = {str(state): state for state in self._values[name]}
         alike = next((value for value in unknown if str(value) in texts), None)
         if alike is not None:
             state = texts[str(alike)]

@@ -17,6 +17,7 @@ from anbexact import (
     MDLPDiscretizer,
     MedianDiscretizer,
     NaiveBayesClassifier,
+    RefittedClassifier,
     TANClassifier,
     UniversalMeasure,
 )
@@ -47,6 +48,8 @@ N_CHECKS = {
     GreedyGBNClassifier(structure_score="cmdl", tabu=3, restarts=1, random_state=0): 61,
     BNC2PClassifier(): 61,
     MCDAGClassifier(): 61,
+    RefittedClassifier(): 61,
+    RefittedClassifier(ANBClassifier(max_parents=2), l2=1.0): 61,
     LogitFANClassifier(): 61,
     PrunedNaiveBayesClassifier(): 61,
     NaiveBayesClassifier(continuous="universal"): 61,

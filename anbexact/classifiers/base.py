@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.sample_size import Learn, Learner, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
@@ -27,8 +28,6 @@ from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from pgmpy.models import DiscreteBayesianNetwork
-
     from anbexact.adapters.logit import LogitModel
 
 PARAMETERS = ("eap", "ml", "friedman", "acll")
@@ -42,7 +41,7 @@ def _check_ess(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a finite number above 0, or 'auto', not {value!r}")
 
 
-class NetworkClassifier(NetworkParameters, TableClassifier):
+class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
     """A Bayesian network that classifies. Subclasses say how the structure is learned.
 
     Parameters
@@ -69,15 +68,20 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         predicts every training row best from the others (see :func:`~anbexact.smoothing.best_smoothing`), or, with a
         total weight below 1,000, rows held out in 5 folds in which the structure is learned again. None: as ``ess``
         says.
-    discretizer : {"auto", "median", "mdlp", "equal_frequency", "equal_width"}, None or transformer, default "auto"
+    discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
         What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MDLPDiscretizer`,
-        :class:`~anbexact.MedianDiscretizer`, or scikit-learn's ``KBinsDiscretizer`` with five intervals; None
-        refuses such columns. ``"auto"`` is ``"mdlp"``: of the four rules it had the highest accuracy and the
-        lowest log loss for the exact ANB in ten-fold cross-validation over 17 tables (0.836 and 0.49, median cut
-        0.780 and 0.60; ``docs/cut-points.md``). A transformer must offer ``fit(X, y, sample_weight=...)`` and then
-        ``cut_points_``, or ``bin_edges_``.
+        :class:`~anbexact.MODLDiscretizer`, :class:`~anbexact.MedianDiscretizer`, or scikit-learn's
+        ``KBinsDiscretizer`` with five intervals; None refuses such columns. ``"auto"``, the default, is
+        ``MODLDiscretizer(max_bins=16, coarse=True)``, which leaves no column whole that has two values; measured in
+        ``docs/cut-points.md``. A transformer must offer ``fit(X, y, sample_weight=...)`` and then ``cut_points_``, or
+        ``bin_edges_``.
     categories : mapping of column name to states, optional
         Declared states. Else those of a categorical dtype, else the observed values.
+    group_categories : "auto", int or None, default "auto"
+        Columns of categories with more observed values than this number (``"auto"``: more than 10) have groups of
+        values as states, the most probable ones given the classes; see :class:`~anbexact.MODLGrouper`. A column that
+        is declared in ``categories`` is never grouped; the values of an ordered categorical dtype are only grouped
+        with their neighbours. None groups nothing.
     handle_unknown : {"marginalize", "error"}, default "marginalize"
         A value at prediction that is no state is summed out, or refused.
     handle_missing : {"marginalize", "error", "own_state"}, default "marginalize"
@@ -86,7 +90,8 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
     n_jobs : int, optional
         Threads; None and -1 stand for all processors. Results do not depend on it.
     verbose : int, default 0
-        Above 0, progress is shown on standard error.
+        Above 0, progress is shown on standard error; at 0 only on a terminal or in a notebook, from five seconds on;
+        below 0 never.
 
     Attributes
     ----------
@@ -105,9 +110,11 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
     conditional_tables_ : dict
         P(variable | parents) of every variable.
     network_ : pgmpy ``DiscreteBayesianNetwork``
-        The same network for pgmpy, built and checked on first use.
+        The same network for pgmpy, built and checked on first use; ``dir`` lists it from then on.
     cut_points_ : dict
         Cut points of every column that was discretised.
+    groups_ : dict
+        Groups of values of every column of categories that was grouped, each a tuple of its values.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -122,7 +129,6 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
     counts_: Counts | None
     conditional_tables_: Tables
     _posterior: ClassPosterior
-    _network: DiscreteBayesianNetwork | None
 
     @abstractmethod
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
@@ -202,11 +208,8 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         ValueError
             If ``label`` or ``against`` is not a class, or both are the same.
         """
-        codes = self._codes(X)
-        values = cell_values(read_columns(X), self.vocabulary_.features)
-        index = X.index.tolist() if isinstance(X, pd.DataFrame) else range(codes.shape[1])
         return explain_rows(
-            Rows(codes, values, index),
+            self._rows(X),
             self._posterior,
             self._families(),
             self.vocabulary_,
@@ -214,6 +217,13 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
             label,
             against,
         )
+
+    def _rows(self, X: Any) -> Rows:
+        """Return rows as explanations take them."""
+        codes = self._codes(X)
+        values = cell_values(read_columns(X), self.vocabulary_.features)
+        index = X.index.tolist() if isinstance(X, pd.DataFrame) else range(codes.shape[1])
+        return Rows(codes, values, index)
 
     def _families(self) -> Mapping[Hashable, Family]:
         """Return the tables whose logarithms add up to the log joint probability."""
@@ -237,14 +247,6 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         check_is_fitted(self)
         return self._structure_score(self.ess_).name
 
-    @property
-    def network_(self) -> DiscreteBayesianNetwork:
-        """The network as a pgmpy ``DiscreteBayesianNetwork``, built and checked on first use."""
-        check_is_fitted(self)
-        if self._network is None:
-            self._network = self.to_pgmpy()
-        return self._network
-
     def _with_tables(self) -> NetworkClassifier:
         """Return a classifier that has conditional tables, for other programs: this one."""
         return self
@@ -252,12 +254,6 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
     def _reported_table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
         """Return rows as a table for reports, columns of numbers in few cells."""
         return self._table(X, y, sample_weight)
-
-    def to_pgmpy(self) -> DiscreteBayesianNetwork:
-        """Return a new pgmpy network; see :func:`anbexact.adapters.to_pgmpy`."""
-        from anbexact.adapters.pgmpy import to_pgmpy
-
-        return to_pgmpy(self)
 
     def to_logit(self) -> LogitModel:
         """Return the equivalent logistic regression; see :func:`anbexact.adapters.to_logit`."""

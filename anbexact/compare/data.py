@@ -29,7 +29,7 @@ class Data:
     notes: list[str]
 
 
-def prepare(X: Any, y: Any, folds: int, seed: int) -> Data:
+def prepare(X: Any, y: Any, folds: int, seed: int, handle_missing: str | None = None) -> Data:
     """Drop the rows without a class and make the folds."""
     from sklearn.model_selection import StratifiedKFold
 
@@ -59,9 +59,12 @@ def prepare(X: Any, y: Any, folds: int, seed: int) -> Data:
         folds = sizes[rarest]
     with_missing = int(frame.isna().any(axis=1).sum())
     if with_missing:
+        what = "learn without these rows, and sum the missing cells out to predict"
+        if handle_missing == "own_state":
+            what = "take the missing cells as states of their own"
         notes.append(
-            f"{with_missing} rows have a missing feature: this package's classifiers learn without these rows, and "
-            "sum the missing cells out to predict; the others have them filled in"
+            f"{with_missing} rows have a missing feature: this package's classifiers {what}; the others have them "
+            "filled in"
         )
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     return Data(frame, target, classes, codes, list(splitter.split(codes, codes)), notes)

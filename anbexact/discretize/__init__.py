@@ -1,9 +1,11 @@
 """Cut points for continuous columns: rules that find them, as scikit-learn transformers, and their use."""
 
 from anbexact.discretize.base import CutPointDiscretizer
-from anbexact.discretize.cuts import Cuts, cut_codes, cuts_from_edges, interval_names
+from anbexact.discretize.cuts import Cuts, cut_codes, cut_texts, cuts_from_edges, interval_names
+from anbexact.discretize.groups import MODLGrouper, group_values
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
+from anbexact.discretize.modl import MODLDiscretizer
 from anbexact.discretize.nested import Counts, EqualWidth, NestedCuts, PartitionRule, Quantiles
 from anbexact.discretize.rules import AUTO, RULES, find_cut_points
 
@@ -15,12 +17,16 @@ __all__ = [
     "Cuts",
     "EqualWidth",
     "MDLPDiscretizer",
+    "MODLDiscretizer",
+    "MODLGrouper",
     "MedianDiscretizer",
     "NestedCuts",
     "PartitionRule",
     "Quantiles",
     "cut_codes",
+    "cut_texts",
     "cuts_from_edges",
     "find_cut_points",
+    "group_values",
     "interval_names",
 ]

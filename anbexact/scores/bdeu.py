@@ -57,6 +57,7 @@ class BDeu(FamilyScore):
     name: ClassVar[str] = "BDeu"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    ignores_single_states: ClassVar[bool] = True
     proportional_penalty: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -53,6 +53,7 @@ class BDs(FamilyScore):
     name: ClassVar[str] = "BDs"
     score_equivalent: ClassVar[bool] = False
     has_set_score: ClassVar[bool] = False
+    ignores_single_states: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ess", BDeu(self.ess).ess)

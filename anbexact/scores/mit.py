@@ -62,6 +62,7 @@ class MIT(FamilyScore):
     name: ClassVar[str] = "MIT"
     score_equivalent: ClassVar[bool] = False
     has_set_score: ClassVar[bool] = False
+    ignores_single_states: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, int | float | np.number):

@@ -16,7 +16,7 @@ from anbexact.search.constraints import Constraints
 from anbexact.search.pairs import FamilyScorer
 from anbexact.search.parent_sets import ParentSets
 from anbexact.search.set_scores import entropy_order
-from anbexact.search.walk import Shared, Walk
+from anbexact.search.walk import Shared, Walk, too_many_rows
 from anbexact.table import DiscreteTable
 
 Floats = npt.NDArray[np.float64]
@@ -115,6 +115,8 @@ class Candidates:
         self._walks = [
             Walk(table, score, constraints, child, self._order, copied, self._shared) for child in features
         ]
+        if sum(walk.size_laid_out for walk in self._walks) > memory:
+            raise too_many_rows(table)
         self._dispersion: Floats | None = None
         self.limit = ""
         self._size = 0
@@ -164,7 +166,7 @@ class Candidates:
             if refused or deadline.passed:
                 return
             try:
-                walk.lay_out(dispersion)
+                walk.lay_out(dispersion, deadline)
             except SearchTooLargeError as error:
                 refused.append(error)
 
