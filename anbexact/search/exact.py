@@ -97,7 +97,7 @@ def learn_anb(
     :func:`~anbexact.search.candidates.candidate_lists`), from which branch and cut chooses (see
     :func:`~anbexact.search.branch_and_cut.solve_lists`). Ties are broken by the same rule, so it does not matter for
     the arcs which search is taken. The exceptions are networks without a proof, and those whose ties would take more
-    than 20,000 parent sets or 300 branches to break: then the search returns the best structure that it found first
+    than 20,000 parent sets or 100 branches to break: then the search returns the best structure that it found first
     (see :func:`~anbexact.search.ties.first_choice`). Lists that some limit ends are
     complete for small parent sets only; then the certificate says up to how many feature parents the structure is
     optimal, and its bound holds for all. Without ``time_limit`` and ``max_parents``, that limit is a number of parent

@@ -17,7 +17,7 @@ from anbexact.search.parent_sets import ParentSets, pack, unpack
 
 MOST_SETS = 20_000
 """Parent sets among which ties are broken; where more of them can be optimal, the choice found first stays."""
-MOST_NODES = 300
+MOST_NODES = 100
 """Branches that are bounded while ties are broken; where more are needed, the choice found first stays."""
 
 
