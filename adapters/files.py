@@ -228,6 +228,7 @@ def _describe(classifier: TableClassifier) -> dict[str, Any]:
             for name, states in vocabulary.states.items()
         ],
         "cut_points": [[number[name], encode(cuts.tolist())] for name, cuts in classifier.cut_points_.items()],
+        "dropped": [[number[name], reason] for name, reason in classifier.dropped_.items()],
         "further": {
             name: encode(np.asarray(getattr(classifier, name)).tolist()) for name in FURTHER.get(estimator, ())
         },
@@ -308,6 +309,15 @@ def _plain_numbers(weights: npt.NDArray[np.float64]) -> list[float] | list[int]:
 
 def _restore(document: Mapping[str, Any]) -> TableClassifier:
     """Return the classifier that a document describes."""
+    classifier = _restore_learned(document)
+    names = classifier.vocabulary_.names
+    reasons = {names[j]: str(reason) for j, reason in document.get("dropped", ())}  # older files have none
+    classifier.dropped_ = {name: reasons.get(name, reason) for name, reason in classifier.dropped_.items()}
+    return classifier
+
+
+def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
+    """Return the classifier that a document describes, but for the reasons why columns were left out."""
     cls = ESTIMATORS[document["estimator"]]
     classifier = cls(**{name: decode(value) for name, value in document["parameters"].items()})
     variables = [(decode(variable["name"]), decode(variable["states"])) for variable in document["variables"]]

@@ -12,8 +12,8 @@ import anbexact
 from anbexact.classifiers import NetworkClassifier
 from anbexact.cli.learning import learn, unfitted
 from anbexact.cli.messages import InputError, ProgressLine, note
-from anbexact.cli.options import DATA_HELP, Commands, add_common
-from anbexact.cli.tables import embedded_table, features_and_class, read_table
+from anbexact.cli.options import DATA_HELP, Commands, add_common, add_weights
+from anbexact.cli.tables import embedded_table, features_and_class, read_table, take_weights
 from anbexact.compare import compare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
 from anbexact.inputs import MANY_VALUES
@@ -24,6 +24,7 @@ from anbexact.report.text import (
     describe,
     print_comparison,
     print_json,
+    print_reading,
     print_structure,
     print_wrapped,
     read_comparison,
@@ -61,6 +62,7 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="leave out the refitted lines, which on large tables take longest",
     )
+    add_weights(parser)
     add_common(parser)
     parser.set_defaults(run=run)
 
@@ -80,16 +82,20 @@ def run(args: argparse.Namespace) -> None:
     What is printed as text is printed as soon as it is known, since later steps can take long.
     """
     X, y, title = _table(args)
+    weights = None if args.weights is None else take_weights(X, args.weights, args.data or title)
     if not args.json:
         print_wrapped(title)
-        print_wrapped(f"{len(X):,} rows, {X.shape[1]} features; {class_sizes(y)}")
+        weighted = f", weighted by {args.weights}" if args.weights is not None else ""
+        print_wrapped(f"{len(X):,} rows{weighted}, {X.shape[1]} features; {class_sizes(y)}")
         sys.stdout.flush()
-    frame = _cross_validate(X, y, args)
+    frame = _cross_validate(X, y, weights, args)
     if not args.json:
         _print_measured(frame, X)
-    kept = y.notna()
+    kept = y.notna() if weights is None else y.notna() & (weights > 0)
     X, y = X[kept].reset_index(drop=True), y[kept].reset_index(drop=True)
-    name, classifier = _learn(X, y, args.threads, frame.index)
+    if weights is not None:
+        weights = weights[kept].reset_index(drop=True)
+    name, classifier = _learn(X, y, weights, args.threads, frame.index)
     query = _ask(classifier, X, y, args.threads)
     if args.json:
         print_json(_document(args, frame, name, classifier, query))
@@ -113,13 +119,16 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
     return X, y, f"{name}, an embedded table. {about(name)}"
 
 
-def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], args: argparse.Namespace) -> pd.DataFrame:
+def _cross_validate(
+    X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None, args: argparse.Namespace
+) -> pd.DataFrame:
     """Return the measurements; what the classifiers warn of is noted once, unless these say it themselves."""
     with ProgressLine() as line, warnings.catch_warnings(record=True) as caught:
         try:
             frame = compare(
                 X,
                 y,
+                sample_weight=weights,
                 folds=args.folds,
                 models=args.models,
                 refit=not args.no_refit,
@@ -150,7 +159,11 @@ def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
 
 
 def _learn(
-    X: pd.DataFrame, y: pd.Series[Any], threads: int | None, compared: Collection[str]
+    X: pd.DataFrame,
+    y: pd.Series[Any],
+    weights: pd.Series[Any] | None,
+    threads: int | None,
+    compared: Collection[str],
 ) -> tuple[str, NetworkClassifier]:
     """Return the ANB of all rows (the universal one if only that was compared), or NB if its search is too large."""
     name, continuous = "ANB", None
@@ -158,10 +171,10 @@ def _learn(
         name, continuous = "ANB universal", "universal"
     classifier = unfitted("anb", threads=threads, continuous=continuous)
     try:
-        learn(classifier, X, y)
+        learn(classifier, X, y, weights)
     except anbexact.SearchTooLargeError:
         name, classifier = "NB", unfitted("nb", threads=threads)
-        learn(classifier, X, y)
+        learn(classifier, X, y, weights)
     assert isinstance(classifier, NetworkClassifier)
     return name, classifier
 
@@ -184,6 +197,7 @@ def _document(
     refit_of = {new: old for old, new in frame.attrs["refits"].items()}
     return {
         "data": args.data or args.dataset or DEMO_TABLE,
+        "weights": args.weights,
         **{key: frame.attrs[key] for key in ("rows", "folds", "notes")},
         "models": [
             {"model": model, "refit_of": refit_of.get(model), **row}
@@ -197,6 +211,7 @@ def _document(
 def _print_learned(name: str, classifier: NetworkClassifier, query: Query | None) -> None:
     """Print the network, and the question to it."""
     print(f"\nThe {name} of all rows, {sample_sizes(classifier)}")
+    print_reading(classifier)
     print_structure(classifier)
     if query is not None:
         print()

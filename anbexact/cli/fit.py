@@ -10,12 +10,12 @@ from anbexact.classifiers import AODEClassifier, MeasuredClassifier, NetworkClas
 from anbexact.classifiers.base import PARAMETERS
 from anbexact.classifiers.measured import CONTINUOUS
 from anbexact.cli.learning import MODELS, learn, unfitted
-from anbexact.cli.messages import InputError
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
-from anbexact.cli.options import DATA_HELP, Commands, add_common, number_or_auto
-from anbexact.cli.tables import features_and_class, read_table
+from anbexact.cli.options import DATA_HELP, Commands, add_common, add_weights, number_or_auto
+from anbexact.cli.tables import features_and_class, read_table, take_weights
 from anbexact.densities import likeliest_levels
 from anbexact.discretize import AUTO, RULES
+from anbexact.missing import HANDLE_MISSING
 from anbexact.report import feature_report
 from anbexact.report.text import (
     class_sizes,
@@ -23,6 +23,7 @@ from anbexact.report.text import (
     print_features,
     print_json,
     print_mixture,
+    print_reading,
     print_structure,
     print_wrapped,
     sample_sizes,
@@ -85,7 +86,19 @@ def add(commands: Commands) -> None:
     parser.add_argument(
         "--time-limit", type=float, metavar="S", help="seconds after which a search ends: the best so far is taken"
     )
-    parser.add_argument("--weights", metavar="COLUMN", help="a column that holds the weight of every row, no feature")
+    add_weights(parser)
+    parser.add_argument(
+        "--missing",
+        choices=HANDLE_MISSING,
+        help="what becomes of missing cells of features: they are a state of their own (own_state), their rows are "
+        "left out of training and they are summed out at prediction (marginalize), either, by column (auto, the "
+        "default), or they are refused (error)",
+    )
+    parser.add_argument(
+        "--keep-identifiers",
+        action="store_true",
+        help="use columns that look like identifiers or numbers of the rows, which are left out otherwise",
+    )
     add_common(parser)
     parser.set_defaults(run=run)
 
@@ -94,7 +107,7 @@ def run(args: argparse.Namespace) -> None:
     """Learn the classifier, save it if asked to, and say what was learned."""
     _check(args)
     X, y = features_and_class(read_table(args.data), args.class_name, args.data)
-    weights = None if args.weights is None else _take_weights(X, args.weights, args.data)
+    weights = None if args.weights is None else take_weights(X, args.weights, args.data)
     classifier = unfitted(
         args.model,
         threads=args.threads,
@@ -107,11 +120,13 @@ def run(args: argparse.Namespace) -> None:
         max_parents=args.max_parents,
         k=args.k,
         time_limit=args.time_limit,
+        handle_missing=args.missing,
+        drop_identifiers=False if args.keep_identifiers else None,
     )
     learn(classifier, X, y, weights)
     if args.output is not None:
         write_model(classifier, args.output)
-    rows_trained = _count_trained(X, weights)
+    rows_trained = _count_trained(classifier, X, weights)
     accuracy = classifier.score(X, y, weights)
     features = None
     if isinstance(classifier, NetworkClassifier):
@@ -138,19 +153,12 @@ def _check(args: argparse.Namespace) -> None:
         check_output(args.output)
 
 
-def _take_weights(X: pd.DataFrame, name: str, path: str) -> pd.Series[Any]:
-    """Remove the column of weights from the features and return it."""
-    if name not in X:
-        raise InputError(f"{path} has no column {name!r} beside the class: it cannot be --weights")
-    weights = X.pop(name)
-    if weights.dtype.kind not in "iuf":
-        raise InputError(f"the column {name!r} cannot be --weights: not all of its cells are numbers")
-    return weights
-
-
-def _count_trained(X: pd.DataFrame, weights: pd.Series[Any] | None) -> int:
-    """Return the number of rows that counted: complete ones, with a weight above zero."""
-    trained = X.notna().all(axis=1)
+def _count_trained(classifier: TableClassifier, X: pd.DataFrame, weights: pd.Series[Any] | None) -> int:
+    """Return the number of rows that counted: weight above zero, and no missing cell that costs the row."""
+    vocabulary = classifier.vocabulary_
+    rules = classifier.handle_missing_
+    costly = [name for name in vocabulary.features if rules[name] != "own_state" and vocabulary.arity(name) > 1]
+    trained = X[costly].notna().all(axis=1)
     return int((trained if weights is None else trained & (weights > 0)).sum())
 
 
@@ -179,6 +187,7 @@ def _print_table(args: argparse.Namespace, X: pd.DataFrame, y: pd.Series[Any], r
 
 def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, accuracy: float) -> None:
     """Print what was learned: cells of continuous columns, structure and accuracy."""
+    print_reading(classifier)
     if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
         _print_cells(classifier)
     else:

@@ -19,6 +19,11 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
+def add_weights(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the commands that take weights of rows."""
+    parser.add_argument("--weights", metavar="COLUMN", help="a column that holds the weight of every row, no feature")
+
+
 def number_or_auto(text: str) -> float | str:
     """Return the value of an option that is a number or ``auto``."""
     try:

@@ -74,6 +74,8 @@ def _features(
 ) -> pd.DataFrame:
     """Return the classifier's features, in its order and under its own names."""
     features = classifier.vocabulary_.features
+    left_out = {str(name) for name in classifier.vocabulary_.left_out}
+    frame = frame.assign(**dict.fromkeys(left_out.difference(frame)))
     gone = [name for name in map(str, features) if name not in frame]
     if gone:
         raise InputError(f"{args.data} lacks {listed(gone, 'column')} that {args.model} needs")

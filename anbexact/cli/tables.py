@@ -91,6 +91,16 @@ def features_and_class(frame: pd.DataFrame, class_name: str, path: str) -> tuple
     return frame.drop(columns=class_name).reset_index(drop=True), y.reset_index(drop=True)
 
 
+def take_weights(X: pd.DataFrame, name: str, path: str) -> pd.Series[Any]:
+    """Remove the column of weights from the features and return it."""
+    if name not in X:
+        raise InputError(f"{path} has no column {name!r} beside the class: it cannot be --weights")
+    weights = X.pop(name)
+    if weights.dtype.kind not in "iuf":
+        raise InputError(f"the column {name!r} cannot be --weights: not all of its cells are numbers")
+    return weights
+
+
 def embedded_table(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Return features and class of an embedded table; an unknown name becomes an `InputError`."""
     from anbexact.datasets import load_dataset

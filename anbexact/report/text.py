@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anbexact.classifiers import AODEClassifier, MeasuredClassifier, NetworkClassifier, TableClassifier
 from anbexact.scores import Universal
+from anbexact.vocabulary import MISSING_STATE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -51,6 +52,8 @@ def describe(classifier: TableClassifier) -> dict[str, Any]:
         "classes": classifier.classes_.tolist(),
         "features": list(vocabulary.features),
         "cut_points": {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()},
+        "missing_as_states": _missing_as_states(classifier),
+        "dropped": classifier.dropped_,
     }
     if isinstance(classifier, AODEClassifier):
         return {**common, "ess": classifier.ess_, "min_weight": classifier.min_weight_}
@@ -77,6 +80,23 @@ def describe(classifier: TableClassifier) -> dict[str, Any]:
         "score": structure.score,
         "certificate": structure.certificate.statement(),
     }
+
+
+def _missing_as_states(classifier: TableClassifier) -> list[Hashable]:
+    """Return the features that have a state for missing cells."""
+    states = classifier.vocabulary_.states
+    rules = classifier.handle_missing_
+    return [name for name, rule in rules.items() if rule == "own_state" and MISSING_STATE in states[name]]
+
+
+def print_reading(classifier: TableClassifier) -> None:
+    """Print which columns were left out, and where missing cells are a state."""
+    if classifier.dropped_:
+        dropped = "; ".join(f"{name} ({reason})" for name, reason in classifier.dropped_.items())
+        print_wrapped(f"left out, since they look like identifiers: {dropped}")
+    own = _missing_as_states(classifier)
+    if own:
+        print_wrapped(f"a missing cell is a state of its own in: {_names(own)}")
 
 
 def sample_sizes(classifier: TableClassifier) -> str:
