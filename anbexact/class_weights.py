@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.columns import Column, native
+from anbexact.columns import Column, native, sorted_positions
 
 Weights = npt.NDArray[np.float64]
 
@@ -61,10 +61,10 @@ def apply_class_weight(class_weight: Any, target: Column, weights: Weights, know
         factors = np.divide(sizes.sum(), n_classes * sizes, out=np.ones(len(sizes)), where=sizes > 0)
     else:
         given = {native(label): float(weight) for label, weight in class_weight.items()}
-        observed = [labels[code] for code in np.unique(codes[counted])]
-        classes = [*observed, *(label for label in map(native, known) if label not in observed)]
+        classes = list(dict.fromkeys([*(labels[code] for code in np.unique(codes[counted])), *map(native, known)]))
         unknown = [label for label in given if label not in classes]
         if unknown:
+            classes = [classes[i] for i in sorted_positions(classes)]
             raise ValueError(
                 f"class_weight names {unknown[0]!r}, which is not a class; the classes of {target.name!r} are "
                 f"{classes!r}"

@@ -14,10 +14,15 @@ from anbexact.vocabulary import Vocabulary
 
 HANDLE_MISSING = ("auto", "marginalize", "own_state", "error")
 """What can become of missing cells."""
-MOST_LOST = 0.05
+MOST_LOST = 0.02
 """Share of the weight of all rows, and of any class, that ``handle_missing="auto"`` may leave out of training."""
 DIGITS = 12
 """Decimals to which shares are compared, so that the order in which weights are summed does not matter."""
+
+
+class LostClassError(ValueError):
+    """All rows of a class would be left out of training because of missing cells."""
+
 
 Categories: TypeAlias = Mapping[Hashable, Sequence[Any]] | None
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -161,7 +166,7 @@ def common_gaps(
         codes, n_classes = np.zeros(len(weights), dtype=np.intp), 1
     else:
         of_class, categories = target.coded
-        codes, n_classes = of_class.astype(np.intp), len(categories)
+        codes, n_classes = np.maximum(of_class, 0).astype(np.intp), len(categories)  # of weight 0 where missing
     sizes = np.bincount(codes, weights, n_classes)
 
     def lost(rows: Mask) -> float:
@@ -250,7 +255,7 @@ def _refuse_lost_class(
     worst, most = _worst(costly, rows)
     others = f" (and {len(gone) - 1} more classes)" if len(gone) > 1 else ""
     better = "'own_state'" if handle_missing == "auto" else "'auto' or 'own_state'"
-    raise ValueError(
+    raise LostClassError(
         f"the class {labels[gone[0]]!r} of {target.name!r}{others} would be lost: all of its {int(rows.sum())} rows "
         f"have a missing feature, most in column {worst!r} ({most}), and such rows are left out of training. "
         f"Drop the column, fill its cells in, or use handle_missing={better}"

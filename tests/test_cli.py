@@ -135,10 +135,40 @@ def test_missing_cells(capsys):
     Path("t.csv").write_text(text)
     code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "-o", "m.json")
     assert code == 0
-    assert "1 of 5 rows have no y and are left out" in err
+    assert err == "anbexact: note: 1 of 5 rows have no y and are left out\n"
+    assert "4 rows to learn from" in out
+    assert "a missing cell is a state of its own in: a, b" in out
+    assert anbexact.load("m.json").vocabulary_.states["a"] == ("None", "x", "(missing)")
+    code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "--missing", "marginalize", "-o", "m.json")
+    assert code == 0
     assert "2 of 4 rows have a missing feature" in err
     assert "2 rows to learn from" in out
     assert anbexact.load("m.json").vocabulary_.states["a"] == ("None", "x")
+
+
+def test_missing_cells_refused(capsys):
+    Path("t.csv").write_text("a,b,y\nx,1,p\n,2,q\nx,,q\n")
+    assert "2 of 3 rows have a missing feature" in error_of(
+        capsys, "fit", "t.csv", "--class", "y", "--missing", "error"
+    )
+    Path("t.csv").write_text("a,b,y\nx,1,p\n,2,q\n,1,q\ny,1,p\n")
+    refused = error_of(capsys, "fit", "t.csv", "--class", "y", "--missing", "marginalize")
+    assert (
+        "the class 'q' of 'y' would be lost: all of its 2 rows have a missing feature, most in column 'a'" in refused
+    )
+
+
+def test_identifiers(capsys):
+    rows = "".join(f"{i},n{i},{'uv'[i % 2]},{'pq'[i % 3 == 0]}\n" for i in range(60))
+    Path("t.csv").write_text("id,name,a,y\n" + rows)
+    code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "-o", "m.json")
+    assert code == 0
+    assert "what looks like an identifier is left out: 'id' (" in err
+    assert "left out, since they look like identifiers: id (a different whole number in each of 60 rows" in out
+    Path("new.csv").write_text("a\nu\n")
+    assert run(capsys, "predict", "m.json", "new.csv")[0] == 0
+    code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "--keep-identifiers", "--json")
+    assert (code, err, json.loads(out)["dropped"]) == (0, "", {})
 
 
 def test_predict_by_name(capsys):
@@ -336,7 +366,6 @@ def test_wrong_usage(capsys, args, message):
         (b"a,y\nu,\nv,\n", "no row has a y"),
         (b"a,y\nu,1.5\nv,2.5\nv,0.1\n", "Unknown label type: continuous"),
         (b"y\np\nq\n", "0 feature(s)"),
-        (b"a,y\n,p\n,q\n", "column 'a' has no observed value"),
     ],
 )
 def test_wrong_tables(capsys, content, message):

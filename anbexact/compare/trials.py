@@ -20,6 +20,7 @@ from anbexact.compare.data import Data, Rows
 from anbexact.compare.measures import Outcome
 from anbexact.compare.models import Contender
 from anbexact.limits import SearchTooLargeError
+from anbexact.missing import LostClassError
 from anbexact.table import Weights
 
 Tell = Callable[[str, int, float], None]
@@ -66,7 +67,7 @@ class Trials:
                 if refits is not None and refits.failure is None:
                     tell(refits.name, fold, 0.5)
                     refits.run(model, outcome.fit_seconds, train, test)
-        except SearchTooLargeError as error:
+        except (SearchTooLargeError, LostClassError) as error:
             data.notes.append(f"{self._name} was refused: {error}")
             return lines
         lines[self._name] = outcomes
@@ -106,7 +107,7 @@ class _Refits:
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", message="the refit ")
-                refitted = to_logit(model).refit(X_train, y_train, _weights(data, train))
+                refitted = to_logit(model).refit(X_train, y_train, sample_weight=_weights(data, train))
             if complaint := refitted.complaint():
                 self._complaints.append(complaint)
             seconds = fit_seconds + time.perf_counter() - began
