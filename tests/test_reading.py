@@ -70,7 +70,7 @@ class TestMissingCells:
     @pytest.mark.parametrize("handle_missing", ["marginalize", "auto"])
     def test_a_column_that_ends_with_one_state_costs_no_row(self, handle_missing):
         noise = pd.Series(np.random.default_rng(1).normal(size=ROWS))
-        X = PLAIN.assign(age=holed(noise, 3).astype(float), constant=holed(pd.Series(["k"] * ROWS), 2))
+        X = PLAIN.assign(age=holed(noise, 1).astype(float), constant=holed(pd.Series(["k"] * ROWS), 1))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             whole = NaiveBayesClassifier().fit(PLAIN, Y)
@@ -89,8 +89,8 @@ class TestMissingCells:
         np.testing.assert_allclose(auto.log_evidence(row), total, rtol=1e-12)
 
     def test_rows_with_a_rare_gap_are_left_out_with_a_warning(self):
-        X = PLAIN.assign(a=holed(PLAIN["a"], 2))
-        with pytest.warns(UserWarning, match=r"2 of 120 rows have a missing feature \(most in column 'a' \(2\)\)"):
+        X = PLAIN.assign(a=holed(PLAIN["a"], 1))
+        with pytest.warns(UserWarning, match=r"1 of 120 rows have a missing feature \(most in column 'a' \(1\)\)"):
             model = NaiveBayesClassifier().fit(X, Y)
         assert model.handle_missing_["a"] == "marginalize"
         assert model.vocabulary_.states["a"] == (0, 1, 2)

@@ -102,8 +102,8 @@ def compare(
 
         ``attrs["folds"]``, ``attrs["rows"]`` and ``attrs["notes"]`` (texts) belong to it, and ``attrs["refits"]``:
         by the name of a model that of its refitted line. A model that is refused for the memory it needs, or since
-        missing cells would cost it a class, has NaN and a note; so has a refit that does not fit into memory, or whose
-        network has zeros. Refits that do not converge are counted in a note.
+        missing cells would cost it a class, has NaN and a note; so has a refit that does not fit into memory, or
+        whose network has zeros. Refits that do not converge are counted in a note.
 
     Raises
     ------
