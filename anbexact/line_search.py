@@ -6,6 +6,7 @@ from collections.abc import Callable
 from math import exp, log
 
 import numpy as np
+import numpy.typing as npt
 from scipy.optimize import minimize_scalar
 
 
@@ -27,3 +28,24 @@ def best_on_log_scale(
         lambda point: -value(exp(point)), bounds=bounds, method="bounded", options={"xatol": precision}
     )
     return exp(float(found.x if -found.fun > values[k] else grid[k]))
+
+
+def best_on_log_grid(
+    values_at: Callable[[npt.NDArray[np.float64]], npt.NDArray[np.float64]], low: float, high: float, *, points: int
+) -> tuple[float, float]:
+    """Return the x between low and high of highest value, and the highest value found.
+
+    All ``points``, evenly spaced on a logarithmic scale, ends included, are valued in one call. The x is the top of
+    the parabola, in ln x, through the best of them and its neighbours. 1 where all points are worth the same.
+    """
+    grid = np.geomspace(low, high, points)
+    values = values_at(grid)
+    k = int(values.argmax())
+    highest = float(values[k])
+    if highest - float(values.min()) <= 1e-12 * max(1.0, abs(highest)):
+        return 1.0, highest
+    if 0 < k < points - 1:
+        below, above = values[k] - values[k - 1], values[k] - values[k + 1]
+        step = (below - above) / (2 * (below + above)) if below + above > 0 else 0.0
+        return float(grid[k] * (grid[1] / grid[0]) ** step), highest
+    return float(grid[k]), highest

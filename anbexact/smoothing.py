@@ -1,20 +1,22 @@
-"""How much to smooth conditional tables: chosen by predicting every row from the others."""
+"""How much to smooth conditional tables: chosen by predicting rows from other rows."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from anbexact.line_search import best_on_log_scale
+from anbexact.line_search import best_on_log_grid, best_on_log_scale
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
 LEAST = 0.1
 """Smallest equivalent sample size that is tried; the largest is the total weight, or 100."""
+HELD_OUT_TRIED = 16
+"""Equivalent sample sizes by which held-out rows are predicted."""
 BLOCK_CELLS = 1 << 22
 """Rows times classes that are worked on at a time."""
 Floats = npt.NDArray[np.float64]
@@ -35,16 +37,52 @@ class _Family:
     parents: npt.NDArray[np.int64] | None = None
     arity: int = 0
 
+    def log_cells(self, ess: Floats) -> Floats:
+        """Return ln θ for every cell, up to a constant over the classes; shape (sample sizes, states, classes)."""
+        prior = ess[:, None, None] / self.size
+        logs: Floats = np.log(self.cells + prior)
+        if self.given is not None and self.parents is not None:
+            logs -= np.log(self.given + prior * self.arity)[:, self.parents]
+        return logs
+
     def logs(self, ess: float) -> tuple[Floats, Floats]:
         """Return ln θ for every cell, and what it is for a row of that cell once the row is taken out."""
         prior = ess / self.size
         one = np.minimum(self.cells, 1.0)
-        logs = np.log(self.cells + prior)
+        logs = self.log_cells(np.array([ess]))[0]
         lowered = np.log(self.cells - one + prior)
         if self.given is not None and self.parents is not None:
-            logs -= np.log(self.given + prior * self.arity)[self.parents]
             lowered -= np.log(self.given[self.parents] - one + prior * self.arity)
         return logs, lowered
+
+
+def _families(table: DiscreteTable, structure: Structure) -> list[_Family]:
+    """Return the families of a structure that the class is part of; the others do not bear on its posterior."""
+    class_name = structure.class_name
+    of_class = table.column(class_name).astype(np.int64)
+    n_classes = table.vocabulary.arity(class_name)
+
+    def counted(names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Floats]:
+        """Return the joint state of every row, and the weights by joint state and class."""
+        state = table.groups(names)
+        n_states = int(state.max()) + 1
+        flat = np.bincount(state * n_classes + of_class, table.weights, n_states * n_classes)
+        return state, flat.astype(np.float64, copy=False).reshape(n_states, n_classes)
+
+    families = []
+    for name, parents in structure.parents.items():
+        if class_name not in (name, *parents):
+            continue
+        size = int(np.prod(table.shape([name, *parents]), dtype=object))
+        state, cells = counted([other for other in (name, *parents) if other != class_name])
+        if name == class_name:
+            families.append(_Family(state, cells, size))
+            continue
+        of_row, given = counted([other for other in parents if other != class_name])
+        of_state = np.empty(len(cells), dtype=np.int64)
+        of_state[state] = of_row
+        families.append(_Family(state, cells, size, given, of_state, table.vocabulary.arity(name)))
+    return families
 
 
 class LeaveOneOut:
@@ -67,29 +105,7 @@ class LeaveOneOut:
         self._table = table
         self._class = structure.class_name
         self._of_class = table.column(self._class).astype(np.int64)
-        self._families = [
-            self._family(name, of_name)
-            for name, of_name in structure.parents.items()
-            if self._class in (name, *of_name)
-        ]
-
-    def _counts(self, names: list[Hashable]) -> tuple[npt.NDArray[np.int64], Floats]:
-        """Return the joint state of every row, and the weights by joint state and class."""
-        state = self._table.groups(names)
-        n_classes = self._table.vocabulary.arity(self._class)
-        n_states = int(state.max()) + 1
-        flat = np.bincount(state * n_classes + self._of_class, self._table.weights, n_states * n_classes)
-        return state, flat.astype(np.float64, copy=False).reshape(n_states, n_classes)
-
-    def _family(self, name: Hashable, parents: tuple[Hashable, ...]) -> _Family:
-        size = int(np.prod(self._table.shape([name, *parents]), dtype=object))
-        state, cells = self._counts([other for other in (name, *parents) if other != self._class])
-        if name == self._class:
-            return _Family(state, cells, size)
-        of_row, given = self._counts([other for other in parents if other != self._class])
-        of_state = np.empty(len(cells), dtype=np.int64)
-        of_state[state] = of_row
-        return _Family(state, cells, size, given, of_state, self._table.vocabulary.arity(name))
+        self._families = _families(table, structure)
 
     def log_likelihood(self, ess: float) -> float:
         """Return the conditional log likelihood for tables of this equivalent sample size; total in nats."""
@@ -110,6 +126,11 @@ class LeaveOneOut:
         return total
 
 
+def most_smoothing(table: DiscreteTable) -> float:
+    """Return the largest equivalent sample size that is tried: the total weight, 100 at least."""
+    return max(100.0, table.weight_sum)
+
+
 def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     """Return the equivalent sample size of the EAP tables with the highest leave-one-out conditional log likelihood.
 
@@ -117,5 +138,47 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     The structure stays as it is. About 14 values are tried, each at the cost of predicting all training rows.
     """
     left_out = LeaveOneOut(table, structure)
-    most = max(100.0, table.weight_sum)
-    return best_on_log_scale(left_out.log_likelihood, LEAST, most, first_look=8, precision=0.05)
+    return best_on_log_scale(left_out.log_likelihood, LEAST, most_smoothing(table), first_look=8, precision=0.05)
+
+
+class HeldOut:
+    """The conditional log likelihood of rows that are held out, by the EAP tables of a structure from other rows.
+
+    Parameters
+    ----------
+    learned, held_out : DiscreteTable
+        Rows to count, and rows to predict, of one vocabulary.
+    structure : Structure
+        Over the variables of the tables.
+    """
+
+    def __init__(self, learned: DiscreteTable, held_out: DiscreteTable, structure: Structure) -> None:
+        codes = np.asfortranarray(np.concatenate([learned.codes, held_out.codes]))
+        weights = np.concatenate([learned.weights, np.zeros(len(held_out.codes))])
+        self._families = _families(replace(learned, codes=codes, weights=weights), structure)
+        self._first = len(learned.codes)
+        self._of_class = held_out.column(structure.class_name).astype(np.int64)
+        self._n_classes = held_out.vocabulary.arity(structure.class_name)
+        self._weights = held_out.weights
+
+    def log_likelihoods(self, ess: Floats) -> Floats:
+        """Return the conditional log likelihood for tables of each equivalent sample size; totals in nats."""
+        joint = np.zeros((len(ess), len(self._of_class), self._n_classes))
+        for family in self._families:
+            joint += family.log_cells(ess)[:, family.state[self._first :]]
+        of_truth = np.take_along_axis(joint, self._of_class[None, :, None], axis=2)[:, :, 0]
+        return np.asarray((of_truth - logsumexp(joint, axis=2)) @ self._weights)
+
+
+def best_held_out_smoothing(folds: Sequence[HeldOut], most: float) -> tuple[float, float]:
+    """Return the equivalent sample size of the EAP tables that predicts all folds best, and their log likelihood.
+
+    Searched on a logarithmic scale from 0.1 to ``most``; 1 where it makes no difference. The log likelihood is the
+    total over all folds, in nats, at the best of the values that were tried.
+    """
+    return best_on_log_grid(
+        lambda grid: np.sum([fold.log_likelihoods(grid) for fold in folds], axis=0),
+        LEAST,
+        most,
+        points=HELD_OUT_TRIED,
+    )

@@ -40,7 +40,7 @@ def training_table(X: pd.DataFrame, y: pd.Series) -> tuple[NaiveBayesClassifier,
     """Return a classifier that encodes rows, and the encoded table."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        encoder = NaiveBayesClassifier(discretizer="median", n_jobs=1).fit(X, y)
+        encoder = NaiveBayesClassifier(discretizer="median", n_jobs=1, ess=1.0).fit(X, y)
     codes = encoder._codes(X)
     states = encoder.vocabulary_.states
     columns = {

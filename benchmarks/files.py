@@ -15,7 +15,7 @@ def run(*, full: bool) -> list[dict[str, object]]:
     rows = []
     for states, cut in (("2", True), ("16", False))[: 2 if full else 1]:
         X, y, source = load("letter", cut=cut)
-        model = ANBClassifier(max_parents=None if cut else 3).fit(X.astype("str"), pd.Series(y))
+        model = ANBClassifier(max_parents=None if cut else 3, ess=1.0).fit(X.astype("str"), pd.Series(y))
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "letter.json"
             saved = seconds(lambda model=model, path=path: model.save(path))

@@ -77,7 +77,7 @@ def accuracies(train: Sample, test: Sample) -> dict[str, float]:
         found[name], found[f"{name} s"] = 100 * float((model.predict(test[0]) == test[1]).mean()), began
 
     began = time.perf_counter()
-    naive = NaiveBayesClassifier().fit(*train)
+    naive = NaiveBayesClassifier(ess=1.0).fit(*train)
     judge("generative NB", naive, time.perf_counter() - began)
     began = time.perf_counter()
     logistic = naive.to_logit().refit(*train, l2=0)

@@ -36,7 +36,7 @@ Row = dict[str, object]
 def convert(name: str) -> None:
     """Print the seconds of a conversion, the coefficients, and the process's peak memory before and after, in MB."""
     X, y, _ = load(name, cut=True)
-    anb = ANBClassifier().fit(X, y)
+    anb = ANBClassifier(ess=1.0).fit(X, y)
     before = peak_memory()
     took = seconds(lambda: to_logit(anb).coefficients, 3)
     print(took, to_logit(anb).coefficients.size, before, peak_memory())
@@ -65,7 +65,7 @@ def defaults(name: str, target: float, *, cut: bool = True) -> list[Row]:
     """Time a refit of an exact ANB with its defaults, the choice of the prior's strength included."""
     X, y, _ = load(name, cut=cut)
     X = X if cut else X.astype(float)  # continuous then, and cut by MDLP
-    logit = to_logit(ANBClassifier().fit(X, y))
+    logit = to_logit(ANBClassifier(ess=1.0).fit(X, y))
     runs = [logit.refit(X, y) for _ in range(1 if target > 10 else 3)]
     found = runs[0].refitted
     before, after = logit.log_likelihood(X, y) / len(y), runs[0].log_likelihood(X, y) / len(y)
@@ -91,7 +91,7 @@ def against_newton() -> list[Row]:
     Both are given what they need: MNLogit its dense columns, the refit the table's rows, read and collapsed.
     """
     X, y = indicators()
-    logit = to_logit(NaiveBayesClassifier().fit(X, y))
+    logit = to_logit(NaiveBayesClassifier(ess=1.0).fit(X, y))
     refitted = logit.refit(X, y, l2=0)
     columns = design_matrix(refitted)[:, identified(refitted)]
     weights = refitted.refitted.design.weights
@@ -121,7 +121,7 @@ def against_newton() -> list[Row]:
 def solvers(name: str, repeats: int) -> list[Row]:
     """Compare the solvers at a fixed prior on a TAN, and scikit-learn's logistic regression on the same cells."""
     X, y, _ = load(name, cut=True)
-    logit = to_logit(TANClassifier().fit(X, y))
+    logit = to_logit(TANClassifier(ess=1.0).fit(X, y))
     rows: list[Row] = []
     for solver in SOLVERS:
         found = logit.refit(X, y, l2=L2, solver=solver).refitted
@@ -153,7 +153,7 @@ def run(*, full: bool) -> list[Row]:
     """Measure conversion, refits by default, the peer without prior, and solvers; on letter only if ``full``."""
     warnings.simplefilter("ignore")
     warm_X, warm_y = generated(3, 50, 2, 2)
-    to_logit(TANClassifier().fit(warm_X, warm_y)).refit(warm_X, warm_y)
+    to_logit(TANClassifier(ess=1.0).fit(warm_X, warm_y)).refit(warm_X, warm_y)
     parts: list[Callable[[], list[Row]]] = [lambda: conversion("letter")]
     parts += [lambda name=name, target=target: defaults(name, target) for name, target in REFITS.items()]
     parts += [against_newton, lambda: solvers("nursery", 3)]

@@ -52,7 +52,11 @@ def run(*, full: bool) -> list[dict[str, object]]:  # noqa: ARG001  # the same f
     for name, (fit_target, rate_target) in CASES.items():
         X, y, source = load(name)
         y = y.astype("category")
-        aode, kdb, tan = AODEClassifier().fit(X, y), KDBClassifier().fit(X, y), TANClassifier().fit(X, y)
+        aode, kdb, tan = (
+            AODEClassifier().fit(X, y),
+            KDBClassifier(ess=1.0).fit(X, y),
+            TANClassifier(ess=1.0).fit(X, y),
+        )
         table = DiscreteTable.from_frame(X, y)
         counts = count_pairs(table)
         codes = np.array([X[column].cat.codes for column in X], dtype=np.int64)
@@ -66,8 +70,8 @@ def run(*, full: bool) -> list[dict[str, object]]:  # noqa: ARG001  # the same f
             "of it reading": lambda X=X, y=y: DiscreteTable.from_frame(X, y),
             "counts": lambda table=table: count_pairs(table),
             "logs": lambda counts=counts: AODEPosterior(counts, 1.0, 1.0),
-            "kDB fit s": lambda X=X, y=y: KDBClassifier().fit(X, y),
-            "TAN fit s": lambda X=X, y=y: TANClassifier().fit(X, y),
+            "kDB fit s": lambda X=X, y=y: KDBClassifier(ess=1.0).fit(X, y),
+            "TAN fit s": lambda X=X, y=y: TANClassifier(ess=1.0).fit(X, y),
         }
         of_fit = {what: seconds(work, 15) for what, work in times.items()}
         plain = seconds(lambda c=codes, y=of_class, s=shape: plain_logs(plain_counts(c, y, *s)), 3)

@@ -32,7 +32,7 @@ def one_fold(name: str, fold: int) -> list[Row]:
         for setting in SETTINGS:
             part, parameters = setting.split(", ")
             judged = train if part == "training" else test
-            model = TANClassifier(structure_score=structure_score, parameters=parameters, n_jobs=1)
+            model = TANClassifier(structure_score=structure_score, parameters=parameters, n_jobs=1, ess=1.0)
             model.fit(X.iloc[train], y.iloc[train])
             result = judge(model.predict_proba(X.iloc[judged]), model.classes_.tolist(), y.iloc[judged])
             rows.append(
@@ -61,7 +61,7 @@ def simulate(tables: int = 25) -> None:
         X, y = simulated_sites(seed)
         for parameters in ("acll", "friedman", "eap"):
             for score, structure_score in SCORES.items():
-                model = TANClassifier(structure_score=structure_score, parameters=parameters).fit(X, y)
+                model = TANClassifier(structure_score=structure_score, parameters=parameters, ess=1.0).fit(X, y)
                 result = judge(model.predict_proba(X), model.classes_.tolist(), y)
                 losses.setdefault((parameters, score), []).append(result["log_loss"])
     frame = pd.DataFrame(losses)

@@ -25,10 +25,10 @@ from anbexact.scores import ACLL
 
 TABLES = ("anes96", "balance_scale", "breast_cancer", "iris", "monks1", "monks2", "monks3", "tic_tac_toe", "wine")
 MODELS = {
-    "LL": TANClassifier(structure_score="ll"),
-    "BDeu": TANClassifier(structure_score="bdeu"),
-    "aCLL, Dirichlet": TANClassifier(structure_score="acll"),
-    "aCLL, uniform": TANClassifier(structure_score=ACLL(prior="uniform")),
+    "LL": TANClassifier(structure_score="ll", ess=1.0),
+    "BDeu": TANClassifier(structure_score="bdeu", ess=1.0),
+    "aCLL, Dirichlet": TANClassifier(structure_score="acll", ess=1.0),
+    "aCLL, uniform": TANClassifier(structure_score=ACLL(prior="uniform"), ess=1.0),
 }
 HALVES = 20
 

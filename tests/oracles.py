@@ -227,6 +227,16 @@ def leave_one_out(rows, weights, arities, parents, ess):
     return total
 
 
+def held_out(rows, weights, others, other_weights, arities, parents, ess):
+    """Sum over other rows of their weight times ln P(c | x) from tables of the rows; the class comes last."""
+    class_ = len(arities) - 1
+    tables = {v: (of_v, eap(rows, weights, arities, v, of_v, ess)) for v, of_v in parents.items()}
+    return sum(
+        weight * log_posterior(tables, arities, class_, {v: row[v] for v in range(class_)})[row[class_]]
+        for row, weight in zip(others, other_weights, strict=True)
+    )
+
+
 def is_weighted_median(cut, values, weights):
     """Whether at most half of the weight lies strictly below, and at most half strictly above, the cut."""
     values = np.asarray(values, dtype=float)

@@ -419,7 +419,7 @@ def fixed(**parameters):
     parents["top_middle"] = ("top_left", "x_wins")
     parents["middle_middle"] = ("x_wins", "top_left", "top_middle")
     categories = {name: ["b", "never", "o", "x"] for name in X}
-    return FixedStructureClassifier(parents, categories=categories, **parameters)
+    return FixedStructureClassifier(parents, categories=categories, ess=1.0, **parameters)
 
 
 @pytest.mark.filterwarnings("ignore:.*joint states of parents do not occur")

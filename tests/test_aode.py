@@ -81,7 +81,7 @@ def test_sums_to_one(min_weight):
 def test_is_naive_bayes(features, min_weight):
     """With one feature, and where no state weighs enough."""
     problem = random_problem(2, features, n_rows=50)
-    ours, naive = fit(problem, min_weight=min_weight), fit(problem, NaiveBayesClassifier)
+    ours, naive = fit(problem, min_weight=min_weight), fit(problem, NaiveBayesClassifier, ess=1.0)
     rows = pd.DataFrame(itertools.product(*([*range(r), None] for r in problem.arities[:-1])), dtype=object)
     rows.columns = problem.names[:-1]
     np.testing.assert_allclose(ours.predict_proba(rows), naive.predict_proba(rows), rtol=1e-12)

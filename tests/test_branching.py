@@ -589,7 +589,7 @@ class TestClassifiers:
         assert dict(classifier.structure_.parents) == dict(expected.parents)
         assert classifier.structure_.score == expected.score
         assert classifier.predict_proba(X).shape == (120, 3)
-        limited = estimator(time_limit=1e-9).fit(X, y)
+        limited = estimator(ess=1.0, time_limit=1e-9).fit(X, y)
         assert limited.structure_.feature_edges == ()
         assert not limited.structure_.certificate.optimal
 

@@ -318,18 +318,20 @@ class TestANB:
     def test_too_many_features_are_refused_with_advice(self):
         X = np.random.default_rng(0).integers(0, 2, (50, 40))
         with pytest.raises(anbexact.SearchTooLargeError, match=r"fNML has no set scores .* each of the 40 2\^39 fam"):
-            ANBClassifier(structure_score="fnml").fit(X, X[:, 0])
+            ANBClassifier(structure_score="fnml", ess=1.0).fit(X, X[:, 0])
 
     def test_tables_too_large_for_the_memory_are_learned_again_with_fewer_parents(self, monkeypatch):
         X, y = load_tic_tac_toe()
-        free = ANBClassifier().fit(X, y)
+        free = ANBClassifier(ess=1.0).fit(X, y)
         tables = [table.values.nbytes for table in free.conditional_tables_.values()]
         monkeypatch.setattr(room, "available_memory", lambda: 2 * sum(tables) + max(tables) - 1)
         monkeypatch.setattr(room, "ROOM", 8 * 9 * 2 * 3**3)  # room for two parents, but so many it has already
         with pytest.warns(UserWarning, match=r"structure found would take .* kB: learned again with max_parents=1"):
-            few = ANBClassifier().fit(X, y)
+            few = ANBClassifier(ess=1.0).fit(X, y)
         assert max(map(len, free.structure_.parents.values())) == 3
-        assert dict(few.structure_.parents) == dict(ANBClassifier(max_parents=1).fit(X, y).structure_.parents)
+        assert dict(few.structure_.parents) == dict(
+            ANBClassifier(ess=1.0, max_parents=1).fit(X, y).structure_.parents
+        )
         assert few.structure_.certificate.method.endswith("at most 1 feature parents")
 
     def test_verbose_shows_progress_on_standard_error(self, capsys):

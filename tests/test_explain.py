@@ -77,7 +77,7 @@ def test_missing_cells_are_gathered_in_one_term(parents):
 
 def test_text():
     X = pd.DataFrame({"colour": ["red", "blue"] * 20, "size": [1, 2] * 20})
-    classifier = NaiveBayesClassifier().fit(X, pd.Series(["apple", "plum"] * 20, name="fruit"))
+    classifier = NaiveBayesClassifier(ess=1.0).fit(X, pd.Series(["apple", "plum"] * 20, name="fruit"))
     text = str(classifier.explain(X.iloc[:1])[0])
     assert text.startswith("apple with probability 0.99")
     assert "against plum" in text

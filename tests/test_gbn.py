@@ -237,7 +237,7 @@ class TestClassifier:
     def test_rows_can_be_added(self):
         problem = random_problem(12, 4, n_rows=80)
         X, y = problem.frame()
-        halves = GBNClassifier(categories=problem.categories).fit(X[:40], y[:40])
+        halves = GBNClassifier(ess=1.0, categories=problem.categories).fit(X[:40], y[:40])
         structure = halves.structure_
         halves.partial_fit(X[40:], y[40:])
         assert halves.structure_.score == pytest.approx(

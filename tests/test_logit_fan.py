@@ -238,7 +238,9 @@ def test_network_has_the_posterior_of_the_logistic_regression(estimator, l2):
         score = reference.log_likelihood(X, y) - reference.n_parameters
         assert score == pytest.approx(model.structure_.score, abs=1e-3)
     else:
-        generative = anbexact.classifiers.FixedStructureClassifier(model.structure_.parents).fit(X, y).to_logit()
+        generative = (
+            anbexact.classifiers.FixedStructureClassifier(model.structure_.parents, ess=1.0).fit(X, y).to_logit()
+        )
         refitted = generative.refit(X, y, l2=model.l2_)
         np.testing.assert_allclose(refitted.predict_proba(X), model.predict_proba(X), atol=1e-4)
 

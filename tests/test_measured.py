@@ -648,7 +648,7 @@ class TestRefusals:
             ({"structure_score": "bic"}, "structure_score='bic' goes with continuous='discretize'"),
             ({"structure_score": KT()}, r"structure_score=KT\(\) goes with continuous='discretize'"),
             ({"ess": 2.0}, "ess=2.0 goes with continuous='discretize'"),
-            ({"ess": "auto"}, "ess='auto' goes with continuous='discretize'"),
+            ({"ess": 1.0}, "ess=1.0 goes with continuous='discretize'"),
             ({"parameters": "ml"}, "parameters='ml' goes with continuous='discretize'"),
             ({"smoothing": 1.0}, "smoothing=1.0 goes with continuous='discretize'"),
             ({"discretizer": "mdlp"}, "discretizer='mdlp' goes with continuous='discretize'"),
@@ -665,7 +665,7 @@ class TestRefusals:
 
     def test_defaults_may_be_said(self):
         X, y = example()
-        ANBClassifier(continuous="universal", ess=1, structure_score="bdeu", parameters="eap").fit(X, y)
+        ANBClassifier(continuous="universal", ess="auto", structure_score="bdeu", parameters="eap").fit(X, y)
 
     def test_missing_numbers_are_no_state(self):
         X, y = example()

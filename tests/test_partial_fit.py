@@ -39,21 +39,23 @@ class TestEqualsFittingAllRows:
         weights = np.ceil(problem.weights) if whole else np.array(problem.weights)
         first = min(first, len(y) - 1) + 1
         parents = learn_anb(problem.table).parents
-        model = FixedStructureClassifier(dict(parents), categories=problem.categories)
+        model = FixedStructureClassifier(dict(parents), categories=problem.categories, ess=1.0)
         together = clone(model).fit(frame, y, sample_weight=weights)
         stepwise = clone(model).fit(frame[:first], y[:first], sample_weight=weights[:first])
         if first < len(y):
             stepwise.partial_fit(frame[first:], y[first:], sample_weight=weights[first:])
         same(together, stepwise, exactly=whole)
 
-    @pytest.mark.parametrize("model", [NaiveBayesClassifier(), ANBClassifier(), ANBClassifier(smoothing=5.0)])
+    @pytest.mark.parametrize(
+        "model", [NaiveBayesClassifier(ess=1.0), ANBClassifier(ess=1.0), ANBClassifier(ess=1.0, smoothing=5.0)]
+    )
     def test_of_a_learned_structure(self, model):
         model = clone(model).set_params(categories=CATEGORIES)
         stepwise = clone(model).fit(X[::2], Y[::2])
         for _ in range(2):
             stepwise.partial_fit(X[1::2], Y[1::2])
         parents = dict(stepwise.structure_.parents)
-        fixed = FixedStructureClassifier(parents, categories=CATEGORIES, smoothing=model.smoothing)
+        fixed = FixedStructureClassifier(parents, categories=CATEGORIES, ess=1.0, smoothing=model.smoothing)
         rows = pd.concat([X[::2], X[1::2], X[1::2]]), pd.concat([Y[::2], Y[1::2], Y[1::2]])
         same(fixed.fit(*rows), stepwise)
         assert "learned from earlier rows" in str(stepwise.structure_.certificate)
@@ -83,10 +85,10 @@ class TestEqualsFittingAllRows:
 
     def test_classes_may_be_announced(self):
         only = Y == "positive"
-        model = NaiveBayesClassifier().partial_fit(X[only], Y[only], classes=Y.unique())
+        model = NaiveBayesClassifier(ess=1.0).partial_fit(X[only], Y[only], classes=Y.unique())
         assert model.classes_.tolist() == ["negative", "positive"]
         model.partial_fit(X[~only], Y[~only], classes=["positive", "negative"])
-        same(model, NaiveBayesClassifier().fit(X, Y))
+        same(model, NaiveBayesClassifier(ess=1.0).fit(X, Y))
         with pytest.raises(ValueError, match=r"classes are \['positive'\], but were \['negative', 'positive'\]"):
             model.partial_fit(X, Y, classes=["positive"])
 

@@ -211,7 +211,7 @@ class TestNoUnderflow:
         new = rng.integers(0, r, (5, n)).astype(float)
         new[:, :holes] = np.nan
         categories = {f"x{j}": list(range(r)) for j in range(n)}
-        classifier = NaiveBayesClassifier(categories=categories).fit(X, y)
+        classifier = NaiveBayesClassifier(ess=1.0, categories=categories).fit(X, y)
         log_proba = classifier.predict_log_proba(new)
         assert np.isfinite(log_proba).all()
         assert np.isfinite(classifier.predict_proba(new)).all()

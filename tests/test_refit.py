@@ -507,13 +507,13 @@ class TestStrength:
         problem = random_problem(4, 3, n_rows=40, max_arity=2, n_classes=3)
         problem.weights = np.random.default_rng(0).integers(1, 4, 40).astype(float).tolist()
         X, y = problem.frame()
-        network = FixedStructureClassifier(parents)
+        network = FixedStructureClassifier(parents, ess=1.0)
         model = fit(problem, network).to_logit().refit(X, y, problem.weights)
         parts = folding.split_weights(model.refitted.design.weights, 3)
         chosen = model.refitted.strength
 
         def relearned(left_in):
-            return fit(left_in, FixedStructureClassifier(parents))
+            return fit(left_in, FixedStructureClassifier(parents, ess=1.0))
 
         for l2, value in [(0, chosen.generative), *chosen.tried]:
             expected = self.slow_value(model, problem.arities, parts, l2, relearned)

@@ -254,7 +254,7 @@ class TestClassifier:
         kept = [name for name in X if name not in classifier.removed_]
         changed = X.assign(**dict.fromkeys(classifier.removed_, np.nan))
         assert classifier.predict_proba(changed) == pytest.approx(classifier.predict_proba(X))
-        plain = ANBClassifier().fit(X[kept], y)
+        plain = ANBClassifier(ess=1.0).fit(X[kept], y)
         assert plain.predict_proba(X[kept]) == pytest.approx(classifier.predict_proba(X))
         assert list(classifier.vocabulary_.features) == list(X)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.parameters import NetworkParameters
+from anbexact.classifiers.sample_size import Learn, Learner, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.counts import Counts, count_families
 from anbexact.discretize import Cuts
@@ -19,8 +20,6 @@ from anbexact.parameters import Tables, acll_tables, eap_tables, friedman_tables
 from anbexact.posterior import ClassPosterior, Posterior
 from anbexact.scores import ACLL, Score
 from anbexact.scores.names import SCORES
-from anbexact.search.ess import learn_with_best_ess
-from anbexact.smoothing import best_smoothing
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
@@ -50,11 +49,14 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         What the structure is scored by: ``"bdeu"``, ``"bds"``, ``"k2"``, ``"kt"``, ``"ll"``, ``"aic"``, ``"bic"``,
         ``"hq"``, ``"mit"``, ``"qnml"``, ``"fnml"`` or ``"acll"``, with the defaults of :mod:`anbexact.scores`, or an
         object from there or of your own. (``score`` is scikit-learn's method.)
-    ess : float or "auto", default 1.0
+    ess : float or "auto", default "auto"
         Equivalent sample size of the scores ``"bdeu"`` and ``"bds"`` and, unless ``smoothing`` says otherwise, of the
-        conditional tables. ``"auto"``: one that, with the structure, gives the data a high marginal likelihood, at
-        the cost of two to five searches (see :func:`~anbexact.search.ess.learn_with_best_ess`), and
-        ``smoothing="auto"``; often for the better (``docs/equivalent-sample-size.md``).
+        conditional tables. ``"auto"``: for BDeu one that, with the structure, gives the data a high marginal
+        likelihood, for other scores 1, and ``smoothing="auto"``. With a total weight below 1,000, the choice is
+        cross-validated against 1. It takes two to five searches, 15 at most with few rows; beyond 16 features they
+        are searches with at most two feature parents, and one more. See
+        :func:`~anbexact.classifiers.sample_size.learn_structure` and ``docs/equivalent-sample-size.md``. The papers
+        have 1.0.
     parameters : {"eap", "ml", "friedman", "acll"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.parameters.eap_tables`, ``ml_tables``,
         ``friedman_tables`` or ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
@@ -62,8 +64,9 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         allows for then gets the first class and NaN probabilities, with a warning.
     smoothing : float, "auto" or None, default None
         Equivalent sample size of the conditional tables alone, for ``parameters="eap"``. ``"auto"``: the one that
-        predicts every training row best from the others (see :func:`~anbexact.smoothing.best_smoothing`). None: as
-        ``ess`` says.
+        predicts every training row best from the others (see :func:`~anbexact.smoothing.best_smoothing`), or, with a
+        total weight below 1,000, rows held out in 5 folds in which the structure is learned again. None: as ``ess``
+        says.
     discretizer : {"auto", "median", "mdlp", "equal_frequency", "equal_width"}, None or transformer, default "auto"
         What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MDLPDiscretizer`,
         :class:`~anbexact.MedianDiscretizer`, or scikit-learn's ``KBinsDiscretizer`` with five intervals; None
@@ -127,6 +130,8 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         Names of the features, where all of them are strings.
     """
 
+    _relearns = True
+    """Whether structures may be learned again in folds of the rows, to choose equivalent sample sizes."""
     structure_: Structure
     smoothing_: float
     parameters_: str
@@ -141,10 +146,7 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
 
     def _learn_table(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts]) -> Self:
         """Learn structure and parameters."""
-        structure, ess = self._choose_structure(table)
-        automatic = self.smoothing == "auto" or (self.smoothing is None and isinstance(self.ess, str))
-        automatic &= self.parameters == "eap"
-        smoothing = best_smoothing(table, structure) if automatic else float(self.smoothing or ess)
+        structure, ess, smoothing = self._choose(table)
         counts = count_families(table, structure)
         return self._set_learned(table, structure, counts, cut_points, (ess, smoothing, self.parameters))
 
@@ -174,14 +176,23 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         """Estimate the tables, and store the network; `table` has the rows behind the counts."""
         return self._set_counted(table.vocabulary, structure, counts, cut_points, settings)
 
-    def _choose_structure(self, table: DiscreteTable) -> tuple[Structure, float]:
-        """Return the structure and the equivalent sample size under which it was learned."""
-        limit: float | None = getattr(self, "time_limit", None)
-        if self.ess == "auto" and self.structure_score == "bdeu":
-            structure, score = learn_with_best_ess(table, self._learn, limit)
-            return structure, score.ess
-        ess = 1.0 if self.ess == "auto" else float(self.ess)
-        return self._learn(table, self._structure_score(ess), limit), ess
+    def _choose(self, table: DiscreteTable) -> tuple[Structure, float, float]:
+        """Return the structure, and the equivalent sample sizes of its score and of its tables."""
+        chooses_ess = self.ess == "auto" and self.structure_score == "bdeu"
+        chooses_smoothing = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
+        smooths = self.parameters == "eap"
+        learner = Learner(
+            self._learn, self._rehearsal(table), self._structure_score, chooses_ess, chooses_smoothing and smooths,
+            smooths and self._relearns,
+        )  # fmt: skip
+        ess = 1.0 if isinstance(self.ess, str) else float(self.ess)
+        smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
+        learned = learn_structure(table, learner, ess, smoothing, getattr(self, "time_limit", None))
+        return learned.structure, learned.ess, learned.smoothing
+
+    def _rehearsal(self, table: DiscreteTable) -> Learn:  # a search may depend on the table
+        """Return what learns the structures that only serve to choose equivalent sample sizes."""
+        return self._learn
 
     def explain(self, X: Any) -> list[Explanation]:
         """Return, per row, what each feature adds to the log odds of the predicted class.

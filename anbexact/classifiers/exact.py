@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
+from math import inf
 from typing import Any
 
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
 from anbexact.classifiers.room import learn_within_memory
+from anbexact.classifiers.sample_size import Learn
 from anbexact.scores import Score, Universal
 from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.exact import affordable_parents
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
+
+MANY_FEATURES = 16
+"""Features beyond which equivalent sample sizes are chosen by structures with few parents."""
+FEW_PARENTS = 2
 
 
 class ExactClassifier(ExactParameters, NetworkClassifier):
@@ -35,6 +41,17 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
             return self._search(table, score, **self._limits(most if max_parents is None else max_parents, seconds))
 
         return learn_within_memory(search, table, score, self.max_parents, time_limit, required)
+
+    def _rehearsal(self, table: DiscreteTable) -> Learn:
+        """Return a search over structures with few parents where the search over all may take long."""
+        fewest = max([FEW_PARENTS, *Counter(child for _, child in self.required_edges).values()])
+        if len(table.vocabulary.features) <= MANY_FEATURES or fewest >= (self.max_parents or inf):
+            return self._learn
+
+        def rehearse(rows: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+            return self._search(rows, score, **self._limits(fewest, time_limit))
+
+        return rehearse
 
     def _limits(self, max_parents: int | None, time_limit: float | None) -> dict[str, Any]:
         return {

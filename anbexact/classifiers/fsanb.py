@@ -18,6 +18,7 @@ from anbexact.search import learn_anb
 from anbexact.search.constraints import make_constraints
 from anbexact.selection.fsanb import learn_selected
 from anbexact.selection.selector import check_thresholds
+from anbexact.smoothing import best_smoothing
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
@@ -110,7 +111,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         if self.network_ess is not None:
             check_positive("network_ess", self.network_ess)
 
-    def _choose_structure(self, table: DiscreteTable) -> tuple[Structure, float]:
+    def _choose(self, table: DiscreteTable) -> tuple[Structure, float, float]:
         make_constraints(table.vocabulary.features, self.max_parents, self.required_edges, self.forbidden_edges)
         found = learn_selected(
             table,
@@ -125,7 +126,10 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         )
         self.selection_ess_, self.threshold_ = found.ess, found.threshold
         self.log_bayes_factors_ = found.log_bayes_factors
-        return found.structure, found.network_ess
+        structure, ess = found.structure, found.network_ess
+        if isinstance(self.smoothing, str):
+            return structure, ess, best_smoothing(table, structure)
+        return structure, ess, ess if self.smoothing is None else float(self.smoothing)
 
     def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
         kept = set(table.vocabulary.features)

@@ -80,6 +80,11 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     def _is_decomposable(self) -> bool:
         return not isinstance(self._structure_score(1.0), CLL)
 
+    @property
+    def _relearns(self) -> bool:  # type: ignore[override]  # it depends on the score
+        """Searches by conditional likelihood take long, and are not repeated in folds."""
+        return self._is_decomposable()
+
     @available_if(_is_decomposable)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learned; see :meth:`anbexact.NetworkClassifier.partial_fit`."""
@@ -125,6 +130,8 @@ class ConditionalParameters(TimeLimitParameters, NetworkParameters):
 
 class ConditionalClassifier(ConditionalParameters, NetworkClassifier):
     """What the classifiers whose structures are learned by conditional likelihood share."""
+
+    _relearns = False
 
     @property
     def partial_fit(self) -> NoReturn:

@@ -38,7 +38,7 @@ CONTINUOUS = ("discretize", "universal")
 """What becomes of continuous columns, by name."""
 OF_TABLES = {
     "structure_score": "bdeu",
-    "ess": 1.0,
+    "ess": "auto",
     "parameters": "eap",
     "smoothing": None,
     "discretizer": "auto",

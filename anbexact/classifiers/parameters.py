@@ -76,7 +76,7 @@ class NetworkParameters(TableParameters):
     """How a structure is scored, and its conditional tables are estimated."""
 
     structure_score: Any = "bdeu"
-    ess: float | str = 1.0
+    ess: float | str = "auto"
     parameters: str = "eap"
     smoothing: float | str | None = None
 

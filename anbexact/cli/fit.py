@@ -52,7 +52,7 @@ def add(commands: Commands) -> None:
         "--ess",
         type=number_or_auto,
         metavar="A",
-        help="equivalent sample size (default 1), or auto: that of the highest marginal likelihood",
+        help="equivalent sample size, or auto (the default): chosen from the data",
     )
     parser.add_argument(
         "--smoothing",

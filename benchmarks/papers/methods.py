@@ -39,7 +39,7 @@ class Refitted:
 
     def fit(self, X: pd.DataFrame, y: pd.Series) -> Self:
         """Learn and refit."""
-        anb = ANBClassifier(n_jobs=1).fit(X, y)
+        anb = ANBClassifier(n_jobs=1, ess=1.0).fit(X, y)
         self.logit_ = to_logit(anb).refit(X, y, time_limit=REFIT_SECONDS)
         self.classes_ = self.logit_.classes_
         return self
@@ -61,7 +61,7 @@ class Selected:
     def fit(self, X: pd.DataFrame, y: pd.Series) -> Self:
         """Select and learn."""
         self.kept_: list[Hashable] = list(self.search.parents_children(DiscreteTable.from_frame(X, y), y.name))
-        learner = ANBClassifier(n_jobs=1) if self.kept_ else DummyClassifier(strategy="prior")
+        learner = ANBClassifier(n_jobs=1, ess=1.0) if self.kept_ else DummyClassifier(strategy="prior")
         self.model_ = learner.fit(self._features(X), y)
         self.classes_ = self.model_.classes_
         return self
@@ -95,14 +95,14 @@ def codes(X: pd.DataFrame) -> np.ndarray:
 
 
 PAPER: dict[str, Any] = {
-    "NaiveBayes": NaiveBayesClassifier(n_jobs=1),
-    "GBN-CMDL": GreedyGBNClassifier(structure_score="cmdl", n_jobs=1),
-    "BNC2P": BNC2PClassifier(n_jobs=1),
-    "TAN-aCLL": TANClassifier(structure_score="acll", n_jobs=1),
-    "gGBN-BDeu": GreedyGBNClassifier(n_jobs=1),
-    "MC-DAG-GES": MCDAGClassifier(n_jobs=1),
-    "GBN-BDeu": GBNClassifier(n_jobs=1),
-    "ANB-BDeu": ANBClassifier(n_jobs=1),
+    "NaiveBayes": NaiveBayesClassifier(n_jobs=1, ess=1.0),
+    "GBN-CMDL": GreedyGBNClassifier(structure_score="cmdl", n_jobs=1, ess=1.0),
+    "BNC2P": BNC2PClassifier(n_jobs=1, ess=1.0),
+    "TAN-aCLL": TANClassifier(structure_score="acll", n_jobs=1, ess=1.0),
+    "gGBN-BDeu": GreedyGBNClassifier(n_jobs=1, ess=1.0),
+    "MC-DAG-GES": MCDAGClassifier(n_jobs=1, ess=1.0),
+    "GBN-BDeu": GBNClassifier(n_jobs=1, ess=1.0),
+    "ANB-BDeu": ANBClassifier(n_jobs=1, ess=1.0),
     "fsANB-BDeu": FSANBClassifier(network_ess=1.0, n_jobs=1),
 }
 """The methods of the paper, by the names that they have there."""
@@ -110,7 +110,7 @@ OWN: dict[str, Any] = {
     "ANB, ESS auto": ANBClassifier(ess="auto", n_jobs=1),
     "ANB, refitted": Refitted(),
     "AODE": AODEClassifier(n_jobs=1),
-    "kDB": KDBClassifier(n_jobs=1),
+    "kDB": KDBClassifier(n_jobs=1, ess=1.0),
     "sklearn NB": SklearnNaiveBayes(),
     "sklearn logistic": make_pipeline(OneHotEncoder(handle_unknown="ignore"), LogisticRegression(max_iter=10_000)),
 }

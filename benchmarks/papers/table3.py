@@ -208,8 +208,8 @@ def one(name: str, size: str, samples: Sequence[int]) -> list[Row]:
     out = []
     for seed in samples:
         X, y = truth.sample(int(size), seed)
-        anb = ANBClassifier(n_jobs=1).fit(X, y)
-        same = FixedStructureClassifier(truth.parents, n_jobs=1).fit(X, y)
+        anb = ANBClassifier(n_jobs=1, ess=1.0).fit(X, y)
+        same = FixedStructureClassifier(truth.parents, n_jobs=1, ess=1.0).fit(X, y)
         of_anb, of_same = (probabilities(model, rows, truth) for model in (anb, same))
         distance = min(shd({v: anb.structure_.parents[v] for v in truth.names}, graph) for graph in maps)
         out.append(

@@ -1,0 +1,53 @@
+"""Warnings that point at the caller's own line, and are given once where scikit-learn fits many times."""
+
+from __future__ import annotations
+
+import re
+import sys
+import warnings
+from types import FrameType
+
+OWN = "anbexact"
+AROUND = ("sklearn", "joblib", "concurrent", "threading")
+"""Packages whose frames lie between a caller and a fit that a meta-estimator asks for."""
+_given: set[tuple[str, int, str]] = set()
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn, from the innermost line outside this package, scikit-learn and joblib.
+
+    Cross-validation and meta-estimators fit the same data many times, and scikit-learn forgets in between which
+    warnings were shown. Where such a fit is under way, a warning that differs from an earlier one by numbers alone is
+    not repeated for the same line, unless the warning filters ask for every one.
+
+    Parameters
+    ----------
+    text : str
+        What is the matter, and what to do about it.
+    category : type, default UserWarning
+        The kind of warning.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    depth, own_depth, within = 2, None, False
+    while frame is not None:
+        package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
+        if package != OWN and own_depth is None:
+            own_depth = depth
+        if package != OWN and package not in AROUND:
+            break
+        within |= package in AROUND
+        frame, depth = frame.f_back, depth + 1
+    if frame is not None and within and not _every_one_is_asked_for(category):
+        key = frame.f_code.co_filename, frame.f_lineno, re.sub(r"\d+", "#", text)
+        if key in _given:
+            return
+        _given.add(key)
+    warnings.warn(text, category, stacklevel=depth if frame is not None else own_depth or 2)
+
+
+def _every_one_is_asked_for(category: type[Warning]) -> bool:
+    """Whether the first warning filter for a category lets all of its warnings through."""
+    for action, message, of, module, line in warnings.filters:
+        if message is None and module is None and line == 0 and issubclass(category, of):
+            return action in ("always", "all", "error")
+    return False
