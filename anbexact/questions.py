@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection, Hashable, Sequence
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy.special import pdtr
 
 from anbexact.columns import Column
 from anbexact.vocabulary import LEFT_OUT
+from anbexact.warn import warn
 
 FEWEST_ROWS = 50
 """Observed rows from which a column can be taken for an identifier."""
@@ -69,10 +69,8 @@ def without_identifiers(
             "another row. Pass columns that describe the rows, or drop_identifiers=False to use these"
         )
     these = "it" if len(dropped) == 1 else "them"
-    warnings.warn(
+    warn(
         f"what {LOOKS_LIKE_AN_IDENTIFIER} is left out: {shown}{more}; pass drop_identifiers=False to use {these}",
-        UserWarning,
-        stacklevel=6,
     )
     return [
         column.constant(column.name, LEFT_OUT) if column.name in dropped else column for column in columns
@@ -132,11 +130,9 @@ def question_class(target: Column, weights: npt.NDArray[np.float64], declared: S
     counts = pd.Series(codes[kept]).value_counts()
     n, n_classes = int(kept.sum()), len(counts)
     if n_classes == 1 and len(declared) < 2:
-        warnings.warn(
+        warn(
             f"the class {target.name!r} is {labels[counts.index[0]]!r} in every row: with a single class there is "
             "nothing to tell apart, and every row will be predicted to have it",
-            UserWarning,
-            stacklevel=6,
         )
     elif n >= FEWEST_ROWS and n_classes >= DISTINCT * n:
         raise ValueError(
@@ -145,9 +141,7 @@ def question_class(target: Column, weights: npt.NDArray[np.float64], declared: S
             "if it is a quantity, cut it into a few classes, for instance with pandas.qcut(y, 3)"
         )
     elif n_classes > MANY_CLASSES:
-        warnings.warn(
+        warn(
             f"the class {target.name!r} has {n_classes:,} different labels in {n:,} rows: if it is a quantity, cut "
             "it into a few classes, for instance with pandas.qcut(y, 3); if most of them are rare, merge these",
-            UserWarning,
-            stacklevel=6,
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +13,7 @@ import numpy.typing as npt
 from anbexact.columns import Column, native, read_column, read_columns, sorted_positions
 from anbexact.missing import Categories, MissingCells, filled, known_missing_cells, missing_cells
 from anbexact.vocabulary import MISSING_STATE, CodeArray, Vocabulary
+from anbexact.warn import warn
 
 Weights = npt.NDArray[np.float64]
 DENSE = 8
@@ -235,7 +235,7 @@ def _usable_rows(
     Returns columns, target, weights and positions of the rows that are kept: maybe none, if the states are known.
     """
     if cells.warning:
-        warnings.warn(cells.warning, UserWarning, stacklevel=3)
+        warn(cells.warning)
     columns = [filled(column, cells.single) for column in columns]
     rows = np.flatnonzero((weights > 0) & ~cells.incomplete)
     if len(rows) < len(weights):

@@ -318,8 +318,8 @@ class TestClassWeight:
 
     def test_in_partial_fit(self):
         weights = {"alive": 2.5}
-        model = NaiveBayesClassifier(class_weight=weights).fit(PLAIN, Y).partial_fit(PLAIN, Y)
-        whole = NaiveBayesClassifier(class_weight=weights).fit(pd.concat([PLAIN, PLAIN]), pd.concat([Y, Y]))
+        model = NaiveBayesClassifier(class_weight=weights, ess=1.0).fit(PLAIN, Y).partial_fit(PLAIN, Y)
+        whole = NaiveBayesClassifier(class_weight=weights, ess=1.0).fit(pd.concat([PLAIN, PLAIN]), pd.concat([Y, Y]))
         np.testing.assert_allclose(model.predict_proba(PLAIN), whole.predict_proba(PLAIN), rtol=1e-12)
         with pytest.raises(
             ValueError, match="class_weight='balanced' depends on all rows, which partial_fit does not"
