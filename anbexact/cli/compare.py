@@ -17,6 +17,7 @@ from anbexact.cli.tables import embedded_table, features_and_class, read_table, 
 from anbexact.compare import compare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
 from anbexact.inputs import MANY_VALUES
+from anbexact.questions import LOOKS_LIKE_AN_IDENTIFIER
 from anbexact.report.text import (
     TABLE_WIDTH,
     about,
@@ -170,11 +171,13 @@ def _learn(
     if "ANB universal" in compared and "ANB" not in compared:
         name, continuous = "ANB universal", "universal"
     classifier = unfitted("anb", threads=threads, continuous=continuous)
-    try:
-        learn(classifier, X, y, weights)
-    except anbexact.SearchTooLargeError:
-        name, classifier = "NB", unfitted("nb", threads=threads)
-        learn(classifier, X, y, weights)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=f".*({LOOKS_LIKE_AN_IDENTIFIER}|are left out of training)")  # noted
+        try:
+            learn(classifier, X, y, weights)
+        except anbexact.SearchTooLargeError:
+            name, classifier = "NB", unfitted("nb", threads=threads)
+            learn(classifier, X, y, weights)
     assert isinstance(classifier, NetworkClassifier)
     return name, classifier
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
 class InputError(Exception):
     """What the user passed cannot be worked with."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(with_options(text))
 
 
 class ProgressLine:
@@ -33,7 +37,17 @@ class ProgressLine:
 
 
 def note(text: str) -> None:
-    print(f"anbexact: note: {' '.join(text.split())}", file=sys.stderr)
+    print(f"anbexact: note: {' '.join(with_options(text).split())}", file=sys.stderr)
+
+
+def with_options(text: str) -> str:
+    """Return a message with options of ``fit`` in the place of the parameters that it recommends."""
+    text = re.sub(r"handle_missing='(\w+)'(?: or '(\w+)')?", _missing_option, text)
+    return text.replace("pass drop_identifiers=False", "pass --keep-identifiers")
+
+
+def _missing_option(found: re.Match[str]) -> str:
+    return " or ".join(f"--missing {choice}" for choice in found.groups() if choice)
 
 
 def listed(names: Iterable[str], noun: str, most: int = 10) -> str:
