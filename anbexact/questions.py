@@ -92,15 +92,19 @@ def identifier_reason(column: Column, kept: npt.NDArray[np.bool_]) -> str:
     if n < FEWEST_ROWS:
         return ""
     if column.numbers is None:
-        codes = column.coded[0][observed]
-        n_distinct = len(np.unique(codes))
+        codes, categories = column.coded
+        if len(categories) < DISTINCT * n:
+            return ""
+        n_distinct = len(pd.unique(codes[observed]))
         return f"{n_distinct:,} different values in {n:,} rows" if n_distinct >= DISTINCT * n else ""
     values = column.numbers[observed]
     if column.codes is None and values.dtype.kind == "f":
         return ""
-    distinct = np.unique(values)
+    if float(values.max()) - float(values.min()) + 1 < DISTINCT * n:
+        return ""
+    distinct = np.sort(pd.unique(values))
     n_repeated = n - len(distinct)
-    if n_repeated > (1 - DISTINCT) * n or len(distinct) < 2:
+    if len(distinct) < DISTINCT * n:
         return ""
     steps = np.diff(distinct)
     numbers = float(distinct[-1] - distinct[0]) / float(np.gcd.reduce(steps.astype(np.int64))) + 1
