@@ -15,6 +15,7 @@ import anbexact
 from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier, UniversalMeasure
 from anbexact.classifiers import AODEClassifier
 from anbexact.columns import read_column, read_columns
+from anbexact.discretize import Quantiles
 from anbexact.missing import common_gaps
 from anbexact.questions import identifier_reason
 from anbexact.selection import BayesFactorSelector
@@ -240,6 +241,11 @@ class TestIdentifiers:
         assert NaiveBayesClassifier(categories=states).fit(X, Y).vocabulary_.arity("text") == ROWS
         with pytest.raises(ValueError, match="drop_identifiers must be 'auto' or False, not True"):
             NaiveBayesClassifier(drop_identifiers=True).fit(X, Y)
+
+    def test_a_column_with_a_partition_stays(self):
+        X = PLAIN.assign(row=np.arange(ROWS))
+        assert TANClassifier(continuous=UniversalMeasure({"row": Quantiles()})).fit(X, Y).dropped_ == {}
+        assert list(TANClassifier(continuous="universal").fit(X, Y).dropped_) == ["row"]
 
     def test_nothing_else(self):
         with pytest.raises(
