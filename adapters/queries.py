@@ -1,4 +1,4 @@
-"""Questions put to a pgmpy network: class posteriors and d-separation."""
+"""Questions put to a classifier or a pgmpy network: class posteriors and d-separation."""
 
 from __future__ import annotations
 
@@ -10,9 +10,14 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.utils.validation import check_is_fitted
 
 from anbexact.adapters.pgmpy import States, Tables, check_node, read_network
+from anbexact.classifiers import NetworkClassifier, TableClassifier
+from anbexact.evidence import code_evidence, posterior_of_logs, read_evidence
+from anbexact.explain import class_code
 from anbexact.posterior import Posterior
+from anbexact.structure import Structure
 from anbexact.vocabulary import MISSING
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
@@ -27,24 +32,28 @@ LOG_SMALLEST = -700.0
 
 
 def class_posterior(
-    network: DiscreteBayesianNetwork, class_name: Hashable, evidence: Mapping[Hashable, Any] | None = None
+    network: DiscreteBayesianNetwork | TableClassifier,
+    class_name: Hashable | None = None,
+    evidence: Mapping[Hashable, Any] | None = None,
 ) -> pd.Series[float]:
     """Return P(class | evidence), for evidence on any of the other nodes.
 
-    It is computed by pgmpy's ``VariableElimination``. That works with products of probabilities, which
-    many observed nodes can make too small for a float, and takes no notice of impossible evidence that is
+    Of a pgmpy network, it is computed by pgmpy's ``VariableElimination``. That works with products of probabilities,
+    which many observed nodes can make too small for a float, and takes no notice of impossible evidence that is
     independent of the class. Where the CPDs admit either, this package's elimination takes its place, which
-    works with logarithms. Nodes that are neither evidence nor class nor ancestors of these play no part.
+    works with logarithms; it is also what a classifier is asked by. Nodes that are neither evidence nor class nor
+    ancestors of these play no part.
 
     Parameters
     ----------
-    network : DiscreteBayesianNetwork
-        A network with a ``TabularCPD`` for every node; it is not changed.
-    class_name : Hashable
-        The node whose posterior is asked for.
+    network : DiscreteBayesianNetwork or classifier
+        A network with a ``TabularCPD`` for every node, or a fitted classifier of this package; it is not changed.
+    class_name : Hashable, optional
+        The node whose posterior is asked for; of a classifier, its class by default.
     evidence : mapping of node to state, optional
         What was observed; a row of a frame (a pandas Series) will do. A missing value is not evidence: leave
-        its node out.
+        its node out. A classifier takes values as they stand in tables, and cuts and encodes them as in ``predict``
+        (its ``query`` is the same for its own class).
 
     Returns
     -------
@@ -54,7 +63,7 @@ def class_posterior(
     Raises
     ------
     TypeError
-        If the network is not discrete, or the evidence is no mapping.
+        If the network is not discrete, or the evidence is not a mapping.
     ValueError
         If a node or state is unknown, the class is among the evidence, a CPD is invalid (as in
         :func:`from_pgmpy`), the evidence has probability 0, or the elimination by logarithms would need a
@@ -64,13 +73,23 @@ def class_posterior(
     --------
     >>> from anbexact import ANBClassifier
     >>> from anbexact.adapters import class_posterior
-    >>> from anbexact.datasets import load_monks
-    >>> network = ANBClassifier().fit(*load_monks(1)).network_
+    >>> from anbexact.datasets import load_iris, load_monks
+    >>> network = ANBClassifier(ess=1).fit(*load_monks(1)).network_
     >>> class_posterior(network, "is_monk", {"jacket_color": "red"}).round(3)
     no     0.001
     yes    0.999
     Name: is_monk, dtype: float64
+    >>> iris = ANBClassifier(ess=1, discretizer="mdlp").fit(*load_iris())
+    >>> class_posterior(iris, "petal_length", {"petal_width": 1.7}).round(3)
+    (-inf, 2.45]    0.002
+    (2.45, 4.75]    0.830
+    (4.75, inf)     0.168
+    Name: petal_length, dtype: float64
     """
+    if isinstance(network, TableClassifier):
+        return _posterior_of_classifier(network, class_name, evidence)
+    if class_name is None:
+        raise TypeError("class_posterior needs class_name=: only a classifier knows which node is its class")
     tables, states = read_network(network)
     check_node(network, class_name, "class_name")
     codes = _evidence_codes(network, class_name, evidence, states)
@@ -81,28 +100,53 @@ def class_posterior(
         factor = VariableElimination(network).query([class_name], evidence=observed, show_progress=False)
         probabilities = np.asarray(factor.values, dtype=np.float64)
     else:
-        probabilities = _posterior_by_logs(tables, class_name, codes)
-        if np.isnan(probabilities).any():
-            shown = ", ".join(f"{name} = {states[name][code]!r}" for name, code in codes.items())
-            raise ValueError(f"the evidence {shown} has probability 0 in this network: no class can be given it")
+        observed = {name: states[name][code] for name, code in codes.items()}
+        return posterior_of_logs(_log_joint(tables, class_name, codes), states[class_name], class_name, observed)
     index = pd.Index(states[class_name], dtype=object)
     return pd.Series(probabilities, index=index, name=class_name)
 
 
+def _posterior_of_classifier(
+    classifier: TableClassifier, class_name: Hashable | None, evidence: Mapping[Hashable, Any] | None
+) -> pd.Series[float]:
+    """Return the posterior of one of a classifier's variables given values of others."""
+    check_is_fitted(classifier)
+    own_class = classifier.vocabulary_.class_name
+    if class_name is None or class_name == own_class:
+        return classifier.query(evidence)
+    if not isinstance(classifier, NetworkClassifier):
+        raise TypeError(f"a {type(classifier).__name__} has a posterior of its class alone, not of {class_name!r}")
+    classifier = classifier._with_tables()
+    vocabulary = classifier.vocabulary_
+    if class_name not in vocabulary.states:
+        raise ValueError(f"class_name: {class_name!r} is not a variable; the variables are {list(vocabulary.names)}")
+    known = read_evidence(evidence)
+    if class_name in known:
+        raise ValueError(f"{class_name!r} is among the evidence: leave it out, its posterior is asked for")
+    features = {name: value for name, value in known.items() if name != own_class}
+    of_features = code_evidence(classifier, features)
+    codes = {name: int(code) for name, code in zip(vocabulary.features, of_features, strict=True) if code >= 0}
+    if own_class in known:
+        codes[own_class] = class_code(vocabulary, "evidence", known[own_class])
+    logs = _log_joint(classifier.conditional_tables_, class_name, codes)
+    return posterior_of_logs(logs, vocabulary.states[class_name], class_name, known)
+
+
 def d_separated(
-    network: nx.DiGraph[Any],
+    network: nx.DiGraph[Any] | NetworkClassifier | Structure,
     x: Hashable | Iterable[Hashable],
     y: Hashable | Iterable[Hashable],
     given: Hashable | Iterable[Hashable] = (),
 ) -> bool:
     """Return whether the graph separates x from y given other nodes.
 
-    If so, x and y are independent given these nodes in every distribution of the network's form.
+    If so, x and y are independent given these nodes in every distribution of the network's form. Arcs are not causes:
+    separation says which dependences the network can express, not what happens when a variable is set.
 
     Parameters
     ----------
-    network : DiscreteBayesianNetwork or other networkx ``DiGraph``
-        An acyclic graph, such as ``classifier.network_`` or ``classifier.structure_.to_networkx()``.
+    network : classifier, Structure, DiscreteBayesianNetwork or other networkx ``DiGraph``
+        A fitted classifier that is a network, its structure, or any acyclic graph.
     x, y : node or collection of nodes
         Two sets that have no node in common.
     given : node or collection of nodes, default ()
@@ -115,7 +159,7 @@ def d_separated(
     Raises
     ------
     TypeError
-        If the network is no directed graph.
+        If the network is not a directed graph.
     ValueError
         If a node is unknown, x or y is empty, a node is in two of the sets, or the graph has a cycle.
 
@@ -124,14 +168,22 @@ def d_separated(
     >>> from anbexact import NaiveBayesClassifier
     >>> from anbexact.adapters import d_separated
     >>> from anbexact.datasets import load_monks
-    >>> network = NaiveBayesClassifier().fit(*load_monks(1)).network_
-    >>> d_separated(network, "holding", ["has_tie", "is_smiling"], given="is_monk")
+    >>> classifier = NaiveBayesClassifier().fit(*load_monks(1))
+    >>> d_separated(classifier, "holding", ["has_tie", "is_smiling"], given="is_monk")
     True
-    >>> d_separated(network, "holding", "has_tie")
+    >>> d_separated(classifier.network_, "holding", "has_tie")
     False
     """
+    if isinstance(network, NetworkClassifier):
+        check_is_fitted(network)
+        network = network.structure_
+    if isinstance(network, Structure):
+        network = network.to_networkx()
     if not isinstance(network, nx.DiGraph):
-        raise TypeError(f"network must be a directed graph, such as a pgmpy network, not a {type(network).__name__}")
+        raise TypeError(
+            "network must be a directed graph, such as a pgmpy network, or a classifier that is one, not a "
+            f"{type(network).__name__}"
+        )
     graph: nx.DiGraph[Any] = nx.DiGraph(network.edges)
     graph.add_nodes_from(network.nodes)
     sets = {label: _node_set(graph, label, nodes) for label, nodes in (("x", x), ("y", y), ("given", given))}
@@ -189,14 +241,9 @@ def _smallest_log_product(tables: Tables, codes: Mapping[Hashable, int]) -> floa
     return total
 
 
-def _posterior_by_logs(
-    tables: Tables, class_name: Hashable, codes: Mapping[Hashable, int]
-) -> npt.NDArray[np.float64]:
-    """Return the class posterior by elimination in logarithms, shape (classes,); NaN for impossible evidence."""
+def _log_joint(tables: Tables, class_name: Hashable, codes: Mapping[Hashable, int]) -> npt.NDArray[np.float64]:
+    """Return ln P(class, what is observed) by elimination in logarithms, shape (classes,)."""
     features = [name for name in tables if name != class_name]
     row = np.array([[codes.get(name, MISSING)] for name in features], dtype=np.int16).reshape(-1, 1)
-    log_joint = Posterior(tables, class_name, features).log_joint(row, n_jobs=1)[0]
-    if log_joint.max() == -np.inf:
-        return np.full(log_joint.shape, np.nan)
-    joint = np.exp(log_joint - log_joint.max())
-    return np.asarray(joint / joint.sum())
+    logs: npt.NDArray[np.float64] = Posterior(tables, class_name, features).log_joint(row, n_jobs=1)[0]
+    return logs

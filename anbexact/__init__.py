@@ -4,7 +4,8 @@ The optimal augmented naive Bayes (the class is a parent of every feature, the g
 maximises BDeu, proved optimal) as a scikit-learn classifier and as a pgmpy network.
 """
 
-from pathlib import Path
+import pathlib as _pathlib
+from typing import Any as _Any
 
 from anbexact.classifiers import (
     ANBClassifier,
@@ -52,6 +53,7 @@ __all__ = [
     "TANClassifier",
     "UniversalMeasure",
     "Vocabulary",
+    "compare",
     "learn_anb",
     "learn_ckg",
     "learn_fan",
@@ -63,8 +65,16 @@ __all__ = [
 ]
 
 
-def load(path: str | Path) -> NetworkClassifier:
+def load(path: str | _pathlib.Path) -> NetworkClassifier:
     """Read a fitted classifier that its ``save`` wrote; see :func:`anbexact.adapters.files.load`."""
     from anbexact.adapters.files import load
 
     return load(path)
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "compare":  # it takes scikit-learn's whole preprocessing, so only where it is used
+        from importlib import import_module
+
+        return import_module("anbexact.compare")
+    raise AttributeError(f"module 'anbexact' has no attribute {name!r}")

@@ -72,6 +72,16 @@ class Column:
         codes, uniques = pd.factorize(self.numbers, use_na_sentinel=True)
         return codes, tuple(np.asarray(uniques).tolist())
 
+    def values(self) -> list[Any]:
+        """Return the cells as native Python objects, None where missing."""
+        if self.codes is not None and self.categories is not None:
+            known = (*self.categories, None)
+            return [known[code] if code >= 0 else None for code in self.codes.tolist()]
+        assert self.numbers is not None
+        return [
+            None if gone else cell for cell, gone in zip(self.numbers.tolist(), self.missing.tolist(), strict=True)
+        ]
+
     def renamed(self, name: Hashable) -> Column:
         """Return the same column under another name."""
         return self if name == self.name else Column(name, self.codes, self.categories, self.declared, self.numbers)

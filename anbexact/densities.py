@@ -131,21 +131,26 @@ class DensityAtCodes:
         """The variable, then its parents."""
         return self.density.variables
 
-    def log_along(self, free: Hashable, code: Mapping[Hashable, int]) -> Floats:
-        """Return the logs of the density along a discrete variable, the others being in given cells."""
-        index: list[int | slice] = []
+    @property
+    def values(self) -> Floats:
+        """The density; its axes are the variables."""
+        return self.density.values
+
+    def cells(self, codes: Mapping[Hashable, npt.NDArray[np.intp]]) -> tuple[npt.NDArray[np.intp], ...]:
+        """Return the positions in ``values`` of the cells that hold finest cells of the variables."""
+        places: list[npt.NDArray[np.intp]] = []
         for name, level in zip(self.variables, self.density.levels, strict=True):
             partition = self.axes.score.partitions.get(name)
-            cell = code.get(name, 0) if partition is None else int(partition.cell_at(level)[code[name]])
-            index.append(slice(None) if name == free else cell)
-        return np.log(self.density.values[tuple(index)])
+            own = codes[name] if partition is None else partition.cell_at(level)[codes[name]].astype(np.intp)
+            places.append(own)
+        return tuple(places)
 
-    def state(self, name: Hashable, code: int, vocabulary: Vocabulary) -> Any:
-        """Return the state of a discrete variable; of a continuous one, the cell on which the density is constant."""
+    def states(self, name: Hashable, vocabulary: Vocabulary) -> Sequence[Any]:
+        """Return the states of a discrete variable; of a continuous one, the cells of a constant density."""
         if name not in self.axes.score.partitions:
-            return vocabulary.states[name][code]
+            return vocabulary.states[name]
         partition, level = self.axes.score.partitions[name], self.density.levels[self.variables.index(name)]
-        return interval_names(partition.cuts_at(level))[partition.cell_at(level)[code]]
+        return interval_names(partition.cuts_at(level))
 
 
 Densities = dict[Hashable, FamilyDensity]

@@ -331,6 +331,14 @@ def in_vocabulary(
     ]
 
 
+def cell_values(columns: Sequence[Column], features: Sequence[Hashable]) -> dict[Hashable, list[Any]]:
+    """Return the cells of features as they were passed: from the columns of their names, else of their places."""
+    by_name = {column.name: column for column in columns}
+    if not by_name.keys() >= set(features):
+        by_name = dict(zip(features, columns, strict=True))
+    return {name: by_name[name].values() for name in features}
+
+
 def numbers_of(
     column: Column, known: str = "was numeric in fit and discretised, but now"
 ) -> npt.NDArray[np.number[Any]]:

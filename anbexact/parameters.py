@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,14 +42,13 @@ class ConditionalTable:
         """The variable, then its parents: the axes of ``values``."""
         return (self.name, *self.parents)
 
-    def log_along(self, free: Hashable, code: Mapping[Hashable, int]) -> npt.NDArray[np.float64]:
-        """Return the logs of the values along a variable, the others being in given states."""
-        with np.errstate(divide="ignore"):
-            return np.log(self.values[tuple(slice(None) if v == free else code[v] for v in self.variables)])
+    def cells(self, codes: Mapping[Hashable, npt.NDArray[np.intp]]) -> tuple[npt.NDArray[np.intp], ...]:
+        """Return the positions in ``values`` that belong to codes of the variables: these codes."""
+        return tuple(codes[variable] for variable in self.variables)
 
-    def state(self, name: Hashable, code: int, vocabulary: Vocabulary) -> Any:
-        """Return the state of one of the variables that has a code."""
-        return vocabulary.states[name][code]
+    def states(self, name: Hashable, vocabulary: Vocabulary) -> Sequence[Any]:
+        """Return the states of one of the variables."""
+        return vocabulary.states[name]
 
 
 Tables = dict[Hashable, ConditionalTable]

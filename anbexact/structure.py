@@ -96,6 +96,8 @@ def parents_first(parents: Mapping[Hashable, Collection[Hashable]]) -> tuple[Has
 class Structure:
     """A directed acyclic graph over the variables of a table.
 
+    Its arcs say which variables are modelled given which others. They are not causes (``docs/explanations.md``).
+
     Attributes
     ----------
     class_name : Hashable

@@ -215,6 +215,36 @@ def log_posterior(tables, arities, class_, evidence):
     return [value - log_sum(joint) for value in joint]
 
 
+def explained_term(rows, weights, arities, child, parents, class_, cells, label, against, ess):
+    """The term of a family in the log odds of two classes, and the weights behind it.
+
+    Returns ln θ(label) - ln θ(against), then for either class the weight of the rows that agree with ``cells`` on the
+    variable and its parents, and of those that agree on the parents.
+    """
+    table = eap(rows, weights, arities, child, parents, ess)
+    numbers, nats = [], []
+    for c in (label, against):
+        state = {**cells, class_: c}
+        nats.append(log(table[(state[child], *(state[parent] for parent in parents))]))
+        on_parents = [
+            (row, weight)
+            for row, weight in zip(rows, weights, strict=True)
+            if all(row[parent] == state[parent] for parent in parents)
+        ]
+        numbers.append(sum(weight for row, weight in on_parents if row[child] == state[child]))
+        numbers.append(sum(weight for _, weight in on_parents))
+    return nats[0] - nats[1], numbers
+
+
+def log_dirichlet_draws(alpha, size, rng):
+    """Logs of draws from a Dirichlet distribution, however small they are, shape (size, states).
+
+    A Gamma(a) variable is a Gamma(a + 1) variable times the a-th root of a uniform one.
+    """
+    logs = [np.log(rng.gamma(a + 1, size=size)) + np.log(rng.random(size)) / a for a in alpha]
+    return np.stack(logs, axis=1) - np.logaddexp.reduce(logs, axis=0)[:, None]
+
+
 def leave_one_out(rows, weights, arities, parents, ess):
     """Sum over rows of ln P(c | x) from tables fitted without one unit of that row's weight; the class comes last."""
     class_ = len(arities) - 1

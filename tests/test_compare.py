@@ -1,5 +1,6 @@
 """The comparison: numbers as a slow computation by hand has them, folds, and tables that are hard to split."""
 
+import inspect
 import itertools
 import math
 import warnings
@@ -20,6 +21,7 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
+import anbexact
 import anbexact.search.exact as anb
 from anbexact import ANBClassifier, NaiveBayesClassifier, SearchTooLargeError, TANClassifier
 from anbexact.adapters import LogitModel, to_logit
@@ -617,3 +619,23 @@ def test_parameters_of_a_universal_measure_are_those_at_the_likeliest_levels(mod
         ]
         expected += (cells[0] - 1) * math.prod(cells[1:])
     assert network_parameters(classifier) == expected > 0
+
+
+def test_the_module_can_be_called():
+    X, y = load_monks(1)
+    frame = anbexact.compare(X, y, folds=2, models=["NB"], refit=False)
+    pd.testing.assert_frame_equal(
+        frame[["accuracy", "log_loss"]],
+        anbexact.compare.compare(X, y, folds=2, models=["NB"], refit=False)[["accuracy", "log_loss"]],
+    )
+    assert inspect.signature(anbexact.compare) == inspect.signature(compare)
+    assert not hasattr(anbexact, "Path")
+    with pytest.raises(AttributeError, match="no attribute 'comparison'"):
+        anbexact.comparison  # noqa: B018  # the access is what is tested
+
+
+def test_messages_show_classes_as_they_are():
+    with pytest.raises(ValueError, match=r"but y holds \[7\]"):
+        compare(np.zeros((4, 1)), np.array([7, 7, 7, 7]))
+    with pytest.raises(ValueError, match="the class 7 has a single row"):
+        compare(np.zeros((4, 1)), np.array([3, 7, 3, 3]))

@@ -129,15 +129,52 @@ def test_discretised_classifiers_are_described():
     assert not {"levels", "level_cost"} & document.keys()
 
 
-def test_questions_to_measured_classifiers_are_about_the_network_that_is_handed_over(recwarn, capsys):
+@pytest.mark.parametrize("continuous", ["discretize", "universal"])
+def test_the_row_that_is_explained_took_no_part_in_learning(continuous, recwarn, capsys):
     X, y = load_iris()
-    classifier = ANBClassifier(continuous="universal").fit(X, y)
-    query = Query(classifier, X, y, 1)
-    network = classifier.to_discrete()
-    names, posterior = query.posteriors[-1]
+    left_out = np.arange(0, 150, 5)
+    kept = np.setdiff1d(np.arange(150), left_out)
+    query = Query(ANBClassifier(continuous=continuous), X, y, left_out, 1)
+    network = ANBClassifier(continuous=continuous).fit(X.iloc[kept], y.iloc[kept])
+    naive = NaiveBayesClassifier().fit(X.iloc[kept], y.iloc[kept])
+    asked = X.iloc[left_out]
+    differences = np.abs(network.predict_proba(asked) - naive.predict_proba(asked)).max(axis=1)
+    assert query.row == left_out[differences.argmax()]
+    of_row = X.iloc[[query.row]]
+    for names, posterior in query.posteriors:
+        partial = of_row.astype(object)
+        partial.loc[:, ~of_row.columns.isin(names)] = None
+        np.testing.assert_allclose(posterior, network.predict_proba(partial)[0], rtol=1e-9)
     assert set(names) == set(X)
-    np.testing.assert_allclose(posterior, network.predict_proba(X.iloc[[query.row]])[0], rtol=1e-9)
-    assert query.explanation.log_odds == pytest.approx(network.explain(X.iloc[[query.row]])[0].log_odds)
+    pd.testing.assert_frame_equal(query.explanation.terms, network.explain(of_row)[0].terms)
+    assert query.explanation.terms["of"].max() <= len(kept)
     assert not recwarn.list
-    query.print()
-    assert "answered by pgmpy" in capsys.readouterr().out
+    query.print(network.structure_)
+    printed = capsys.readouterr().out
+    sentences = " ".join(printed.split())
+    assert f"learned again, from 120 rows, and asked about row {query.row}, one of the other 30" in sentences
+    assert "The arcs are those above." in sentences
+    assert f"The true class of the row is {y[query.row]}." in sentences
+    assert str(query.explanation) in printed
+    assert "rightly" not in printed
+    query.print(NaiveBayesClassifier().fit(X, [0, 1] * 75).structure_)
+    assert "Not all of its arcs are those above." in " ".join(capsys.readouterr().out.split())
+
+
+def test_evidence_of_one_row_alone_is_not_evidence():
+    """A state that only one row has says nothing about that row: it is unknown to the network that is asked."""
+    X = pd.DataFrame({"x": ["a", "b"] * 10, "y": ["p", "p", "q", "q"] * 5})
+    X.loc[7, "x"] = "only here"
+    y = pd.Series(["k", "l"] * 10, name="c")
+    query = Query(ANBClassifier(), X, y, np.array([7]), 1)
+    assert query.row == 7
+    assert query.explanation.terms["feature"].str.contains("unobserved x").any()
+    assert query.explanation.terms["of"].max() <= 19
+
+
+def test_a_row_with_missing_cells_is_asked_about_the_others():
+    X, y = load_iris()
+    X.iloc[0, 1] = np.nan
+    query = Query(NaiveBayesClassifier(), X, y, np.array([0]), 1)
+    assert set(query.evidence) == set(X) - {"sepal_width"}
+    assert json.loads(json.dumps(query.to_dict()["evidence"])) == query.evidence

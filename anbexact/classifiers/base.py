@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self
 
+import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.sample_size import Learn, Learner, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.columns import read_columns
 from anbexact.counts import Counts, count_families
 from anbexact.discretize import Cuts
-from anbexact.explain import Explanation, explain_rows
-from anbexact.inputs import check_choice
+from anbexact.explain import Explanations, Family, Grounds, Rows, explain_rows
+from anbexact.inputs import cell_values, check_choice
 from anbexact.parameters import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
 from anbexact.posterior import ClassPosterior, Posterior
 from anbexact.scores import ACLL, Score
@@ -194,13 +196,58 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         """Return what learns the structures that only serve to choose equivalent sample sizes."""
         return self._learn
 
-    def explain(self, X: Any) -> list[Explanation]:
-        """Return, per row, what each feature adds to the log odds of the predicted class.
+    def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
+        """Return, per row, what each feature adds to the log odds of one class against another.
 
-        See :class:`~anbexact.explain.Explanation`.
+        Parameters
+        ----------
+        X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
+            The features, as for ``predict``.
+        label : class label, optional
+            The class that is explained; by default the most probable one of every row, other than ``against``.
+        against : class label, optional
+            The class that it is compared with; by default the most probable one of every row, other than ``label``.
+
+        Returns
+        -------
+        list of Explanation
+            One for each row, to be printed or taken apart (``terms``); ``to_frame()`` of the list has the terms of
+            all rows. See :class:`~anbexact.explain.Explanation`. Terms of measured columns are differences of log
+            densities.
+
+        Raises
+        ------
+        ValueError
+            If ``label`` or ``against`` is not a class, or both are the same.
         """
         codes = self._codes(X)
-        return explain_rows(codes, self._posterior, self.conditional_tables_, self.vocabulary_)
+        values = cell_values(read_columns(X), self.vocabulary_.features)
+        index = X.index.tolist() if isinstance(X, pd.DataFrame) else range(codes.shape[1])
+        return explain_rows(
+            Rows(codes, values, index),
+            self._posterior,
+            self._families(),
+            self.vocabulary_,
+            self._grounds(),
+            label,
+            against,
+        )
+
+    def _families(self) -> Mapping[Hashable, Family]:
+        """Return the tables whose logarithms add up to the log joint probability."""
+        return self.conditional_tables_
+
+    def _grounds(self) -> Grounds:
+        """Return what these tables rest on."""
+        if self.counts_ is None:
+            note = (
+                "There are no counts and no intervals: the tables of this network were given, not counted from rows."
+            )
+            return Grounds(None, None, note)
+        if self.parameters_ == "eap":
+            return Grounds(self.counts_, self.smoothing_)
+        note = f"There are no intervals: tables by parameters={self.parameters_!r} have no Dirichlet posterior."
+        return Grounds(self.counts_, None, note)
 
     @property
     def score_name_(self) -> str:

@@ -26,7 +26,7 @@ from anbexact.densities import (
     likeliest_tables,
 )
 from anbexact.discretize import Cuts, interval_names
-from anbexact.explain import Explanation, explain_rows
+from anbexact.explain import Family, Grounds
 from anbexact.inputs import training_columns
 from anbexact.measure import UniversalMeasure
 from anbexact.scores import Universal
@@ -235,17 +235,22 @@ class MeasuredClassifier(NetworkClassifier):
             )
         return super()._add(table)
 
-    def explain(self, X: Any) -> list[Explanation]:
-        """Return, per row, what each feature adds to the log odds of the predicted class.
-
-        See :class:`~anbexact.explain.Explanation`. Terms are differences of log densities if columns are measured.
-        """
+    def _families(self) -> Mapping[Hashable, Family]:
         if self.measure_ is None:
-            return super().explain(X)
+            return super()._families()
         measure, densities = self._fitted_measure()
         axes = Axes(measure, self.vocabulary_)
-        families = {name: DensityAtCodes(density, axes) for name, density in densities.items()}
-        return explain_rows(self._codes(X), self._posterior, families, self.vocabulary_)
+        return {name: DensityAtCodes(density, axes) for name, density in densities.items()}
+
+    def _grounds(self) -> Grounds:
+        if self.measure_ is None:
+            return super()._grounds()
+        return Grounds(
+            self.counts_,
+            None,
+            "There are no intervals: a universal measure has no Dirichlet posterior. Counts are those of the finest "
+            "cells, while a term averages over coarser cells, too.",
+        )
 
     @property
     def score_name_(self) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import warnings
 from abc import ABCMeta, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -18,6 +19,7 @@ from anbexact.class_weights import apply_class_weight, check_class_weight
 from anbexact.classifiers.parameters import TableParameters, named_constructor
 from anbexact.columns import native, read_columns
 from anbexact.discretize import Cuts
+from anbexact.evidence import code_evidence, posterior_of_logs, read_evidence
 from anbexact.inputs import (
     HANDLE_UNKNOWN,
     check_choice,
@@ -190,6 +192,47 @@ class TableClassifier(
         """
         codes = self._codes(X)
         return np.asarray(logsumexp(self._posterior.log_joint(codes, self.n_jobs), axis=1))
+
+    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
+        """Return P(class | some cells), the others being summed out exactly.
+
+        Parameters
+        ----------
+        evidence : mapping of feature to value, optional
+            What is known: values as in the columns of ``fit``, which are cut and encoded as in ``predict``. A row of
+            a frame (a pandas Series) will do.
+        **values
+            More of the same, for features whose names are identifiers.
+
+        Returns
+        -------
+        (classes,) Series
+            Probabilities, named after the class and indexed by ``classes_``.
+
+        Raises
+        ------
+        TypeError
+            If ``evidence`` is not a mapping.
+        ValueError
+            If a name is not a feature, a value is not a state of its feature or is missing (unless missing cells are
+            a state of their own), or the evidence has probability 0.
+
+        Examples
+        --------
+        >>> from anbexact import ANBClassifier
+        >>> from anbexact.datasets import load_iris
+        >>> iris = ANBClassifier(ess=1, discretizer="mdlp").fit(*load_iris())
+        >>> iris.query(petal_width=1.7, sepal_length=6).round(3)
+        setosa        0.001
+        versicolor    0.962
+        virginica     0.037
+        Name: species, dtype: float64
+        """
+        check_is_fitted(self)
+        known = read_evidence(evidence, values)
+        logs = self._posterior.log_joint(code_evidence(self, known)[:, None], n_jobs=1)[0]
+        class_name = self.vocabulary_.class_name
+        return posterior_of_logs(logs, self.vocabulary_.states[class_name], class_name, known)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; rows of a class that was not there in ``fit`` count as errors, with a warning."""

@@ -8,6 +8,8 @@ import warnings
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from sklearn.base import clone
+
 import anbexact
 from anbexact.classifiers import NetworkClassifier
 from anbexact.cli.learning import learn, unfitted
@@ -15,6 +17,7 @@ from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.options import DATA_HELP, Commands, add_common, add_weights
 from anbexact.cli.tables import embedded_table, features_and_class, read_table, take_weights
 from anbexact.compare import compare
+from anbexact.compare.data import prepare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
 from anbexact.inputs import MANY_VALUES
 from anbexact.questions import LOOKS_LIKE_AN_IDENTIFIER
@@ -78,7 +81,7 @@ def _names(text: str) -> list[str]:
 
 
 def run(args: argparse.Namespace) -> None:
-    """Measure the classifiers, then learn one from all rows and put a question to it.
+    """Measure the classifiers, then learn one from all rows, and explain what it says of a row that is left out.
 
     What is printed as text is printed as soon as it is known, since later steps can take long.
     """
@@ -97,7 +100,7 @@ def run(args: argparse.Namespace) -> None:
     if weights is not None:
         weights = weights[kept].reset_index(drop=True)
     name, classifier = _learn(X, y, weights, args.threads, frame.index)
-    query = _ask(classifier, X, y, args.threads)
+    query = _ask(clone(classifier), X, y, weights, frame.attrs["folds"], args.threads)
     if args.json:
         print_json(_document(args, frame, name, classifier, query))
     else:
@@ -182,12 +185,23 @@ def _learn(
     return name, classifier
 
 
-def _ask(classifier: NetworkClassifier, X: pd.DataFrame, y: pd.Series[Any], threads: int | None) -> Query | None:
-    """Return one question with its answer, or None (and a note) if it cannot be answered."""
+def _ask(
+    classifier: NetworkClassifier,
+    X: pd.DataFrame,
+    y: pd.Series[Any],
+    weights: pd.Series[Any] | None,
+    folds: int,
+    threads: int | None,
+) -> Query | None:
+    """Return one question with its answer, or None (and a note) if it cannot be answered.
+
+    It is about a row of the first fold, and the classifier, not fitted yet, learns from the other folds.
+    """
     from anbexact.report.query import Query
 
     try:
-        return Query(classifier, X, y, threads)
+        (_, left_out), *_ = prepare(X, y, None, folds, 0).splits
+        return Query(classifier, X, y, left_out, threads, weights)
     except (MemoryError, ValueError) as error:
         note(f"no question is answered: {error}")
         return None
@@ -218,4 +232,4 @@ def _print_learned(name: str, classifier: NetworkClassifier, query: Query | None
     print_structure(classifier)
     if query is not None:
         print()
-        query.print()
+        query.print(classifier.structure_)

@@ -1,13 +1,18 @@
 """Classifiers side by side, cross-validated: this package's, their refits, and what people use today.
 
+``anbexact.compare(X, y)`` is short for ``anbexact.compare.compare(X, y)``.
+
 In every fold everything is learned anew from the training rows: cut points, structure, tables, coefficients, scales,
 categories. `data` makes the folds, `models` the classifiers, `trials` fits and predicts, `measures` sums up.
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterable, Mapping
+from inspect import signature
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -156,3 +161,15 @@ def compare(
     frame.index.name = "model"
     frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=refits)
     return frame
+
+
+class _CallableModule(ModuleType):
+    """A module that can be called as the function that it is named after."""
+
+    __signature__ = signature(compare)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> pd.DataFrame:
+        return compare(*args, **kwargs)
+
+
+sys.modules[__name__].__class__ = _CallableModule

@@ -46,14 +46,15 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int) -> Data:
     notes: list[str] = []
     if isinstance(target.dtype, pd.CategoricalDtype):
         target = target.cat.remove_unused_categories()
-    codes, classes = pd.factorize(target, use_na_sentinel=True)
+    codes, distinct = pd.factorize(target, use_na_sentinel=True)
+    classes = distinct.tolist()
     if (codes < 0).any():
         _note(notes, f"{int((codes < 0).sum())} of {len(codes)} rows have no class and are left out")
         kept = codes >= 0
         frame, target, codes = frame[kept], target[kept], codes[kept]
         weights = None if weights is None else weights[kept]
     if len(classes) < 2:
-        raise ValueError(f"a comparison needs two classes or more, but y holds {list(classes)}")
+        raise ValueError(f"a comparison needs two classes or more, but y holds {classes}")
     sizes = Counter(codes.tolist())
     rarest = min(sizes, key=sizes.__getitem__)
     if sizes[rarest] < 2:
@@ -77,7 +78,7 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int) -> Data:
     if dropped:
         notes.append(f"this package's classifiers leave out what looks like an identifier: {'; '.join(dropped)}")
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    return Data(frame, target, list(classes), codes, weights, list(splitter.split(codes, codes)), notes)
+    return Data(frame, target, classes, codes, weights, list(splitter.split(codes, codes)), notes)
 
 
 def _as_pandas(X: Any, y: Any) -> tuple[pd.DataFrame, pd.Series[Any]]:

@@ -1,76 +1,90 @@
-"""One question to a network, answered and explained."""
+"""One left-out row: what a network says of it, and why."""
 
 from __future__ import annotations
 
-import math
-import textwrap
 import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from anbexact.adapters import class_posterior
-from anbexact.classifiers import MeasuredClassifier, NaiveBayesClassifier
-from anbexact.report.text import MOST_LINES, WIDTH, print_cells, print_wrapped
+from anbexact.classifiers import NaiveBayesClassifier
+from anbexact.explanation_text import value_text
+from anbexact.report.text import MOST_LINES, TABLE_WIDTH, print_cells, print_wrapped
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.classifiers import NetworkClassifier
     from anbexact.explain import Explanation
+    from anbexact.structure import Structure
 
 
 class Query:
-    """One row of the table: what the network says of it, and why.
+    """A row that took no part in learning: its class posterior under more and more evidence, and the explanation.
 
-    The row is the one on which classifier and naive Bayes differ most; the first if they are the same. Of a
-    classifier that measures continuous columns, the network at their likeliest levels is asked.
+    Of the rows that are left out, it is the one on which classifier and naive Bayes differ most; the first if they
+    are the same.
+
+    Parameters
+    ----------
+    classifier : NetworkClassifier
+        Not fitted; it learns from the other rows.
+    X, y : DataFrame and Series
+        All rows.
+    left_out : (rows,) integers
+        Places of the rows that are left out.
+    threads : int, optional
+        Threads of naive Bayes.
+    weights : Series, optional
+        Weights of all rows.
     """
 
     def __init__(
-        self, classifier: NetworkClassifier, X: pd.DataFrame, y: pd.Series[Any], threads: int | None
+        self,
+        classifier: NetworkClassifier,
+        X: pd.DataFrame,
+        y: pd.Series[Any],
+        left_out: npt.NDArray[np.intp],
+        threads: int | None,
+        weights: pd.Series[Any] | None = None,
     ) -> None:
-        if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
-            classifier = classifier.to_discrete()
+        kept = np.setdiff1d(np.arange(len(X)), left_out)
         naive = NaiveBayesClassifier(n_jobs=threads)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            naive.fit(X, y)
-        differences = np.abs(classifier.predict_proba(X) - naive.predict_proba(X)).max(axis=1)
-        self.row = int(differences.argmax())
-        self.differs = bool(differences[self.row] > 1e-9)
-        self.naive = _largest(naive, X.iloc[[self.row]])
+            warnings.simplefilter("ignore")  # said of all rows already
+            of_kept = None if weights is None else weights.iloc[kept]
+            naive.fit(X.iloc[kept], y.iloc[kept], of_kept)
+            classifier.fit(X.iloc[kept], y.iloc[kept], of_kept)
+            asked = X.iloc[left_out]
+            by_naive, by_network = naive.predict_proba(asked), classifier.predict_proba(asked)
+        differences = np.abs(by_network - by_naive).max(axis=1)
+        place = int(differences.argmax())
+        self.row, self.rows_left_out, self.rows_learned = int(left_out[place]), len(left_out), len(kept)
+        self.differs = bool(differences[place] > 1e-9)
+        self.naive = naive.classes_.tolist()[int(by_naive[place].argmax())], float(by_naive[place].max())
         self.truth = y.iloc[self.row]
-        self.class_name = classifier.structure_.class_name
         self.classes = classifier.classes_.tolist()
+        self.structure = classifier.structure_
         of_row = X.iloc[[self.row]]
         self.explanation: Explanation = classifier.explain(of_row)[0]
-        vocabulary = classifier.vocabulary_
-        codes = classifier._codes(of_row)[:, 0]
-        self.evidence = {
-            name: vocabulary.states[name][code]
-            for name, code in zip(vocabulary.features, codes.tolist(), strict=True)
-            if code >= 0
-        }
+        known_cells = dict(zip(classifier.vocabulary_.features, classifier._codes(of_row)[:, 0] >= 0, strict=True))
+        self.evidence = {name: of_row[name].tolist()[0] for name in X if known_cells[name]}
         features = self.explanation.terms["feature"].tolist()
         telling = [name for name in features if name in self.evidence]
         telling += [name for name in self.evidence if name not in telling]
         known = [telling[:k] for k in sorted({0, *range(min(len(telling), 4)), len(telling)})]
-        network = classifier.network_
         self.posteriors = [
-            (
-                names,
-                class_posterior(
-                    network, str(self.class_name), {str(name): self.evidence[name] for name in names}
-                ).to_numpy(),
-            )
-            for names in known
+            (names, classifier.query({name: self.evidence[name] for name in names}).to_numpy()) for names in known
         ]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the query for JSON."""
+        why = self.explanation
         return {
             "row": self.row,
+            "rows_left_out": self.rows_left_out,
+            "rows_learned": self.rows_learned,
             "true_class": self.truth,
             "evidence": self.evidence,
             "posteriors": [
@@ -78,21 +92,29 @@ class Query:
                 for names, values in self.posteriors
             ],
             "explanation": {
-                "predicted": self.explanation.predicted,
-                "runner_up": self.explanation.runner_up,
-                "probability": self.explanation.probability,
-                "log_odds": self.explanation.log_odds,
-                "terms": self.explanation.terms.to_dict(orient="records"),
+                **{name: getattr(why, name) for name in ("label", "against", "predicted", "runner_up")},
+                "probability": why.probability,
+                "log_odds": why.log_odds,
+                "terms": why.terms.to_dict(orient="records"),
             },
         }
 
-    def print(self) -> None:
-        """Print the row, posteriors under more and more evidence, and the explanation."""
-        which = ", where naive Bayes differs most from it" if self.differs else ""
-        print(f"One question to this network (row {self.row}{which}), answered by pgmpy")
-        shown = [f"{name} = {state}" for name, state in self.evidence.items()]
+    def print(self, of_all: Structure) -> None:
+        """Print the row, posteriors under more and more evidence, and the explanation.
+
+        ``of_all`` is the structure that was learned from all rows.
+        """
+        same = dict(self.structure.parents) == dict(of_all.parents)
+        print_wrapped(
+            f"A left-out row: the network is learned again, from {self.rows_learned:,} rows, and asked about row "
+            f"{self.row}, one of the other {self.rows_left_out:,}"
+            + (", the one on which naive Bayes differs most from it." if self.differs else ".")
+            + (" The arcs are those above." if same else " Not all of its arcs are those above."),
+            width=TABLE_WIDTH,
+        )
+        shown = [f"{name} = {value_text(value)}" for name, value in self.evidence.items()]
         hidden = f"; and {len(shown) - MOST_LINES} more" if len(shown) > MOST_LINES else ""
-        print_wrapped("; ".join(shown[:MOST_LINES]) + hidden, "  ")
+        print_wrapped("; ".join(shown[:MOST_LINES]) + hidden, "  ", width=TABLE_WIDTH)
         columns = self._shown_classes()
         lines = [["what is known", *(f"P({self.classes[k]})" for k in columns)]]
         before: list[Any] = []
@@ -109,37 +131,14 @@ class Query:
         widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
         for line in lines:
             print_cells("  " + line[0], line[1:], [widths[0] + 2, *widths[1:]])
-        why = self.explanation
-        right = "rightly" if why.predicted == self.truth else f"wrongly: it is {self.truth}"
-        print(
-            f"Why {why.predicted}, {right}? Each line multiplies the odds of {why.predicted} against {why.runner_up}:"
+        print(self.explanation)
+        label, share = self.naive
+        naive = (
+            f" Naive Bayes, learned from the same rows: {label} with probability {share:.4f}." if self.differs else ""
         )
-        terms = why.terms.to_numpy().tolist()
-        for feature, state, given, nats in terms[:MOST_LINES]:
-            text = feature if state == "" else f"{feature} = {state}" + (f", given {given}" if given else "")
-            print(textwrap.fill(f"  {_factor(nats)}  {text}", WIDTH, subsequent_indent=" " * 16))
-        if len(terms) > MOST_LINES:
-            rest = sum(nats for _, _, _, nats in terms[MOST_LINES:])
-            print(f"  {_factor(rest)}  {len(terms) - MOST_LINES} weaker terms together")
-        print(f"= {_factor(why.log_odds)}  odds, so P({why.predicted}) = {why.probability:.4f}")
-        if self.differs:
-            label, share = self.naive
-            print(f"(naive Bayes: P({label}) = {share:.4f})")
+        print_wrapped(f"The true class of the row is {self.truth}.{naive}", width=TABLE_WIDTH)
 
     def _shown_classes(self) -> list[int]:
         """Return at most six classes: all in their order, or the most probable."""
         last = self.posteriors[-1][1]
         return sorted(sorted(range(len(last)), key=lambda k: -last[k])[:6])
-
-
-def _largest(classifier: NetworkClassifier, X: pd.DataFrame) -> tuple[Any, float]:
-    proba = classifier.predict_proba(X)[0]
-    return classifier.classes_.tolist()[int(proba.argmax())], float(proba.max())
-
-
-def _factor(nats: float) -> str:
-    """Return exp(nats), ten characters wide."""
-    if abs(nats) > 700:
-        return f"x {f'1e{nats / math.log(10):+.0f}':>8}"
-    factor = math.exp(nats)
-    return f"x {factor:8.2f}" if 0.01 <= factor < 10000 else f"x {factor:8.2g}"

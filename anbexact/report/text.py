@@ -165,6 +165,7 @@ def print_structure(classifier: NetworkClassifier) -> None:
         print_wrapped(f"{', '.join(parents)} -> {child}", "  ")
     if len(arcs) > MOST_LINES:
         print(f"  ... and arcs into {len(arcs) - MOST_LINES} more features")
+    print("arcs show which variables are modelled as dependent; they are not causes")
     print(f"score ({classifier.score_name_}) {structure.score:.3f} nats in total")
     print_wrapped(f"certificate: {structure.certificate}")
 
