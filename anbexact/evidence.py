@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anbexact.vocabulary import MISSING, UNKNOWN, CodeArray
+from anbexact.vocabulary import MISSING, UNKNOWN, CodeArray, is_missing
 
 if TYPE_CHECKING:
     from anbexact.classifiers.table_classifier import TableClassifier
@@ -58,7 +58,7 @@ def code_evidence(classifier: TableClassifier, evidence: Mapping[Hashable, Any])
             raise ValueError(f"{name!r} is not a feature of the classifier; its features are {_listed(features)}")
     rules = classifier.handle_missing_
     for name, value in evidence.items():
-        if rules[name] != "own_state" and pd.api.types.is_scalar(value) and pd.isna(value):
+        if rules[name] != "own_state" and is_missing(value):
             raise ValueError(f"the value of {name!r} is missing ({value!r}): leave the feature out of the evidence")
     reader = copy(classifier)
     reader.handle_unknown = "marginalize"

@@ -28,6 +28,11 @@ MAX_STATES = 32_767
 CodeArray = npt.NDArray[np.int16]
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is a missing cell."""
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """Names and states of the variables of a table.
@@ -64,7 +69,7 @@ class Vocabulary:
             places[name] = {state: code for code, state in enumerate(of_name)}
             if len(places[name]) < len(of_name):
                 raise ValueError(f"the states of column {name!r} are not distinct: {of_name!r}")
-            if any(pd.api.types.is_scalar(state) and pd.isna(state) for state in of_name):
+            if any(map(is_missing, of_name)):
                 raise ValueError(f"the states of column {name!r} hold a missing value: {of_name!r}")
         object.__setattr__(self, "states", MappingProxyType(states))
         object.__setattr__(self, "_places", places)

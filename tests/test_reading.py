@@ -123,6 +123,15 @@ class TestMissingCells:
         table, _ = UniversalMeasure().read(X[30:], Y[30:])
         assert table.n_rows == ROWS - 30
 
+    def test_evidence_follows_what_was_decided(self):
+        model = ANBClassifier().fit(SURVIVAL, Y)
+        for cause in ("heart", None, np.nan):
+            known = model.query({"a": 1, "b": "x", "cause": cause}).to_numpy()
+            row = pd.DataFrame({"a": [1], "b": ["x"], "cause": [cause]}, dtype=object)
+            np.testing.assert_allclose(known, model.predict_proba(row)[0], rtol=1e-12)
+        with pytest.raises(ValueError, match="the value of 'b' is missing"):
+            model.query({"b": None})
+
     def test_tables_and_the_selector_agree(self):
         table = DiscreteTable.from_frame(SURVIVAL, Y)
         assert table.vocabulary.states["cause"] == ("heart", "other", "(missing)")
