@@ -38,8 +38,8 @@ from anbexact.adapters.safe_names import (
     restored,
     safe_names,
 )
-from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.classifiers.has_network import HasNetwork
 from anbexact.limits import available_memory, human_bytes
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
@@ -58,7 +58,7 @@ BYTES_TO_READ = {"BIF": 60, "XMLBIF": 10, "XDSL": 10}
 """Memory that pgmpy's readers need, in bytes per byte of the file, measured."""
 
 
-def to_file(classifier: NetworkClassifier, path: str | Path) -> None:
+def to_file(classifier: HasNetwork, path: str | Path) -> None:
     r"""Write a fitted classifier's network to a file for other programs, and what its names mean to a second one.
 
     The extension says the format: ``.bif``, ``.xmlbif`` or ``.xml`` (XMLBIF), ``.xdsl`` (GeNIe). No format holds
@@ -73,7 +73,7 @@ def to_file(classifier: NetworkClassifier, path: str | Path) -> None:
 
     Parameters
     ----------
-    classifier : NetworkClassifier
+    classifier : NetworkClassifier or RefittedClassifier
         A fitted classifier, such as :class:`~anbexact.ANBClassifier`.
     path : str or Path
         The file; its folder must exist.
@@ -108,19 +108,19 @@ def to_file(classifier: NetworkClassifier, path: str | Path) -> None:
     >>> from_file(path).predict(X[:2])
     array(['setosa', 'setosa'], dtype='<U10')
     """
-    if not isinstance(classifier, NetworkClassifier):
+    if not isinstance(classifier, HasNetwork):
         raise TypeError(f"to_file takes a classifier of anbexact, not a {type(classifier).__name__}")
     check_is_fitted(classifier)
     path = Path(path)
     kind = _kind(path, f"; {type(classifier).__name__}.save writes JSON, without loss")
-    classifier = classifier._with_tables()
-    vocabulary = classifier.vocabulary_
+    source = classifier._with_tables()
+    vocabulary = source.vocabulary_
     names = dict(zip(vocabulary.names, safe_names(vocabulary.names, "x"), strict=True))
     states = {
         name: dict(zip(of_name, safe_names(of_name, "v"), strict=True)) for name, of_name in vocabulary.states.items()
     }
-    document = describe_names(classifier, names, states)
-    twin = renamed(classifier, names, states, names[vocabulary.class_name], {})
+    document = describe_names(source, names, states)
+    twin = renamed(source, names, states, names[vocabulary.class_name], {}, {})
     text = _written(to_pgmpy(twin), kind, network_name(document))
     try:
         _compare(twin.conditional_tables_, dict(twin.vocabulary_.states), _parsed(text.encode("ascii"), kind))

@@ -32,13 +32,27 @@ from sklearn.preprocessing import KBinsDiscretizer
 from sklearn.utils.validation import check_is_fitted
 
 import anbexact
+from anbexact.adapters.checked import (
+    cells,
+    listed,
+    mapped,
+    number,
+    numbers,
+    reading,
+    references,
+    shortened,
+    text,
+    whole,
+)
 from anbexact.adapters.proofs import describe_proof, restore_proof
+from anbexact.adapters.refits import describe_refit, restore_refit
 from anbexact.aode import PairCounts
 from anbexact.classifiers import (
     ANBClassifier,
     AODEClassifier,
     BNC2PClassifier,
     CkGClassifier,
+    DiscreteClassifier,
     FANClassifier,
     FixedStructureClassifier,
     FSANBClassifier,
@@ -51,15 +65,20 @@ from anbexact.classifiers import (
     NaiveBayesClassifier,
     NetworkClassifier,
     PrunedNaiveBayesClassifier,
+    RefittedClassifier,
     TableClassifier,
     TANClassifier,
 )
+from anbexact.classifiers.base import PARAMETERS
 from anbexact.counts import FamilyCounts
 from anbexact.densities import Axes
 from anbexact.discretize import Counts, Cuts, EqualWidth, MDLPDiscretizer, MedianDiscretizer, NestedCuts, Quantiles
+from anbexact.inputs import check_choice
+from anbexact.limits import available_memory, human_bytes
 from anbexact.measure import UniversalMeasure
 from anbexact.parameters import ConditionalTable
 from anbexact.partitions import NestedPartition
+from anbexact.quantities import Quantity
 from anbexact.scores import ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, KT, LL, MIT, QNML, BDeu, BDs, Universal
 from anbexact.structure import Certificate, Structure
 from anbexact.vocabulary import Vocabulary
@@ -95,19 +114,30 @@ FURTHER = {
 SCORES = (ACLL, AIC, BIC, CLL, CMDL, FNML, HQ, K2, KT, LL, MIT, QNML, BDeu, BDs, Universal)
 MEASURES = (UniversalMeasure, NestedPartition, Quantiles, EqualWidth, Counts, NestedCuts)
 OBJECTS: dict[str, type[Any]] = {
-    cls.__name__: cls for cls in (*SCORES, *MEASURES, KBinsDiscretizer, MDLPDiscretizer, MedianDiscretizer)
+    cls.__name__: cls
+    for cls in (
+        *SCORES,
+        *MEASURES,
+        Quantity,
+        KBinsDiscretizer,
+        MDLPDiscretizer,
+        MedianDiscretizer,
+        *ESTIMATORS.values(),
+    )
 }
 """Objects that may stand in a constructor parameter, written as their own constructor parameters."""
 
 
-def save(classifier: TableClassifier, path: str | Path) -> None:
+def save(classifier: DiscreteClassifier, path: str | Path) -> None:
     """Write a fitted classifier to a JSON file that :func:`load` reads.
 
-    The file appears under its name only when it is complete; until then an older file of that name stays.
+    The file appears under its name only when it is complete; until then an older file of that name stays. That of a
+    :class:`~anbexact.RefittedClassifier` holds the distinct training rows, as codes of states: standard errors, and
+    which terms the rows tell apart, follow from them.
 
     Parameters
     ----------
-    classifier : TableClassifier
+    classifier : DiscreteClassifier
         One of this package's classifiers, fitted.
     path : str or Path
         The file; its folder must exist.
@@ -133,13 +163,18 @@ def save(classifier: TableClassifier, path: str | Path) -> None:
     >>> anbexact.load(path).score(X, y)
     1.0
     """
-    document = _describe(classifier)
+    document = {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "package_version": anbexact.__version__,
+        **(_describe_refitted(classifier) if type(classifier) is RefittedClassifier else _describe(classifier)),
+    }
     document["sha256"] = digest(document)
     lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
     write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
 
 
-def load(path: str | Path) -> TableClassifier:
+def load(path: str | Path) -> DiscreteClassifier:
     """Read a classifier that :func:`save` wrote. It predicts bit for bit the same.
 
     Parameters
@@ -149,7 +184,7 @@ def load(path: str | Path) -> TableClassifier:
 
     Returns
     -------
-    TableClassifier
+    DiscreteClassifier
         Fitted, of the class that was saved, with the same constructor parameters.
 
     Raises
@@ -179,10 +214,13 @@ def load(path: str | Path) -> TableClassifier:
             f"format {FORMAT_VERSION} that anbexact {anbexact.__version__} reads. Upgrade anbexact."
         )
     try:
-        if digest(document) != document.get("sha256"):
-            raise ValueError("its contents do not match its checksum")
+        with reading("sha256"):
+            if digest(document) != document.get("sha256"):
+                raise ValueError("its contents do not match its checksum")
+        if document.get("estimator") == RefittedClassifier.__name__:
+            return _restore_refitted(document)
         return _restore(document)
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+    except ValueError as error:
         writer = document.get("package_version")
         what = "is damaged or was edited"
         if writer != anbexact.__version__:
@@ -198,25 +236,37 @@ def digest(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(contents, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def _describe(classifier: TableClassifier) -> dict[str, Any]:
+def _describe_refitted(classifier: RefittedClassifier) -> dict[str, Any]:
+    """Return the JSON form of a network and its refit."""
+    check_is_fitted(classifier)
+    number = {name: j for j, name in enumerate(classifier.vocabulary_.names)}
+    assert classifier.logit_.refitted is not None
+    return {
+        "estimator": type(classifier).__name__,
+        "parameters": _describe_parameters(classifier),
+        "network": _describe(classifier.estimator_),
+        "refit": describe_refit(classifier.logit_.refitted, number),
+    }
+
+
+def _describe_parameters(classifier: DiscreteClassifier) -> dict[str, Any]:
+    """Return the JSON form of the constructor parameters."""
+    given = classifier.get_params(deep=False)
+    return {name: encode_as(f"the parameter {name}", value) for name, value in given.items()}
+
+
+def _describe(classifier: DiscreteClassifier) -> dict[str, Any]:
     """Return the JSON form of a fitted classifier."""
     estimator = type(classifier).__name__
-    if ESTIMATORS.get(estimator) is not type(classifier):
-        raise TypeError(
-            f"cannot write a {type(classifier).__module__}.{estimator}: only {', '.join(ESTIMATORS)} can be saved"
-        )
+    if not isinstance(classifier, TableClassifier) or ESTIMATORS.get(estimator) is not type(classifier):
+        known = ", ".join((*ESTIMATORS, RefittedClassifier.__name__))
+        raise TypeError(f"cannot write a {type(classifier).__module__}.{estimator}: only {known} can be saved")
     check_is_fitted(classifier)
     vocabulary = classifier.vocabulary_
     number = {name: j for j, name in enumerate(vocabulary.names)}
     return {
-        "format": FORMAT,
-        "format_version": FORMAT_VERSION,
-        "package_version": anbexact.__version__,
         "estimator": estimator,
-        "parameters": {
-            name: encode_as(f"the parameter {name}", value)
-            for name, value in classifier.get_params(deep=False).items()
-        },
+        "parameters": _describe_parameters(classifier),
         "n_features_in": int(classifier.n_features_in_),
         "feature_names_in": _names_in(classifier),
         "class": number[vocabulary.class_name],
@@ -229,11 +279,18 @@ def _describe(classifier: TableClassifier) -> dict[str, Any]:
         ],
         "cut_points": [[number[name], encode(cuts.tolist())] for name, cuts in classifier.cut_points_.items()],
         "dropped": [[number[name], reason] for name, reason in classifier.dropped_.items()],
+        **_describe_quantities(vocabulary, number),
         "further": {
             name: encode(np.asarray(getattr(classifier, name)).tolist()) for name in FURTHER.get(estimator, ())
         },
         **_describe_learned(classifier, number),
     }
+
+
+def _describe_quantities(vocabulary: Vocabulary, number: Mapping[Hashable, int]) -> dict[str, Any]:
+    """Return what the numbers of columns stand for, if of any they stand for something else."""
+    quantities = [[number[name], encode(quantity)] for name, quantity in vocabulary.quantities.items()]
+    return {"quantities": quantities} if quantities else {}
 
 
 def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int]) -> dict[str, Any]:
@@ -307,61 +364,179 @@ def _plain_numbers(weights: npt.NDArray[np.float64]) -> list[float] | list[int]:
     return [int(weight) for weight in numbers] if np.array_equal(weights, np.rint(weights)) else numbers
 
 
+def _restore_refitted(document: Mapping[str, Any]) -> RefittedClassifier:
+    """Return the refitted network that a document describes."""
+    with reading("parameters"):
+        classifier = RefittedClassifier(
+            **{name: decode(value) for name, value in mapped(document["parameters"]).items()}
+        )
+    with reading("network"):
+        network = _restore(mapped(document["network"]))
+        if not isinstance(network, NetworkClassifier):
+            raise ValueError("what was refitted is not a network")
+    with reading("refit"):
+        model = restore_refit(mapped(document["refit"]), network, network.vocabulary_.names)
+        return classifier._set_refitted(network, model)
+
+
 def _restore(document: Mapping[str, Any]) -> TableClassifier:
     """Return the classifier that a document describes."""
     classifier = _restore_learned(document)
-    names = classifier.vocabulary_.names
-    reasons = {names[j]: str(reason) for j, reason in document.get("dropped", ())}  # older files have none
-    classifier.dropped_ = {name: reasons.get(name, reason) for name, reason in classifier.dropped_.items()}
+    features = list(classifier.vocabulary_.names)
+    with reading("dropped"):
+        described = [listed(pair, 2) for pair in listed(document.get("dropped", []))]  # older files have none
+        places = references([place for place, _ in described], len(features))
+        reasons = {features[k]: text(reason) for k, (_, reason) in zip(places, described, strict=True)}
+        classifier.dropped_ = {name: reasons.get(name, reason) for name, reason in classifier.dropped_.items()}
     return classifier
 
 
 def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
     """Return the classifier that a document describes, but for the reasons why columns were left out."""
-    cls = ESTIMATORS[document["estimator"]]
-    classifier = cls(**{name: decode(value) for name, value in document["parameters"].items()})
-    variables = [(decode(variable["name"]), decode(variable["states"])) for variable in document["variables"]]
-    names: list[Hashable] = [name for name, _ in variables]
-    vocabulary = Vocabulary({name: tuple(states) for name, states in variables}, names[document["class"]])
-    if len(vocabulary.names) < len(names):
-        raise ValueError("two variables have the same name")
-    cut_points = {names[j]: np.array(decode(cuts), dtype=np.float64) for j, cuts in document["cut_points"]}
-    classifier.n_features_in_ = document["n_features_in"]
-    if document["feature_names_in"] is not None:
-        classifier.feature_names_in_ = np.array(document["feature_names_in"], dtype=object)
-    for name in FURTHER.get(document["estimator"], ()):
-        if name in document.get("further", {}):  # older files have none
-            value = decode(document["further"][name])
-            setattr(classifier, name, np.array(value) if isinstance(value, list) else float(value))
+    with reading("estimator"):
+        cls = ESTIMATORS[text(document["estimator"])]
+    with reading("parameters"):
+        classifier = cls(**{name: decode(value) for name, value in mapped(document["parameters"]).items()})
+        classifier._check_parameters()
+    vocabulary = _read_vocabulary(document)
+    names = list(vocabulary.names)
+    cut_points = _read_cut_points(document, vocabulary)
+    _read_input(document, classifier, vocabulary)
+    with reading("further"):
+        further = mapped(document.get("further", {}))  # older files have none
+        for name in FURTHER.get(document["estimator"], ()):
+            if name in further:
+                setattr(classifier, name, _read_further(decode(further[name])))
     if isinstance(classifier, AODEClassifier):
-        pairs = PairCounts(vocabulary)
-        cells, weights = _read_cells(document["pairs"], len(pairs.weights), "pairs")
-        pairs.weights[cells] = weights
-        of_aode = float(document["ess"]), float(document["min_weight"])
-        return classifier._set_counted(vocabulary, pairs, cut_points, of_aode)
+        return _restore_aode(classifier, document, vocabulary, cut_points)
     assert isinstance(classifier, NetworkClassifier)
-    described = document["structure"]
-    proof = described.get("proof")
-    if proof is not None:
-        proof = restore_proof(proof, names, decode(proof["score"]))
-    structure = Structure(
-        names[document["class"]],
-        {names[child]: tuple(names[parent] for parent in of_child) for child, of_child in described["parents"]},
-        decode(described["score"]),
-        Certificate(**{key: decode(value) for key, value in described["certificate"].items()}, proof=proof),
-    )
+    structure = _read_structure(document, vocabulary)
     if "tables" in document:
-        tables = [_read_table(table, names, vocabulary) for table in document["tables"]]
-        _check_families(tables, structure)
+        with reading("tables"):
+            tables = [_read_table(mapped(table), names, vocabulary) for table in listed(document["tables"])]
+            _check_families(tables, structure)
         return classifier._set_fitted(vocabulary, structure, {table.name: table for table in tables}, cut_points)
     if "measure" in document:
-        assert isinstance(classifier, MeasuredClassifier)
-        return _restore_measured(classifier, document, names, vocabulary, structure, cut_points)
-    counts = [_read_counts(family, names, vocabulary.arity) for family in document["counts"]]
-    _check_families(counts, structure)
-    settings = float(document["ess"]), float(document["smoothing"]), str(document["tables_by"])
-    by_name = {family.name: family for family in counts}
-    return classifier._set_counted(vocabulary, structure, by_name, cut_points, settings)
+        with reading("measure, levels and counts"):
+            assert isinstance(classifier, MeasuredClassifier)
+            return _restore_measured(classifier, document, names, vocabulary, structure, cut_points)
+    with reading("counts"):
+        counts = [_read_counts(mapped(family), names, vocabulary.arity) for family in listed(document["counts"])]
+        _check_families(counts, structure)
+        _check_memory(sum(math.prod(family.shape) for family in counts))
+    with reading("ess, smoothing and tables_by"):
+        ess, smoothing = number(document["ess"], above=0), number(document["smoothing"], above=0)
+        rule = text(document["tables_by"])
+        check_choice("tables_by", rule, PARAMETERS)
+        by_name = {family.name: family for family in counts}
+        classifier._set_counted(vocabulary, structure, by_name, cut_points, (ess, smoothing, rule))
+        for table in classifier.conditional_tables_.values():
+            _check_probabilities(table.name, table.values)
+    return classifier
+
+
+def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
+    """Return the variables and their states."""
+    with reading("variables"):
+        variables = [mapped(variable) for variable in listed(document["variables"])]
+        states = {decode(variable["name"]): tuple(map(decode, listed(variable["states"]))) for variable in variables}
+        if len(states) < len(variables):
+            raise ValueError("two variables have the same name")
+        empty = [name for name, of_name in states.items() if not of_name]
+        if empty:
+            raise ValueError(f"the variable {empty[0]!r} has no states")
+    with reading("quantities"):
+        described = [listed(pair, 2) for pair in listed(document.get("quantities", []))]
+        places = references([place for place, _ in described], len(states))
+        quantities = {list(states)[k]: decode(value) for k, (_, value) in zip(places, described, strict=True)}
+        if not all(isinstance(quantity, Quantity) for quantity in quantities.values()):
+            raise ValueError("a quantity was expected")
+    with reading("class"):
+        class_name = list(states)[whole(document["class"], 0, len(states) - 1)]
+        return Vocabulary(states, class_name, quantities=quantities)
+
+
+def _read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dict[Hashable, Cuts]:
+    """Return the cut points of the continuous columns."""
+    with reading("cut_points"):
+        places = references([listed(pair, 2)[0] for pair in listed(document["cut_points"])], len(vocabulary.names))
+        cut_points: dict[Hashable, Cuts] = {}
+        for place, (_, described) in zip(places, document["cut_points"], strict=True):
+            name, cuts = vocabulary.names[place], numbers(decode(described))
+            if not (np.diff(cuts) > 0).all():
+                raise ValueError(f"the cut points of {name!r} must increase")
+            if vocabulary.arity(name) not in (len(cuts) + 1, len(cuts) + 2):  # one state more for missing cells
+                raise ValueError(f"{name!r} has {vocabulary.arity(name)} states and {len(cuts)} cut points")
+            cut_points[name] = cuts
+        return cut_points
+
+
+def _read_input(document: Mapping[str, Any], classifier: TableClassifier, vocabulary: Vocabulary) -> None:
+    """Set what is known of the frames that the classifier takes."""
+    features = vocabulary.features
+    with reading("n_features_in"):
+        classifier.n_features_in_ = whole(document["n_features_in"], len(features), len(features))
+    with reading("feature_names_in"):
+        if document["feature_names_in"] is not None:
+            names = [text(name) for name in listed(document["feature_names_in"], len(features))]
+            if names != list(features):
+                raise ValueError(f"the names must be those of the features, {shortened(list(features))}")
+            classifier.feature_names_in_ = np.array(names, dtype=object)
+
+
+def _read_further(value: Any) -> float | npt.NDArray[np.float64]:
+    if isinstance(value, list):
+        if not {type(item) for item in value} <= {int, float}:
+            raise ValueError("a list of numbers was expected")
+        return np.array(value)
+    return number(value, finite=False)
+
+
+def _read_structure(document: Mapping[str, Any], vocabulary: Vocabulary) -> Structure:
+    """Return the structure, with its certificate."""
+    names = list(vocabulary.names)
+    with reading("structure"):
+        described = mapped(document["structure"])
+        certificate = {key: decode(value) for key, value in mapped(described["certificate"]).items()}
+        for key in ("upper_bound", "gap", "seconds"):
+            with reading(f"certificate, {key}"):
+                number(certificate[key], finite=False)
+        if type(certificate["optimal"]) is not bool:
+            raise ValueError(f"certificate, optimal: true or false was expected, not {certificate['optimal']!r}")
+        whole(certificate["sets_scored"])
+        text(certificate["method"])
+        children = references([listed(pair, 2)[0] for pair in listed(described["parents"])], len(names))
+        parents = {
+            names[child]: tuple(names[parent] for parent in references(of_child, len(names)))
+            for child, (_, of_child) in zip(children, described["parents"], strict=True)
+        }
+        proof = described.get("proof")
+        if proof is not None:
+            with reading("proof"):
+                proof = restore_proof(mapped(proof), names, decode(proof["score"]))
+        score = number(decode(described["score"]), finite=False)
+        return Structure(vocabulary.class_name, parents, score, Certificate(**certificate, proof=proof))
+
+
+def _restore_aode(
+    classifier: AODEClassifier, document: Mapping[str, Any], vocabulary: Vocabulary, cut_points: dict[Hashable, Cuts]
+) -> AODEClassifier:
+    """Return a classifier whose probabilities follow from counts of pairs."""
+    with reading("pairs"):
+        pairs = PairCounts(vocabulary)
+        places, weights = cells(mapped(document["pairs"]), len(pairs.weights))
+        pairs.weights[places] = weights
+    with reading("ess and min_weight"):
+        settings = BDeu(number(document["ess"])).ess, number(document["min_weight"], least=0)
+        return classifier._set_counted(vocabulary, pairs, cut_points, settings)
+
+
+def _check_memory(n_cells: int) -> None:
+    """Refuse tables of more probabilities than fit into memory."""
+    if 8 * n_cells > available_memory():
+        raise ValueError(
+            f"the tables take {human_bytes(8 * n_cells)}, and {human_bytes(available_memory())} is available"
+        )
 
 
 def _restore_measured(
@@ -375,7 +550,7 @@ def _restore_measured(
     """Return a classifier whose densities follow from counts at levels."""
     measure = decode(document["measure"])
     if not isinstance(measure, Universal):
-        raise ValueError("its measure is none")
+        raise ValueError("the measure is not universal")
     if any(len(partition.masses) != vocabulary.arity(name) for name, partition in measure.partitions.items()):
         raise ValueError("a partition is at odds with the states")
     finest = {name: list(partition.cuts) for name, partition in measure.partitions.items()}
@@ -383,16 +558,20 @@ def _restore_measured(
         raise ValueError("a partition is at odds with the cut points")
     axes = Axes(measure, vocabulary)
     counts, levels = {}, {}
-    for described, of_family in zip(document["counts"], document["levels"], strict=True):
-        level = dict(zip([names[j] for j in described["variables"]], of_family, strict=True))
-        if any(level[name] not in range(1, measure.n_levels(name) + 1) for name in level):
-            raise ValueError("a variable has no such level")
+    for described, of_family in zip(listed(document["counts"]), listed(document["levels"]), strict=True):
+        variables = [names[j] for j in references(mapped(described)["variables"], len(names))]
+        level = dict(zip(variables, listed(of_family), strict=True))
+        for name, k in level.items():
+            if type(k) is not int or k not in range(1, measure.n_levels(name) + 1):
+                raise ValueError(f"{name!r} has no level {shortened(k)}")
         cells = {name: len(axes.masses(name, k)) for name, k in level.items()}
         family = _read_counts(described, names, cells.__getitem__)
         counts[family.name], levels[family.name] = family, tuple(of_family)
     _check_families(list(counts.values()), structure)
+    _check_memory(sum(math.prod(family.shape) for family in counts.values()))
     classifier._set_measured(vocabulary, structure, counts, levels, measure, cut_points)
-    classifier.level_cost_ = float(decode(document["level_cost"]))
+    with reading("level_cost"):
+        classifier.level_cost_ = float(decode(document["level_cost"]))
     return classifier
 
 
@@ -407,21 +586,10 @@ def _check_families(families: Sequence[FamilyCounts | ConditionalTable], structu
 def _read_counts(
     described: Mapping[str, Any], names: list[Hashable], arity: Callable[[Hashable], int]
 ) -> FamilyCounts:
-    name, *parents = (names[j] for j in described["variables"])
+    name, *parents = (names[j] for j in references(described["variables"], len(names)))
     shape = tuple(arity(variable) for variable in (name, *parents))
-    return FamilyCounts(name, tuple(parents), shape, *_read_cells(described, math.prod(shape), repr(name)))
-
-
-def _read_cells(
-    described: Mapping[str, Any], size: int, what: str
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """Return the observed cells of ``size`` and their weights; ``what`` says of what they are the counts."""
-    cells = np.array(described["cells"], dtype=np.int64)
-    weights = np.array(described["weights"], dtype=np.float64)
-    ascending = bool((np.diff(cells, prepend=-1) > 0).all()) and cells.max(initial=-1) < size
-    if len(cells) != len(weights) or not ascending or not (np.isfinite(weights) & (weights > 0)).all():
-        raise ValueError(f"the counts of {what} are none")
-    return cells, weights
+    with reading(f"{name!r}"):
+        return FamilyCounts(name, tuple(parents), shape, *cells(described, math.prod(shape)))
 
 
 def _names_in(classifier: TableClassifier) -> list[str] | None:
@@ -440,17 +608,23 @@ def _write_values(values: npt.NDArray[np.float64]) -> dict[str, Any]:
 
 
 def _read_table(described: Mapping[str, Any], names: list[Hashable], vocabulary: Vocabulary) -> ConditionalTable:
-    name, *parents = (names[j] for j in described["variables"])
-    values = np.array(described["values"], dtype=np.float64)
+    name, *parents = (names[j] for j in references(described["variables"], len(names)))
     shape = [vocabulary.arity(variable) for variable in (name, *parents)]
-    if "runs" in described:
-        if sum(described["runs"]) != math.prod(shape):
-            raise ValueError(f"the table of {name!r} does not have the size that its states ask for")
-        values = np.repeat(values, described["runs"])
-    values = values.reshape(shape)
-    if not (values >= 0).all() or not np.allclose(values.sum(axis=0), 1, rtol=0, atol=1e-6):
-        raise ValueError(f"the table of {name!r} does not hold probabilities")
+    size = math.prod(shape)
+    with reading(f"{name!r}"):
+        values = numbers(described["values"])
+        runs = [whole(run, 1) for run in listed(described["runs"], len(values))] if "runs" in described else None
+        if (len(values) if runs is None else sum(runs)) != size:
+            raise ValueError(f"its states ask for {size} probabilities")
+        _check_memory(size)
+        values = (values if runs is None else np.repeat(values, runs)).reshape(shape)
+        _check_probabilities(name, values)
     return ConditionalTable(name, tuple(parents), values)
+
+
+def _check_probabilities(name: Hashable, values: npt.NDArray[np.float64]) -> None:
+    if not ((values >= 0).all() and np.allclose(values.sum(axis=0), 1, rtol=0, atol=1e-6)):
+        raise ValueError(f"the table of {name!r} does not hold probabilities")
 
 
 def encode(value: Any) -> Any:
@@ -483,7 +657,7 @@ def encode(value: Any) -> Any:
         return {"type": "mapping", "value": [[encode(key), encode(item)] for key, item in value.items()]}
     if OBJECTS.get(kind.__name__) is kind:
         if isinstance(value, BaseEstimator):
-            parameters = value.get_params()
+            parameters = value.get_params(deep=False)
         else:
             parameters = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
         return {"type": kind.__name__, "value": {name: encode(item) for name, item in parameters.items()}}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from copy import copy
 from functools import cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,16 +17,22 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 from anbexact.adapters.columns import identified
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
+from anbexact.classifiers.parameters import NetworkParameters
+from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.discretize import Cuts
+from anbexact.explain import Explanations, Grounds, Rows, explain_rows
 from anbexact.inputs import read_labels
 from anbexact.limits import Progress, check_limit, thread_count
 from anbexact.logit.closure import Closure, close, obstacles
 from anbexact.logit.listing import TermList, cells_of_counts, cells_of_design
 from anbexact.logit.network import posterior_tables
-from anbexact.logit.potentials import Potentials, network_potentials
+from anbexact.logit.potentials import Potentials, network_potentials, potential_tables
 from anbexact.logit.refit import Refit, blanket_counts, refit, same_counts
 from anbexact.logit.terms import term_name
 from anbexact.parameters import Tables, eap_tables
-from anbexact.posterior import ClassPosterior, Posterior
+from anbexact.posterior import Posterior
+from anbexact.scores import Score
+from anbexact.scores.names import SCORES
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable, check_weights
 from anbexact.vocabulary import CodeArray, Vocabulary
@@ -35,8 +42,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LogitModel", "to_logit"]
 
+MOST_COUNTED = 10_000
+"""Coefficients up to which the text of a model says how many terms were never seen: notebooks show it unasked."""
 
-def to_logit(classifier: NetworkClassifier) -> LogitModel:
+
+def to_logit(classifier: NetworkClassifier | RefittedClassifier) -> LogitModel:
     """Return the multinomial logistic regression with the class posterior of a fitted classifier.
 
     ``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]``: S runs over the subsets of the families
@@ -46,8 +56,8 @@ def to_logit(classifier: NetworkClassifier) -> LogitModel:
 
     Parameters
     ----------
-    classifier : NetworkClassifier
-        Fitted; its tables must not hold zeros.
+    classifier : NetworkClassifier or RefittedClassifier
+        Fitted; a network's tables must not hold zeros.
 
     Returns
     -------
@@ -74,7 +84,7 @@ def to_logit(classifier: NetworkClassifier) -> LogitModel:
     >>> from anbexact.adapters import to_logit
     >>> from anbexact.datasets import load_tic_tac_toe
     >>> X, y = load_tic_tac_toe()
-    >>> tan = TANClassifier().fit(X, y)
+    >>> tan = TANClassifier(ess=1.0).fit(X, y)
     >>> logit = to_logit(tan)
     >>> logit.n_parameters, logit.equivalent
     (51, True)
@@ -84,6 +94,8 @@ def to_logit(classifier: NetworkClassifier) -> LogitModel:
     >>> round(logit.log_likelihood(X, y)), round(refitted.log_likelihood(X, y))
     (-423, -3)
     """
+    if isinstance(classifier, RefittedClassifier):
+        return classifier.to_logit()
     if not isinstance(classifier, NetworkClassifier):
         raise TypeError(f"to_logit takes a fitted classifier of anbexact, not {classifier!r}")
     check_is_fitted(classifier)
@@ -129,10 +141,19 @@ class LogitModel:
         self.refitted = refitted
         self.closure = closure
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle and copy what the model is made of; what it has worked out is worked out again when it is needed."""
+        return type(self), (self._classifier, self.structure, self.potentials, self.refitted, self.closure)
+
     @property
     def vocabulary(self) -> Vocabulary:
         """Names and states of all variables."""
         return self._classifier.vocabulary_
+
+    @property
+    def cut_points(self) -> dict[Hashable, Cuts]:
+        """Cut points of every feature that was discretised."""
+        return self._classifier.cut_points_
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -238,15 +259,24 @@ class LogitModel:
         return Posterior.from_logs(logs, {name: self._shape[name] for name in self.vocabulary.features})
 
     def _log_posterior(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row); that of a row does not depend on the others."""
         codes: CodeArray = self._classifier._codes(X)
         n_jobs = self._classifier.n_jobs
-        posterior: ClassPosterior = self._posterior
-        if codes.min(initial=0) < 0:
-            if self.refitted is None:
-                posterior = self._classifier._posterior
-            else:
-                posterior = (self if self.equivalent else self._closed)._network._posterior
-        return posterior.log_posterior(codes, n_jobs)
+        hidden = np.any(codes < 0, axis=0)
+        if not hidden.any():
+            return self._posterior.log_posterior(codes, n_jobs)
+        logs = np.empty((codes.shape[1], len(self.classes_)))
+        logs[~hidden] = self._posterior.log_posterior(np.ascontiguousarray(codes[:, ~hidden]), n_jobs)
+        rest = np.ascontiguousarray(codes[:, hidden])
+        logs[hidden] = self._summing_network._posterior.log_posterior(rest, n_jobs)
+        return logs
+
+    @property
+    def _summing_network(self) -> NetworkClassifier:
+        """The network, of this posterior, under which hidden cells are summed out."""
+        if self.refitted is None:
+            return self._classifier
+        return (self if self.equivalent else self._closed)._network
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row), shape (rows, classes); see :meth:`predict_proba`."""
@@ -263,6 +293,50 @@ class LogitModel:
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
         return np.asarray(self.classes_[self._log_posterior(X).argmax(axis=1)])
+
+    def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
+        """Return, per row, what each feature adds to the log odds of one class against another.
+
+        See :meth:`anbexact.NetworkClassifier.explain`. The terms are differences of the ``potentials``: of the logs
+        of the network's tables, as the refit shifted them, which is as little as the rows and the prior ask for. (The
+        tables of :meth:`to_classifier` have the same sums, but in larger terms that cancel each other.) Rows with
+        missing or unknown cells are explained by the tables of the network under which these are summed out.
+
+        Raises
+        ------
+        ValueError
+            If ``label`` or ``against`` is not a class, or both are the same.
+        """
+        rows = self._classifier._rows(X)
+        hidden = np.any(rows.codes < 0, axis=0)
+        counts = self._classifier.counts_ if self.structure is self._classifier.structure_ else None
+        note = "There are no intervals: refitted terms have no Dirichlet posterior."
+        compared = (self.vocabulary, Grounds(counts, None, note), label, against)
+        families = potential_tables(self.potentials, self.structure)
+        if not hidden.any():
+            return explain_rows(rows, self._posterior, families, *compared)
+        network = self._summing_network
+        complete = iter(explain_rows(_chosen(rows, ~hidden), self._posterior, families, *compared))
+        grounds = Grounds(None, None, note)
+        others = iter(
+            explain_rows(
+                _chosen(rows, hidden),
+                network._posterior,
+                network.conditional_tables_,
+                self.vocabulary,
+                grounds,
+                label,
+                against,
+            )
+        )
+        return Explanations((next(others if of_row else complete) for of_row in hidden.tolist()), rows.index)
+
+    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
+        """Return P(class | some cells), the others being summed out; see :meth:`anbexact.NetworkClassifier.query`.
+
+        They are summed out under a network with this posterior, as in :meth:`predict_proba`.
+        """
+        return self._summing_network.query(evidence, **values)
 
     def log_likelihood(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the conditional log likelihood ``Σ_t w_t ln P(c_t | x_t)``; total in nats.
@@ -437,15 +511,28 @@ class LogitModel:
         tables = {**source.conditional_tables_, **posterior_tables(self.potentials, self.structure)}
         parents = {name: table.parents for name, table in tables.items()}
         score = source.structure_.score if self.structure is source.structure_ else float("nan")
-        classifier = FixedStructureClassifier(
-            parents, handle_unknown=source.handle_unknown, handle_missing=source.handle_missing, n_jobs=source.n_jobs
-        )
+        classifier = FixedStructureClassifier(parents, **self._learning_parameters())
         structure = given_structure(self.structure.class_name, parents, score)
         classifier._set_fitted(self.vocabulary, structure, tables, source.cut_points_)
         classifier.n_features_in_ = source.n_features_in_
         if hasattr(source, "feature_names_in_"):
             classifier.feature_names_in_ = source.feature_names_in_.copy()
         return classifier
+
+    def _learning_parameters(self) -> dict[str, Any]:
+        """Return, as parameters of a classifier, how this model's tables were learned and refitted."""
+        source = self._classifier
+        given = source.get_params(deep=False)
+        parameters = {name: given[name] for name in signature(NetworkParameters).parameters if name in given}
+        if hasattr(source, "ess_") and source.ess != "auto":
+            parameters["ess"] = source.ess_  # chosen from several, where the source has several
+        score = given.get("structure_score", "bdeu")
+        if not (score in SCORES if isinstance(score, str) else isinstance(score, Score)):
+            del parameters["structure_score"]  # it can score a search alone
+        parameters["l2"] = given.get("l2")
+        if self.refitted is not None:
+            parameters["l2"] = self.refitted.l2 if self.refitted.strength is None else "auto"
+        return parameters
 
     def to_classifier(self) -> FixedStructureClassifier:
         """Return a network classifier with this posterior.
@@ -457,7 +544,9 @@ class LogitModel:
         Returns
         -------
         FixedStructureClassifier
-            Fitted; there are no counts behind its tables, so that rows cannot be added to it.
+            Fitted; there are no counts behind its tables, so that rows cannot be added to it. Its own ``fit``, and so
+            a cross-validation of it, does the same again with other rows: it estimates the tables of this structure
+            and, if this model is refitted, refits them with ``l2`` as given to :meth:`refit`.
 
         Raises
         ------
@@ -488,7 +577,14 @@ class LogitModel:
                 f"refitted, l2 = {self.refitted.l2:.4g}: conditional log likelihood {found.log_likelihood:.6g} nats; "
                 f"{state} in {found.iterations} iterations, {self.refitted.seconds:.2g} s"
             )
-            never = int((~self._seen).sum())
+            never = int((~self._seen).sum()) if self.n_parameters <= MOST_COUNTED else 0
             if never:
                 lines.append(f"{never:,} of {len(self._seen):,} terms are in none of the rows; see unidentified")
         return "\n".join(lines)
+
+
+def _chosen(rows: Rows, mask: npt.NDArray[np.bool_]) -> Rows:
+    """Return some of the rows."""
+    places = np.flatnonzero(mask).tolist()
+    values = {name: [of_name[t] for t in places] for name, of_name in rows.values.items()}
+    return Rows(np.ascontiguousarray(rows.codes[:, places]), values, [rows.index[t] for t in places])

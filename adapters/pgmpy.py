@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
+from anbexact.classifiers.has_network import HasNetwork
 from anbexact.columns import sorted_positions
 from anbexact.discretize import interval_names
 from anbexact.limits import available_memory, human_bytes
@@ -32,12 +32,14 @@ TOLERANCE = 1e-6
 """Columns whose sum is farther from 1 are refused."""
 CUT_POINTS = "anbexact_cut_points"
 """Where ``network.graph`` keeps the cut points of discretised columns, by node."""
+QUANTITIES = "anbexact_quantities"
+"""Where it keeps what the numbers of columns stand for that are dates, durations, decimals and the like."""
 
 Tables = dict[Hashable, ConditionalTable]
 States = dict[Hashable, tuple[Any, ...]]
 
 
-def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
+def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
     """Return a fitted classifier's network as a pgmpy ``DiscreteBayesianNetwork``.
 
     Nodes are the features in table order, then the class (called as ``y`` was in ``fit``, else ``"class"``).
@@ -48,7 +50,7 @@ def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
 
     Parameters
     ----------
-    classifier : NetworkClassifier
+    classifier : NetworkClassifier or RefittedClassifier
         A fitted classifier, such as :class:`~anbexact.ANBClassifier`.
 
     Returns
@@ -78,19 +80,21 @@ def to_pgmpy(classifier: NetworkClassifier) -> DiscreteBayesianNetwork:
     >>> network.states["jacket_color"]
     ['red', 'yellow', 'green', 'blue']
     """
-    if not isinstance(classifier, NetworkClassifier):
+    if not isinstance(classifier, HasNetwork):
         raise TypeError(f"to_pgmpy takes a classifier of anbexact, not a {type(classifier).__name__}")
     check_is_fitted(classifier)
-    classifier = classifier._with_tables()
-    vocabulary, tables = classifier.vocabulary_, classifier.conditional_tables_
+    source = classifier._with_tables()
+    vocabulary, tables = source.vocabulary_, source.conditional_tables_
     nodes = _node_names(vocabulary.names)
     _check_memory(tables)
     states = {nodes[name]: list(of_name) for name, of_name in vocabulary.states.items()}
     network = DiscreteBayesianNetwork()
-    if classifier.cut_points_:
-        network.graph[CUT_POINTS] = {nodes[name]: cuts.copy() for name, cuts in classifier.cut_points_.items()}
+    if source.cut_points_:
+        network.graph[CUT_POINTS] = {nodes[name]: cuts.copy() for name, cuts in source.cut_points_.items()}
+    if vocabulary.quantities:
+        network.graph[QUANTITIES] = {nodes[name]: quantity for name, quantity in vocabulary.quantities.items()}
     network.add_nodes_from(nodes.values())
-    network.add_edges_from((nodes[parent], nodes[child]) for parent, child in classifier.structure_.edges)
+    network.add_edges_from((nodes[parent], nodes[child]) for parent, child in source.structure_.edges)
     for name in vocabulary.names:
         table = tables[name]
         node, *parents = (nodes[variable] for variable in table.variables)
@@ -174,14 +178,17 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
         if class_name in table.variables:
             values = np.ascontiguousarray(table.values.take(order, axis=table.variables.index(class_name)))
             tables[name] = ConditionalTable(name, table.parents, values)
-    vocabulary = Vocabulary({name: states[name] for name in (*features, class_name)}, class_name)
+    quantities = network.graph.get(QUANTITIES, {})
+    vocabulary = Vocabulary(
+        {name: states[name] for name in (*features, class_name)}, class_name, quantities=quantities
+    )
     tables = {name: tables[name] for name in (class_name, *features)}
     parents = {name: table.parents for name, table in tables.items()}
     cut_points = {
         name: np.array(cuts) for name, cuts in network.graph.get(CUT_POINTS, {}).items() if name in features
     }
     for name, cuts in cut_points.items():
-        if interval_names(cuts) != states[name]:
+        if interval_names(cuts, quantities.get(name)) != states[name]:
             raise ValueError(
                 f"the states of node {name!r}, {list(states[name])}, are not the intervals of its cut points in "
                 f"network.graph[{CUT_POINTS!r}], {cuts.tolist()}: delete these"

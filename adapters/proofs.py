@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+from anbexact.adapters.checked import listed, mapped, number, reading, references, whole
 from anbexact.proof import Case, Component, Duals, Exhaustion, Proof, Split
 from anbexact.scores import Score
 
@@ -42,31 +43,56 @@ def _describe_case(case: Case, number: Mapping[Hashable, int]) -> dict[str, Any]
 
 
 def restore_proof(described: Mapping[str, Any], names: Sequence[Hashable], score: Score) -> Proof:
-    """Return the proof that :func:`describe_proof` described; ``names[k]`` is the feature of number k."""
-    return Proof(
-        score,
-        described["max_parents"],
-        tuple((names[parent], names[child]) for parent, child in described["required"]),
-        tuple((names[parent], names[child]) for parent, child in described["forbidden"]),
-        described["largest"],
-        tuple(
+    """Return the proof that :func:`describe_proof` described; ``names[k]`` is the feature of number k.
+
+    Raises
+    ------
+    ValueError
+        For what is not a proof; whether a proof is right is for :func:`anbexact.verify` to say.
+    """
+    with reading("components"):
+        components = tuple(
             Component(
-                tuple(names[k] for k in component["features"]),
-                component["bound"],
-                _restore_case(component["case"], names),
+                _named(component["features"], names),
+                number(component["bound"]),
+                _restore_case(mapped(component["case"]), names),
             )
-            for component in described["components"]
-        ),
-        described["gap"],
-        tuple(names[k] for k in described.get("apart", ())),
-    )
+            for component in map(mapped, listed(described["components"]))
+        )
+    with reading("limits"):
+        largest = described["largest"]
+        return Proof(
+            score,
+            whole(described["max_parents"]),
+            _edges(described["required"], names),
+            _edges(described["forbidden"], names),
+            None if largest is None else whole(largest, -1),
+            components,
+            number(described["gap"]),
+            _named(described.get("apart", []), names),
+        )
+
+
+def _named(described: Any, names: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    return tuple(names[k] for k in references(described, len(names)))
+
+
+def _edges(described: Any, names: Sequence[Hashable]) -> tuple[tuple[Hashable, Hashable], ...]:
+    edges = []
+    for edge in listed(described):
+        parent, child = references(listed(edge, 2), len(names))
+        edges.append((names[parent], names[child]))
+    return tuple(edges)
 
 
 def _restore_case(described: Mapping[str, Any], names: Sequence[Hashable]) -> Case:
     if "arc" in described:
-        parent, child = described["arc"]
-        absent, present = (_restore_case(described[key], names) for key in ("absent", "present"))
+        parent, child = references(listed(described["arc"], 2), len(names))
+        absent, present = (_restore_case(mapped(described[key]), names) for key in ("absent", "present"))
         return Split(names[parent], names[child], absent, present)
     if "clusters" in described:
-        return Duals(tuple((tuple(names[k] for k in cluster), *rest) for cluster, *rest in described["clusters"]))
+        clusters = [listed(cluster, 3) for cluster in listed(described["clusters"])]
+        return Duals(
+            tuple((_named(features, names), whole(least, 1), number(z, least=0)) for features, least, z in clusters)
+        )
     return Exhaustion()

@@ -21,6 +21,7 @@ from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
 from anbexact.columns import sorted_positions
 from anbexact.discretize import Cuts, interval_names
 from anbexact.parameters import ConditionalTable
+from anbexact.quantities import Quantity
 from anbexact.vocabulary import Vocabulary
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
@@ -132,11 +133,17 @@ def describe_names(
                     for state, safe_state in states[name].items()
                 ],
                 "cut_points": encode(classifier.cut_points_[name]) if name in classifier.cut_points_ else None,
+                **_quantity(classifier.vocabulary_, name),
             }
             for name, safe in names.items()
         ],
     }
     return document | {"sha256": digest(document)}
+
+
+def _quantity(vocabulary: Vocabulary, name: Hashable) -> dict[str, Any]:
+    """Return what the numbers of a variable stand for, if for something else."""
+    return {"quantity": encode(vocabulary.quantities[name])} if name in vocabulary.quantities else {}
 
 
 def read_names(path: Path) -> dict[str, Any] | None:
@@ -163,9 +170,13 @@ def read_names(path: Path) -> dict[str, Any] | None:
         for variable in document["variables"]:
             variable["name"] = decode(variable["name"])
             variable["states"] = [(safe, decode(state)) for safe, state in variable["states"]]
+            variable["quantity"] = decode(variable.get("quantity"))
+            if not isinstance(variable["quantity"], Quantity | None):
+                raise ValueError(f"the quantity of {variable['name']!r} is none")
             if variable["cut_points"] is not None:
                 cuts = variable["cut_points"] = np.array(decode(variable["cut_points"]), dtype=np.float64)
-                if interval_names(cuts) != tuple(state for _, state in variable["states"])[: len(cuts) + 1]:
+                intervals = interval_names(cuts, variable["quantity"])
+                if intervals != tuple(state for _, state in variable["states"])[: len(cuts) + 1]:
                     raise ValueError(f"the states of {variable['name']!r} are not the intervals of its cut points")
         names = {variable["safe"]: variable["name"] for variable in document["variables"]}
         states = {variable["name"]: [state for _, state in variable["states"]] for variable in document["variables"]}
@@ -183,6 +194,7 @@ def renamed(
     states: Mapping[Hashable, Mapping[Any, Any]],
     class_name: Hashable,
     cut_points: dict[Hashable, Cuts],
+    quantities: Mapping[Hashable, Quantity],
     **parameters: Any,
 ) -> FixedStructureClassifier:
     """Return a classifier with the same network under other names.
@@ -195,7 +207,7 @@ def renamed(
         Of all variables, in the new order: features, class.
     states : mapping of name to mapping of state to new state
         Of all variables; the states in their new order.
-    class_name, cut_points
+    class_name, cut_points, quantities
         By their new names.
     **parameters
         Of the constructor.
@@ -210,7 +222,9 @@ def renamed(
                 values = np.ascontiguousarray(values.take(order, axis=axis))
         tables[names[name]] = ConditionalTable(names[name], tuple(names[parent] for parent in table.parents), values)
     parents = {name: table.parents for name, table in tables.items()}
-    vocabulary = Vocabulary({new: tuple(states[name].values()) for name, new in names.items()}, class_name)
+    vocabulary = Vocabulary(
+        {new: tuple(states[name].values()) for name, new in names.items()}, class_name, quantities=quantities
+    )
     classifier = FixedStructureClassifier(parents, **parameters)
     classifier.n_features_in_ = len(vocabulary.features)
     structure = given_structure(class_name, parents, float("nan"))
@@ -253,8 +267,13 @@ def restored(
         for variable in document["variables"]
         if variable["cut_points"] is not None and variable["safe"] != chosen
     }
+    quantities = {
+        names[variable["safe"]]: variable["quantity"]
+        for variable in document["variables"]
+        if variable["quantity"] is not None
+    }
     safe = from_pgmpy(network, chosen)
-    classifier = renamed(safe, names, states, names[chosen], cut_points, **document["parameters"])
+    classifier = renamed(safe, names, states, names[chosen], cut_points, quantities, **document["parameters"])
     features = classifier.vocabulary_.features
     if document["named_columns"] and _all_text(features):
         classifier.feature_names_in_ = np.array(features, dtype=object)

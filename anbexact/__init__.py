@@ -10,11 +10,13 @@ from typing import Any as _Any
 from anbexact.classifiers import (
     ANBClassifier,
     CkGClassifier,
+    DiscreteClassifier,
     FANClassifier,
     FSANBClassifier,
     GBNClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
+    RefittedClassifier,
     TANClassifier,
 )
 from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
@@ -48,6 +50,8 @@ __all__ = [
     "MDLPDiscretizer",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
+    "NetworkClassifier",
+    "RefittedClassifier",
     "SearchTooLargeError",
     "Structure",
     "TANClassifier",
@@ -65,7 +69,7 @@ __all__ = [
 ]
 
 
-def load(path: str | _pathlib.Path) -> NetworkClassifier:
+def load(path: str | _pathlib.Path) -> DiscreteClassifier:
     """Read a fitted classifier that its ``save`` wrote; see :func:`anbexact.adapters.files.load`."""
     from anbexact.adapters.files import load
 

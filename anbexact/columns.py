@@ -1,7 +1,8 @@
 """Columns of any eager frame, array or list, in one form.
 
 A :class:`Column` is either *coded* (integer codes into a tuple of categories, as in a pandas
-``Categorical``) or *numeric* (a numpy array of numbers). Nothing is interpreted here: which columns
+``Categorical``) or *numeric* (a numpy array of numbers), or both: dates, durations, decimals and the like
+have numbers, a quantity that says what these stand for, and their own values as categories. Which columns
 are continuous, and which states they have, is decided by the vocabulary and the discretizers.
 """
 
@@ -9,7 +10,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime, time
+from decimal import Decimal
 from functools import cached_property
 from typing import Any
 
@@ -20,13 +23,43 @@ import pandas as pd
 import scipy.sparse
 from sklearn.utils import check_array
 
+from anbexact.moments import zone_name
+from anbexact.quantities import Quantity, decimal_places, of_ticks, of_values
+
 Codes = npt.NDArray[np.integer[Any]]
 Numbers = npt.NDArray[np.number[Any]]
 
 
 @dataclass(frozen=True)
+class Cells:
+    """Cells of a pandas array of datetimes, durations or periods, which become objects only on demand.
+
+    Attributes
+    ----------
+    array : pandas array
+        The cells.
+    kind : {"pandas", "python", "date"}
+        What the objects are: pandas' own, those of Python's ``datetime`` module, or its dates.
+    """
+
+    array: Any
+    kind: str = "pandas"
+
+    def take(self, rows: npt.NDArray[Any]) -> Cells:
+        """Return the cells of some rows (a mask or positions)."""
+        return Cells(self.array[rows], self.kind)
+
+    def factorize(self) -> tuple[Codes, tuple[Any, ...]]:
+        """Return codes and categories."""
+        codes, uniques = pd.factorize(self.array, use_na_sentinel=True)
+        if self.kind == "date":
+            return codes, tuple(value.date() for value in uniques)
+        return codes, tuple(map(_python, uniques)) if self.kind == "python" else tuple(uniques)
+
+
+@dataclass(frozen=True)
 class Column:
-    """One column: its name and either ``codes`` with ``categories``, or ``numbers``.
+    """One column: its name and either ``codes`` with ``categories``, or ``numbers``, or both.
 
     Attributes
     ----------
@@ -40,6 +73,10 @@ class Column:
         Whether the categories come from the dtype (in its order, unseen ones included).
     numbers : (rows,) numeric array, optional
         The cells of a numeric column; NaN where missing.
+    quantity : Quantity, optional
+        What the numbers stand for; None if they are the cells themselves.
+    cells : Cells, optional
+        What codes and categories are made of on demand.
     """
 
     name: Hashable
@@ -47,6 +84,8 @@ class Column:
     categories: tuple[Any, ...] | None = None
     declared: bool = False
     numbers: Numbers | None = None
+    quantity: Quantity | None = None
+    cells: Cells | None = None
 
     def __len__(self) -> int:
         values = self.codes if self.codes is not None else self.numbers
@@ -68,15 +107,17 @@ class Column:
         """Codes and categories; for a numeric column, those of its observed values."""
         if self.codes is not None and self.categories is not None:
             return self.codes, self.categories
+        if self.cells is not None:
+            return self.cells.factorize()
         assert self.numbers is not None
         codes, uniques = pd.factorize(self.numbers, use_na_sentinel=True)
         return codes, tuple(np.asarray(uniques).tolist())
 
     def values(self) -> list[Any]:
         """Return the cells as native Python objects, None where missing."""
-        if self.codes is not None and self.categories is not None:
-            known = (*self.categories, None)
-            return [known[code] if code >= 0 else None for code in self.codes.tolist()]
+        if self.codes is not None or self.cells is not None:
+            codes, categories = self.coded
+            return [categories[code] if code >= 0 else None for code in codes.tolist()]
         assert self.numbers is not None
         return [
             None if gone else cell for cell, gone in zip(self.numbers.tolist(), self.missing.tolist(), strict=True)
@@ -84,7 +125,7 @@ class Column:
 
     def renamed(self, name: Hashable) -> Column:
         """Return the same column under another name."""
-        return self if name == self.name else Column(name, self.codes, self.categories, self.declared, self.numbers)
+        return self if name == self.name else replace(self, name=name)
 
     def constant(self, name: Hashable, state: Any) -> Column:
         """Return a column of as many rows that holds nothing but a state."""
@@ -92,13 +133,28 @@ class Column:
 
     def take(self, rows: npt.NDArray[Any]) -> Column:
         """Return the column restricted to ``rows`` (a mask or positions)."""
-        return Column(
-            self.name,
-            None if self.codes is None else self.codes[rows],
-            self.categories,
-            self.declared,
-            None if self.numbers is None else self.numbers[rows],
+        return replace(
+            self,
+            codes=None if self.codes is None else self.codes[rows],
+            numbers=None if self.numbers is None else self.numbers[rows],
+            cells=None if self.cells is None else self.cells.take(rows),
         )
+
+    def exactly(self, kept: npt.NDArray[np.bool_]) -> Column:
+        """Return the column with the unit, origin or decimal places that suit the rows that are kept.
+
+        Only a column with a quantity is changed.
+        """
+        if self.quantity is None or self.numbers is None or kept.all():
+            return self
+        kept = kept & ~self.missing
+        if self.quantity.kind == "decimal":
+            codes, categories = self.coded
+            places = decimal_places(categories[code] for code in np.unique(codes[kept]))
+            return replace(self, quantity=replace(self.quantity, places=places))
+        numbers = np.asarray(self.numbers, dtype=np.float64)
+        quantity = self.quantity.exactly(numbers[kept])
+        return replace(self, numbers=quantity.convert(numbers, self.quantity), quantity=quantity)
 
 
 def is_frame(X: object) -> bool:
@@ -193,6 +249,10 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
         return Column(name, numbers=np.asarray(array))
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
         return _read_arrow(array.__arrow_array__(), name)
+    if isinstance(dtype, pd.ArrowDtype) and _ordered_in_arrow(dtype.pyarrow_dtype):
+        return _read_arrow(array.__arrow_array__(), name, "pandas")
+    if dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype):
+        return _of_time(array, name)
     if pd.api.types.is_complex_dtype(dtype):
         raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers")
     if pd.api.types.is_float_dtype(dtype):
@@ -208,7 +268,51 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
             return Column(name, numbers=pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan))
         if kind == "integer":
             return _with_numbers(_factorized(array, name))
+        return _measured(_factorized(array, name))
     return _factorized(array, name)
+
+
+def _of_time(array: Any, name: Hashable, objects: str = "pandas") -> Column:
+    """Read a pandas array of datetimes, durations or periods; ``objects`` says what its cells are, see `Cells`."""
+    dtype = array.dtype
+    kind = {"M": "datetime", "m": "duration"}.get(dtype.kind, "period")
+    if objects == "date":
+        kind = "date"
+    zone = zone_name(dtype.tz) if isinstance(dtype, pd.DatetimeTZDtype) else None
+    unit = array.freqstr if isinstance(dtype, pd.PeriodDtype) else array.unit
+    quantity, numbers = of_ticks(Quantity(kind, unit, zone=zone), array.asi8, np.asarray(array.isna()))
+    return Column(name, numbers=numbers, quantity=quantity, cells=Cells(array, objects))
+
+
+def _measured(column: Column) -> Column:
+    """Add, to a column of objects that are ordered quantities, their numbers.
+
+    Raises
+    ------
+    ValueError
+        If only some of its datetimes have a time zone.
+    """
+    codes, categories = column.coded
+    try:
+        found = of_values(categories)
+    except ValueError as error:
+        raise ValueError(f"column {column.name!r} {error}") from None
+    if found is None:
+        return column
+    quantity, numbers = found
+    values = tuple(_of_one_type(value, quantity.kind) for value in categories)
+    place = {value: k for k, value in reversed(list(enumerate(values)))}
+    if len(place) < len(values):
+        codes = np.append([place[value] for value in values], -1)[codes]
+    numbers = np.append(numbers, np.nan)[codes]
+    return replace(column, codes=codes, categories=values, numbers=numbers, quantity=quantity)
+
+
+def _of_one_type(value: Any, kind: str) -> Any:
+    """Return a value as it stands beside others of its kind: a date as a datetime, a number as a decimal."""
+    if kind == "datetime" and not isinstance(value, datetime):
+        return datetime.combine(value, time.min)
+    return Decimal(repr(value)) if kind == "decimal" and isinstance(value, int | float) else value
 
 
 def _read_narwhals(series: Any) -> Column:
@@ -235,13 +339,29 @@ def _read_narwhals(series: Any) -> Column:
         seen = np.flatnonzero(codes >= 0)[::-1]
         first[codes[seen]] = seen
         return Column(name, codes, tuple(native.gather(first).to_list()))
-    return _factorized(np.asarray(_cells(series.to_list())), name)
+    if dtype in (nw.Date, nw.Datetime, nw.Duration):
+        array = pd.array(series.to_numpy().astype("M8[s]")) if dtype == nw.Date else pd.array(series.to_numpy())
+        if getattr(dtype, "time_zone", None) is not None:
+            array = pd.Series(array).dt.tz_localize("UTC").dt.tz_convert(dtype.time_zone).array
+        return _of_time(array, name, "date" if dtype == nw.Date else "python")
+    return _measured(_factorized(np.asarray(_cells(series.to_list())), name))
 
 
-def _read_arrow(values: Any, name: Hashable) -> Column:
-    """Read a pyarrow chunked array that holds no numbers; a dictionary's categories count as declared."""
+def _ordered_in_arrow(dtype: Any) -> bool:
+    """Whether a pyarrow type is one of dates, times or decimals."""
+    return str(dtype).startswith(("date", "decimal", "duration", "time"))  # times of day and timestamps
+
+
+def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
+    """Read a pyarrow chunked array that holds no numbers; a dictionary's categories count as declared.
+
+    ``objects`` says what datetimes and durations become, see `Cells`.
+    """
     if str(values.type) == "null":
         return Column(name, np.full(len(values), -1), ())
+    if str(values.type).startswith(("date", "duration", "timestamp")):
+        array = values.to_pandas(date_as_object=False).array
+        return _of_time(array, name, "date" if str(values.type).startswith("date") else objects)
     declared = hasattr(values.type, "value_type") and hasattr(values.type, "index_type")
     encoded = values.unify_dictionaries() if declared else values.dictionary_encode()
     encoded = encoded.combine_chunks()
@@ -254,7 +374,8 @@ def _read_arrow(values: Any, name: Hashable) -> Column:
         place = np.full(len(categories) + 1, -1)
         place[kept] = np.arange(len(kept))
         codes, categories = place[codes], [categories[k] for k in kept]
-    return Column(name, codes, tuple(categories), declared)
+    column = Column(name, codes, tuple(categories), declared)
+    return _measured(column) if _ordered_in_arrow(values.type) else column
 
 
 def _with_numbers(column: Column) -> Column:
@@ -297,6 +418,13 @@ def _native(values: Any) -> tuple[Any, ...]:
     if isinstance(values, np.ndarray) and values.dtype.kind in "mM":
         return tuple(pd.Index(values))
     return tuple(native(value) for value in values.tolist())
+
+
+def _python(value: Any) -> Any:
+    """Return a pandas timestamp or duration as Python's own, unless it has nanoseconds."""
+    if isinstance(value, pd.Timestamp):
+        return value if value.nanosecond else value.to_pydatetime()
+    return value if value.nanoseconds else value.to_pytimedelta()
 
 
 def native(value: Any) -> Any:

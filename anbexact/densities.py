@@ -14,7 +14,7 @@ import numpy.typing as npt
 from anbexact.counts import Counts, FamilyCounts, check_room, memory_needed
 from anbexact.discretize import interval_names
 from anbexact.limits import available_memory, human_bytes
-from anbexact.parameters import ConditionalTable, Tables
+from anbexact.parameters import ConditionalTable, Tables, shown
 from anbexact.posterior import Posterior
 from anbexact.scores import Universal
 from anbexact.scores.kt import HALF
@@ -113,6 +113,12 @@ class FamilyDensity:
     likeliest: Levels
     likeliest_values: Floats
 
+    def __repr__(self) -> str:
+        return (
+            f"FamilyDensity(name={self.name!r}, parents={self.parents!r}, levels={self.levels!r}, "
+            f"values={shown(self.values)}, likeliest={self.likeliest!r})"
+        )
+
     @property
     def variables(self) -> tuple[Hashable, ...]:
         """The variable, then its parents: the axes of ``values``."""
@@ -150,7 +156,7 @@ class DensityAtCodes:
         if name not in self.axes.score.partitions:
             return vocabulary.states[name]
         partition, level = self.axes.score.partitions[name], self.density.levels[self.variables.index(name)]
-        return interval_names(partition.cuts_at(level))
+        return interval_names(partition.cuts_at(level), vocabulary.quantities.get(name))
 
 
 Densities = dict[Hashable, FamilyDensity]

@@ -18,6 +18,7 @@ from anbexact.class_weights import apply_class_weight
 from anbexact.columns import Column, frame_names, is_series, read_column, read_columns
 from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, interval_names
 from anbexact.missing import missing_cells
+from anbexact.quantities import Quantity
 from anbexact.questions import question_class, without_identifiers
 from anbexact.table import (
     DiscreteTable,
@@ -121,6 +122,7 @@ def training_columns(
     dropped: dict[Hashable, str] = {}
     if getattr(estimator, "drop_identifiers", False):
         columns, dropped = without_identifiers(columns, weights, {*categories, *named})
+    columns = [column.exactly(weights > 0) for column in columns]
     return TrainingColumns(columns, target, weights, categories, estimator.handle_missing, dropped)
 
 
@@ -176,7 +178,8 @@ def read_target(y: Any, columns: Sequence[Column], weights: Weights) -> Column:
         if np.isinf(target.numbers[kept]).any():
             raise ValueError(f"Input y contains infinity: the class {target.name!r} must hold labels")
         try:
-            check_classification_targets(target.numbers[kept])
+            with np.errstate(invalid="ignore"):  # whole floats beyond 64 bits
+                check_classification_targets(target.numbers[kept])
         except ValueError as error:
             n_values = len(pd.unique(target.numbers[kept]))
             raise ValueError(
@@ -195,7 +198,8 @@ def read_labels(y: Any, columns: Sequence[Column] = ()) -> Column:
         array = np.asarray(y)
         if array.ndim != 1:
             y = pd.Series(column_or_1d(array, warn=True), name=name)
-    return read_column(y, class_name_of(y, [column.name for column in columns]))
+    target = read_column(y, class_name_of(y, [column.name for column in columns]))
+    return target if target.quantity is None else Column(target.name, *target.coded)
 
 
 def fit_cut_points(
@@ -226,8 +230,12 @@ def fit_cut_points(
         return {}
     names = [column.name for column in continuous]
     if discretizer is None:
+        quantity = continuous[0].quantity
+        what = f"is numeric with more than {MANY_VALUES} distinct values"
+        if quantity is not None:
+            what = f"holds more than {MANY_VALUES} distinct {quantity.noun}"
         raise ValueError(
-            f"column {names[0]!r} is numeric with more than {MANY_VALUES} distinct values "
+            f"column {names[0]!r} {what} "
             f"({len(names)} such columns), and discretizer is None: use discretizer='auto', "
             "cut it yourself, or declare its states in categories="
         )
@@ -278,18 +286,25 @@ def check_classes(classes: Any) -> list[Any]:
     return list(classes)
 
 
-def discretise(column: Column, cut_points: Mapping[Hashable, Cuts]) -> Column:
+def discretise(column: Column, cut_points: Mapping[Hashable, Cuts], vocabulary: Vocabulary | None = None) -> Column:
     """Return the column as intervals if it has cut points, else as it is.
+
+    The numbers are those of the column's own quantity, and the names of the intervals follow; or both are those of
+    the vocabulary.
 
     Raises
     ------
     ValueError
-        If a column with cut points holds something that is not a number.
+        If a column with cut points holds something that is not a number, or not of the vocabulary's quantity.
     """
     if column.name not in cut_points:
         return column
-    cuts = cut_points[column.name]
-    return Column(column.name, cut_codes(numbers_of(column), cuts), interval_names(cuts), declared=True)
+    cuts, quantity = cut_points[column.name], column.quantity
+    names = interval_names(cuts, quantity) if vocabulary is None else vocabulary.states[column.name][: len(cuts) + 1]
+    if vocabulary is not None:
+        quantity = vocabulary.quantities.get(column.name)
+    codes = cut_codes(numbers_of(column, quantity), cuts)
+    return Column(column.name, codes, names, declared=True, quantity=quantity)
 
 
 def encode_features(
@@ -326,7 +341,9 @@ def in_vocabulary(
         )
     left_out = vocabulary.left_out
     return [
-        column.constant(name, LEFT_OUT) if name in left_out else discretise(column.renamed(name), cut_points)
+        column.constant(name, LEFT_OUT)
+        if name in left_out
+        else discretise(column.renamed(name), cut_points, vocabulary)
         for name, column in zip(features, columns, strict=True)
     ]
 
@@ -340,16 +357,41 @@ def cell_values(columns: Sequence[Column], features: Sequence[Hashable]) -> dict
 
 
 def numbers_of(
-    column: Column, known: str = "was numeric in fit and discretised, but now"
+    column: Column,
+    quantity: Quantity | None = None,
+    known: str = "was numeric in fit and discretised, but now",
 ) -> npt.NDArray[np.number[Any]]:
-    """Return the numbers of a column, NaN where missing; refuse what is none, saying why it should be one."""
-    if column.numbers is not None:
+    """Return the numbers of a column, NaN where missing, as a quantity has them if one is given.
+
+    Raises
+    ------
+    ValueError
+        For a value that is not a number, or not of the quantity; the message says why it should be one.
+    """
+    if column.numbers is not None and column.quantity == quantity:
         return column.numbers
+    plain = quantity is None or quantity.kind == "decimal"
+    if column.numbers is not None and plain and (column.quantity is None or column.quantity.kind == "decimal"):
+        return column.numbers
+    if quantity is not None:
+        known = f"held {quantity.noun} in fit, but now"
+        if column.numbers is not None and column.quantity is not None:
+            try:
+                return quantity.convert(np.asarray(column.numbers, dtype=np.float64), column.quantity)
+            except ValueError as error:
+                raise ValueError(f"column {column.name!r} {known} {error}") from None
     codes, categories = column.coded
     values = np.full(len(categories) + 1, np.nan)
     for code, value in enumerate(categories):
         try:
-            values[code] = float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"column {column.name!r} {known} holds {value!r}: pass numbers") from None
+            values[code] = _number(value) if quantity is None else quantity.number(value)
+        except ValueError as error:
+            raise ValueError(f"column {column.name!r} {known} {error}") from None
     return values[np.where(codes < 0, -1, codes)]
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"holds {value!r}: pass numbers") from None

@@ -17,32 +17,119 @@ from pathlib import Path
 from typing import TextIO
 
 import psutil
+from numba.core.event import Event, Listener, register
 from threadpoolctl import threadpool_limits
+
+from anbexact.warn import warn
 
 Progress = Callable[[str, float], None]
 """Called with the name of the phase and the finished fraction of it, 0 to 1."""
 
 
-def progress_line(stream: TextIO | None = None) -> Progress:
+LONG_WAIT = 5.0
+"""Seconds after which progress is shown to people who did not ask for it."""
+
+
+def progress_line(stream: TextIO | None = None, *, after: float = 0.0) -> Progress:
     """Return a progress callback that writes to a stream (standard error by default).
 
-    On a terminal one line is kept up to date, and wiped when its phase ends; elsewhere a line is written for
-    every phase that ended.
+    On a terminal, or in a notebook, one line is kept up to date, and wiped when its phase ends; elsewhere a line is
+    written for every phase that ended.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        Where to.
+    after : float, default 0.0
+        Seconds, from now, before which nothing is written.
     """
     out = sys.stderr if stream is None else stream
-    shown = [0.0]
+    began = time.monotonic()
+    shown, width = began + after - 0.2, 0
 
     def show(phase: str, fraction: float) -> None:
+        nonlocal shown, width
         now = time.monotonic()
-        if not out.isatty():
+        if now < began + after:
+            return
+        if not _is_watched(out):
             if fraction >= 1:
                 print(f"{phase}: done", file=out, flush=True)
-        elif fraction >= 1 or now - shown[0] > 0.2:
-            shown[0] = now
+        elif fraction >= 1 or now - shown > 0.2:
+            shown = now
             text = f"{phase}: {fraction:4.0%}" if fraction < 1 else ""
-            print(f"\r{text}\033[K", end="", file=out, flush=True)
+            rest = "\033[K" if out.isatty() else " " * (width - len(text))
+            if text or width:
+                print(f"\r{text}{rest}", end="", file=out, flush=True)
+            width = len(text)
 
     return show
+
+
+def default_progress() -> Progress | None:
+    """Return what shows the progress of long work to people who watch, unasked; None if nobody does.
+
+    On a terminal or in a notebook it is a :func:`progress_line` that appears after five seconds.
+    """
+    return progress_line(after=LONG_WAIT) if _is_watched(sys.stderr) else None
+
+
+def _is_watched(stream: TextIO) -> bool:
+    """Whether a stream is a terminal, or the output of a notebook's cell."""
+    return stream.isatty() or type(stream).__module__.startswith("ipykernel")
+
+
+_heard: ContextVar[set[str] | None] = ContextVar("heard", default=None)
+
+
+@contextmanager
+def heard_once() -> Iterator[None]:
+    """Let every kind of advice (see :func:`advise`) be given once within, however often it applies."""
+    token = None if _heard.get() is not None else _heard.set(set())
+    try:
+        yield
+    finally:
+        if token is not None:
+            _heard.reset(token)
+
+
+def advise(kind: str, message: str) -> None:
+    """Warn the caller of the package, unless advice of this kind was heard within :func:`heard_once`."""
+    heard = _heard.get()
+    if heard is not None:
+        if kind in heard:
+            return
+        heard.add(kind)
+    warn(message)
+
+
+class _Compilation(Listener):
+    """Adds up the seconds in which numba compiles, or loads what it has compiled, in any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._depth, self._began, self._total = 0, 0.0, 0.0
+
+    def on_start(self, event: Event) -> None:
+        with self._lock:
+            if self._depth == 0:
+                self._began = time.perf_counter()
+            self._depth += 1
+
+    def on_end(self, event: Event) -> None:
+        with self._lock:
+            self._depth -= 1
+            if self._depth == 0:
+                self._total += time.perf_counter() - self._began
+
+    @property
+    def seconds(self) -> float:
+        with self._lock:
+            return self._total + (time.perf_counter() - self._began if self._depth else 0.0)
+
+
+_compilation = _Compilation()
+register("numba:compile", _compilation)  # type: ignore[no-untyped-call]  # numba has no types
 
 
 class SearchTooLargeError(MemoryError):
@@ -150,6 +237,7 @@ class Deadline:
 
     def __init__(self, seconds: float | None = None, outer: Deadline | None = None) -> None:
         self.began = time.perf_counter()
+        self._compiled = _compilation.seconds
         self.seconds = seconds
         self.outer = outer
         self._interrupted = False
@@ -159,6 +247,16 @@ class Deadline:
     def elapsed(self) -> float:
         """Seconds since the deadline was set."""
         return time.perf_counter() - self.began
+
+    @property
+    def compiling(self) -> float:
+        """Seconds since the deadline was set in which kernels were compiled, or loaded."""
+        return _compilation.seconds - self._compiled
+
+    @property
+    def worked(self) -> float:
+        """Seconds since the deadline was set, without those of compilation."""
+        return max(self.elapsed - self.compiling, 0.0)
 
     @property
     def interrupted(self) -> bool:
@@ -188,6 +286,26 @@ class Deadline:
         for other in (self.outer, self._work):
             if other is not None:
                 other.interrupt()
+
+
+class ProcessorDeadline(Deadline):
+    """A deadline that passes after so many processor seconds of this process, or with one around it.
+
+    So what is reached by then does not depend on who else uses the processors.
+    """
+
+    def __init__(self, seconds: float, outer: Deadline) -> None:
+        super().__init__(seconds, outer)
+        self._spent = time.process_time()
+
+    @property
+    def elapsed(self) -> float:
+        """Processor seconds since the deadline was set."""
+        return time.process_time() - self._spent
+
+    def within(self, seconds: float) -> Deadline:
+        """Return a deadline that passes after so many processor seconds, or with this one."""
+        return ProcessorDeadline(seconds, self)
 
 
 def seconds_left(deadline: Deadline) -> float | None:

@@ -95,6 +95,7 @@ class UniversalMeasure:
             target = read_column(y, class_name_of(y, [column.name for column in columns], class_name))
         elif class_name is not None:
             raise ValueError(f"class_name={class_name!r} names y, which is not given")
+        columns = [column.exactly(weights > 0) for column in columns]
         measured = self.measured(columns, weights, categories or {})
         cells = missing_cells(columns, target, weights, categories, handle_missing, measured)
         score = self.fit(columns, weights * ~cells.incomplete, categories or {}, measured)
@@ -140,6 +141,11 @@ class UniversalMeasure:
     def _partition(self, column: Column, weights: Weights, levels: int) -> NestedPartition:
         """Return the partition of a column."""
         rule = self.partitions.get(column.name, Quantiles())
-        numbers = np.asarray(numbers_of(column, "is given a partition, but"), dtype=np.float64)
+        if column.quantity is not None and column.quantity.kind != "decimal" and not isinstance(rule, Quantiles):
+            raise ValueError(
+                f"column {column.name!r} holds {column.quantity.noun}, whose units depend on the rows: the partition "
+                f"of such a column must be Quantiles(), not {rule!r}"
+            )
+        numbers = np.asarray(numbers_of(column, column.quantity, "is given a partition, but"), dtype=np.float64)
         observed = (weights > 0) & ~np.isnan(numbers)
         return rule.fit(column.name, numbers[observed], weights[observed], levels)

@@ -17,6 +17,14 @@ from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
 
+MOST_SHOWN = 1000
+"""Values up to which the text of a table has them all: numpy shortens every axis, which many axes undo."""
+
+
+def shown(values: npt.NDArray[np.float64]) -> str:
+    """Return an array as text, a large one by its shape."""
+    return repr(values) if values.size <= MOST_SHOWN else f"<array of shape {values.shape}>"
+
 
 @dataclass(frozen=True, eq=False)
 class ConditionalTable:
@@ -41,6 +49,9 @@ class ConditionalTable:
     def variables(self) -> tuple[Hashable, ...]:
         """The variable, then its parents: the axes of ``values``."""
         return (self.name, *self.parents)
+
+    def __repr__(self) -> str:
+        return f"ConditionalTable(name={self.name!r}, parents={self.parents!r}, values={shown(self.values)})"
 
     def cells(self, codes: Mapping[Hashable, npt.NDArray[np.intp]]) -> tuple[npt.NDArray[np.intp], ...]:
         """Return the positions in ``values`` that belong to codes of the variables: these codes."""

@@ -39,7 +39,9 @@ class NestedPartition:
             raise ValueError("there is one level for every cut point, and one cell more than cut points")
         if any(not a < b for a, b in zip(self.cuts, self.cuts[1:], strict=False)):
             raise ValueError(f"the cut points must increase, not {self.cuts!r}")
-        if set(self.entered) != set(range(1, max(self.entered, default=0) + 1)):
+        if max(self.entered, default=0) > len(self.cuts) or set(self.entered) != set(
+            range(1, max(self.entered, default=0) + 1)
+        ):
             raise ValueError("every level from 1 to the finest must add a cut point")
         if any(not 0 < mass < np.inf for mass in self.masses):
             raise ValueError("the measure of every cell must be a finite number above 0")

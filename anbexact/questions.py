@@ -98,7 +98,7 @@ def identifier_reason(column: Column, kept: npt.NDArray[np.bool_]) -> str:
         n_distinct = len(pd.unique(codes[observed]))
         return f"{n_distinct:,} different values in {n:,} rows" if n_distinct >= DISTINCT * n else ""
     values = column.numbers[observed]
-    if column.codes is None and values.dtype.kind == "f":
+    if values.dtype.kind == "f" and (column.codes is None or (values % 1 != 0).any()):
         return ""
     if float(values.max()) - float(values.min()) + 1 < DISTINCT * n:
         return ""

@@ -113,7 +113,7 @@ class Structure:
     Raises
     ------
     ValueError
-        If a parent is not a variable, or the graph has a directed cycle.
+        If a parent is not a variable or is named twice, or the graph has a directed cycle.
     """
 
     class_name: Hashable
@@ -127,6 +127,9 @@ class Structure:
             strangers = [parent for parent in of_child if parent not in parents]
             if strangers:
                 raise ValueError(f"{strangers[0]!r}, a parent of {child!r}, is not a variable of the structure")
+            if len(set(of_child)) < len(of_child):
+                twice = next(parent for k, parent in enumerate(of_child) if parent in of_child[:k])
+                raise ValueError(f"{twice!r} is named more than once among the parents of {child!r}")
         if self.class_name not in parents:
             raise ValueError(f"the class {self.class_name!r} is not a variable of the structure")
         object.__setattr__(self, "parents", MappingProxyType(parents))

@@ -104,7 +104,7 @@ class DiscreteTable:
 
     def without_class(self) -> DiscreteTable:
         """Return the same rows, the class being a variable like all others."""
-        return replace(self, vocabulary=Vocabulary(self.vocabulary.states))
+        return replace(self, vocabulary=replace(self.vocabulary, class_name=None))
 
     def restricted(self, names: Iterable[Hashable]) -> DiscreteTable:
         """Return the table of some of the variables, equal rows collapsed; the class stays the class if it is one."""
@@ -114,7 +114,8 @@ class DiscreteTable:
         places = [self._position[name] for name in kept]
         weights = np.bincount(inverse, self.weights, len(first)).astype(np.float64, copy=False)
         class_name = self.vocabulary.class_name if self.vocabulary.class_name in chosen else None
-        vocabulary = Vocabulary({name: self.vocabulary.states[name] for name in kept}, class_name)
+        states = {name: self.vocabulary.states[name] for name in kept}
+        vocabulary = Vocabulary(states, class_name, quantities=self.vocabulary.quantities)
         return DiscreteTable(vocabulary, np.asfortranarray(self.codes[first][:, places]), weights, self.n_rows)
 
     def column(self, name: Hashable) -> CodeArray:
@@ -188,7 +189,9 @@ def table_from_columns(
     if target is not None:
         of_class = _states(target, categories, False)
         states[target.name] = tuple(of_class[i] for i in sorted_positions(of_class))
-    vocabulary = Vocabulary(states, None if target is None else target.name)
+    declared = {} if categories is None else categories
+    quantities = {c.name: c.quantity for c in columns if c.quantity is not None and c.name not in declared}
+    vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities)
     all_columns = [*columns, *([target] if target is not None else [])]
     advice = "declare it in categories= too, or leave out such rows"
     return _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
@@ -260,8 +263,20 @@ def _collapsed(
             column, handle_unknown="error", handle_missing=handle_missing, advice=advice, rows=rows
         )
     distinct, inverse = _row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
-    totals: Weights = np.bincount(inverse, weights, len(distinct)).astype(np.float64, copy=False)
+    totals = _totals(inverse, weights, len(distinct))
     return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), totals, len(weights))
+
+
+def _totals(groups: npt.NDArray[np.int64], weights: Weights, n_groups: int) -> Weights:
+    """Return the total weight of every group of rows, to the last digit whatever the order of the rows.
+
+    Weights that are neither all equal nor whole are added in ascending order, as their sums round.
+    """
+    exact = n_groups == len(weights) or np.ptp(weights) == 0 or np.array_equal(weights, np.rint(weights))
+    if not exact:
+        order = np.argsort(weights)
+        groups, weights = groups[order], weights[order]
+    return np.bincount(groups, weights, n_groups).astype(np.float64, copy=False)
 
 
 def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:

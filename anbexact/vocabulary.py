@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact.columns import Column
+from anbexact.quantities import Quantity
 
 MISSING = -1
 """Code of a missing cell."""
@@ -45,10 +46,13 @@ class Vocabulary:
         class are always sorted, as scikit-learn expects of ``classes_``.
     class_name : Hashable, optional
         The class variable.
+    quantities : Mapping
+        What the numbers of variables stand for whose values are dates, durations, decimals and the like, by name.
     """
 
     states: Mapping[Hashable, tuple[Any, ...]]
     class_name: Hashable | None = None
+    quantities: Mapping[Hashable, Quantity] = field(default_factory=dict)
     _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -72,10 +76,12 @@ class Vocabulary:
             if any(map(is_missing, of_name)):
                 raise ValueError(f"the states of column {name!r} hold a missing value: {of_name!r}")
         object.__setattr__(self, "states", MappingProxyType(states))
+        own = {name: quantity for name, quantity in self.quantities.items() if name in states}
+        object.__setattr__(self, "quantities", MappingProxyType(own))
         object.__setattr__(self, "_places", places)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Vocabulary, (dict(self.states), self.class_name)
+        return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities))
 
     @property
     def names(self) -> tuple[Hashable, ...]:
@@ -147,6 +153,7 @@ class Vocabulary:
         ValueError
             For a refused cell; the message names the column, the value and the first row that holds it.
         """
+        column = self._with_states(column)
         coded, categories = column.coded
         places = self._places[column.name]
         lookup = np.empty(len(categories) + 1, dtype=np.int16)
@@ -162,6 +169,25 @@ class Vocabulary:
             if handle_missing == "own_state":
                 self._refuse(codes == MISSING, column, f"is missing, and {MISSING_STATE!r} is no state", advice, rows)
         return codes
+
+    def _with_states(self, column: Column) -> Column:
+        """Return a column of quantities with the states of the variable in the place of other values that equal them.
+
+        A date equals midnight of a datetime, a decimal the float next to it, and a moment itself in any time zone.
+        """
+        codes, values = column.coded
+        places, states = self._places[column.name], self.states[column.name]
+        quantity = self.quantities.get(column.name)
+        if quantity is None and column.quantity is not None and column.quantity.kind == "decimal":
+            quantity = column.quantity if all(isinstance(state, int | float) for state in states) else None
+        if quantity is None or all(value in places for value in values):
+            return column
+        equal = {quantity.number(state): state for state in states if not isinstance(state, str)}
+        try:
+            own = [value if value in places else equal.get(quantity.number(value), value) for value in values]
+        except ValueError as error:
+            raise ValueError(f"column {column.name!r} held {quantity.noun} in fit, but now {error}") from None
+        return Column(column.name, codes, tuple(own))
 
     def _warn_of_other_types(self, name: Hashable, unknown: Sequence[Any]) -> None:
         """Warn of an unknown value that reads like a state but is of another type, such as ``"1"`` for ``1``."""

@@ -13,6 +13,7 @@ import files
 import fit
 import greedy
 import logit_fan
+import long_tables
 import pandas as pd
 import parents_children
 import predict
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "pruned": pruned.run,
     "files": files.run,
     "logit_fan": logit_fan.run,
+    "long_tables": long_tables.run,
     "greedy": greedy.run,
     "parents_children": parents_children.run,
     "refit": refit.run,

@@ -1,7 +1,7 @@
 """What refitting brings, and how strong its prior should be: ``python benchmarks/strength.py``.
 
 Cross-validation over the tables of ``../shared/data`` with up to 22 features and 6,000 rows (ten folds; five from
-2,000 rows on), of three classifiers with their defaults. Each is taken as it was learned (``generative``), with
+2,000 rows on), of four classifiers with their defaults. Each is taken as it was learned (``generative``), with
 equivalent sample sizes chosen from the data (``ess auto``), and as logistic regression refitted by conditional
 likelihood, with a prior chosen by cross-validation within the training rows (``refit auto``), with a fixed one
 (``refit 10`` and so on), or with none, where the fit then stopped (``refit 0``). All states are declared, so that no
@@ -16,10 +16,10 @@ import pandas as pd
 from crossval import RAW, RESULTS, Row, judge, manifest, means, read, run_all, splits
 from scipy.stats import wilcoxon
 
-from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact import ANBClassifier, FANClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.adapters import to_logit
 
-MODELS = {"NB": NaiveBayesClassifier, "TAN": TANClassifier, "ANB": ANBClassifier}
+MODELS = {"NB": NaiveBayesClassifier, "TAN": TANClassifier, "FAN": FANClassifier, "ANB": ANBClassifier}
 PENALTIES = {
     "refit auto": "auto",
     "refit 100": 100.0,

@@ -460,6 +460,17 @@ class TestTies:
         table = table_of(rows, [0.1 + 0.1 * (t % 2) for t in range(len(rows))], [2, 2, 2])
         assert learn_fan(table, SCORES["LL"]() if "LL" in SCORES else BDeu()).feature_edges == ()
 
+    @pytest.mark.parametrize("search", [learn_tan, learn_fan])
+    def test_gains_that_are_all_rounding(self, search):
+        """Noise of both signs, as aCLL leaves it: the rule decides, not the noise."""
+        table = random_problem(3, 6, n_rows=40).table
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            gains = rng.uniform(-1, 1, (6, 6)) * 10.0 ** -rng.integers(14, 300)
+            structure = search(table, Given(gains))
+            expected = [] if search is learn_fan else [("f0", f"f{k}") for k in range(1, 6)]
+            assert list(structure.feature_edges) == expected
+
 
 class TestEdgeCases:
     @each_score

@@ -482,7 +482,7 @@ class TestNotLaidOut:
         problem = with_copies(random_problem(60, 5, n_rows=60, weights=weights), 0)
         constraints = {"required": [(0, 3), (3, 4)], "forbidden": [(1, 0)]}
         seen = set()
-        for looks in range(12):
+        for looks in range(20):
             found = listed(problem, score, deadline=Looks(looks), **constraints)
             check(problem, score, found, **constraints)
             seen.add(laid_out(found))

@@ -14,7 +14,7 @@ import pytest
 
 import anbexact
 import anbexact.search.exact as anb
-from anbexact import ANBClassifier, NaiveBayesClassifier
+from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier
 from anbexact.cli import main
 from anbexact.compare import COLUMNS
@@ -115,7 +115,7 @@ def test_fit_with_weights(capsys):
     assert "the column 'is_smiling' cannot be --weights: not all of its cells are numbers" in line
     table.assign(w=-1.0).to_csv("negative.csv", index=False)
     line = error_of(capsys, "fit", "negative.csv", "--class", "monk", "--weights", "w")
-    assert "sample_weight[0] is -1.0: every weight must be a finite number, zero or more" in line
+    assert "--weights, row 0 (counted from 0), is -1.0: every weight must be a finite number, zero or more" in line
 
 
 @pytest.mark.parametrize("name", ["a.csv.gz", "a.parquet"])
@@ -347,16 +347,16 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
         (["fit", "no.csv", "--class", "y"], "cannot read no.csv: No such file or directory"),
         (["fit", "no.parquet", "--class", "y"], "cannot read no.parquet: "),
         (["fit", ".", "--class", "y"], "cannot read .: Is a directory"),
-        (["fit", "monks.csv", "--class", "Monk"], "monks.csv has no column 'Monk'; its columns: 'head_shape', "),
+        (["fit", "monks.csv", "--class", "Monk"], "monks.csv has no column 'Monk'; did you mean 'monk'?"),
         (
             ["fit", "monks.csv", "--class", "monk", "--ess", "0"],
-            "ess must be a finite number above 0, or 'auto', not 0.0",
+            "--ess must be a finite number above 0, or 'auto', not 0.0",
         ),
         (["fit", "monks.csv", "--class", "monk", "--ess", "x"], "argument --ess: 'x' is neither a number nor auto"),
         (["fit", "monks.csv", "--class", "monk", "--threads", "0"], "'0' is not a number of threads, 1 or more"),
         (
             ["fit", "monks.csv", "--class", "monk", "--time-limit", "-1"],
-            "time_limit must be None or a number above 0",
+            "--time-limit must be None or a number above 0",
         ),
         (["fit", "monks.csv", "--class", "monk", "-o", "no/m.json"], "no/m.json: there is no folder "),
         (
@@ -382,11 +382,10 @@ def test_wrong_usage(capsys, args, message):
         (b"", "is empty"),
         (b"a,y\n", "t.csv has column names, but no rows"),
         (b"a,a,y\n1,2,p\n", "two columns are called 'a'"),
-        (b",a,y\n0,1,p\n", "column 1 has no name"),
-        (b"a,y\n1,p,9\n", "rows with more cells than there are column names"),
-        (b"a,y\n1,p\n1,q,9\n", "cannot read t.csv: Error tokenizing data"),
-        (b"a;y\n1;p\n", "no column 'y'; its columns: 'a;y' (is it separated by commas?)"),
-        (b"a,y\n\xff,p\n", "it is not UTF-8 text"),
+        (b"a,,y\n0,1,p\n", "column 2 has no name; name it, or remove it"),
+        (b"a,y\n1,p,9\n", "line 2 has 3 cells, but there are 2 column names"),
+        (b"a,y\n1,p\n1,q,9\n", "cannot read t.csv: line 3 has 3 cells, but there are 2 column names"),
+        (b"a~y\n1~p\n", "no column 'y'; its columns: 'a~y' (is another character the separator? --sep)"),
         (b"a,y\nu,\nv,\n", "no row has a y"),
         (b"a,y\nu,1.5\nv,2.5\nv,0.1\n", "Unknown label type: continuous"),
         (b"y\np\nq\n", "0 feature(s)"),
@@ -399,7 +398,7 @@ def test_wrong_tables(capsys, content, message):
 
 def test_failures_during_work(capsys, monkeypatch):
     run(capsys, "fit", "monks.csv", "--class", "monk", "-o", "m.json")
-    assert "non-existent directory" in error_of(capsys, "predict", "m.json", "monks.csv", "-o", "no/out.csv", code=1)
+    assert "no/out.csv: there is no folder" in error_of(capsys, "predict", "m.json", "monks.csv", "-o", "no/out.csv")
     for error, code, message in (
         (KeyboardInterrupt(), 130, "interrupted"),
         (MemoryError(), 1, "out of memory"),
@@ -610,7 +609,9 @@ class TestUniversal:
     )
     def test_options_of_cut_columns(self, capsys, option, value):
         line = error_of(capsys, "fit", "wine.csv", "--class", "kind", "--continuous", "universal", option, value)
-        assert "goes with continuous='discretize'" in line
+        assert f"{option} " in line
+        assert "goes with --continuous discretize" in line
+        assert line.endswith("leave it out")
 
     def test_network_files_hold_the_likeliest_levels(self, capsys):
         arguments = ["fit", "wine.csv", "--class", "kind", "--model", "tan", "--continuous", "universal"]
@@ -647,3 +648,72 @@ class TestUniversal:
             assert "KDE-NB" in line
         line = error_of(capsys, "compare", "monks.csv", "--class", "monk", "--models", "KDE-NB")
         assert "KDE-NB must have columns of numbers, but 'head_shape' (and 5 more) is none: drop the column" in line
+
+
+class TestRefit:
+    """``anbexact fit --refit``."""
+
+    def test_is_saved_and_predicts(self, capsys):
+        code, out, err = run(
+            capsys, "fit", "monks.csv", "--class", "monk", "--model", "tan", "--refit", "-o", "m.json"
+        )
+        assert (code, err) == (0, "")
+        text = " ".join(out.split())
+        assert "tree augmented naive Bayes (TAN), equivalent sample size" in text
+        X, y = load_monks(1)
+        expected = RefittedClassifier(TANClassifier()).fit(X, y)
+        coefficients = expected.logit_.n_parameters
+        assert f"refitted by conditional likelihood: {coefficients} coefficients, l2 " in text
+        assert " (chosen by cross-validation), conditional log likelihood " in text
+        assert f"accuracy on the rows it was learned from: {expected.score(X, y):.4f}" in text
+        read = anbexact.load("m.json")
+        assert isinstance(read, RefittedClassifier)
+        assert read.get_params()["estimator__verbose"] == 0
+        np.testing.assert_allclose(read.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-6)
+        code, out, err = run(capsys, "predict", "m.json", "monks.csv", "--proba")
+        shares = pd.read_csv(io.StringIO(out)).filter(like="P(").to_numpy()
+        np.testing.assert_allclose(shares, read.predict_proba(X), rtol=1e-9)
+
+    def test_is_converted_where_it_has_a_network(self, capsys):
+        run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "nb", "--refit", "-o", "m.json")
+        code, out, err = run(capsys, "convert", "m.json", "m.bif")
+        assert (code, out) == (0, "m.bif: classifies monk by 6 features\n")
+        assert "keep the two together" in err
+        _, before, _ = run(capsys, "predict", "m.json", "monks.csv", "--proba")
+        _, after, _ = run(capsys, "predict", "m.bif", "monks.csv", "--proba")
+        before, after = (pd.read_csv(io.StringIO(text)).filter(like="P(").to_numpy() for text in (before, after))
+        np.testing.assert_allclose(after, before, rtol=1e-9)
+
+    def test_is_described_as_json(self, capsys):
+        code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--refit", "--json")
+        document = json.loads(out)
+        assert code == 0
+        assert document["feature_edges"] == MONKS_ARCS
+        assert document["refit"].keys() == {
+            "l2",
+            "coefficients",
+            "conditional_log_likelihood",
+            "converged",
+            "equivalent_to_network",
+        }
+        assert document["refit"]["converged"]
+        assert not document["refit"]["equivalent_to_network"]
+        assert document["feature_report"]
+
+    def test_what_it_cannot_do_is_said(self, capsys):
+        message = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--refit", "-o", "m.bif")
+        assert message.startswith("m.bif: this refit may have no network (not adjacent: ")
+        assert not Path("m.bif").exists()
+        message = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--model", "aode", "--refit")
+        assert message == "--refit does not belong to --model aode"
+        message = error_of(
+            capsys, "fit", "anes.csv", "--class", "vote", "--model", "nb", "--continuous", "universal", "--refit"
+        )
+        assert "use continuous='discretize'" in message
+
+    def test_is_compared_by_name(self, capsys):
+        arguments = ["--class", "monk", "--folds", "2", "--models", "NB refitted,TAN"]
+        code, out, _ = run(capsys, "compare", "monks.csv", *arguments, "--no-refit")
+        assert code == 0
+        assert "NB refitted" in out
+        assert "refitted: the network as a logistic regression" in out

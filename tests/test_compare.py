@@ -23,10 +23,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import anbexact
 import anbexact.search.exact as anb
-from anbexact import ANBClassifier, NaiveBayesClassifier, SearchTooLargeError, TANClassifier
+from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, SearchTooLargeError, TANClassifier
 from anbexact.adapters import LogitModel, to_logit
 from anbexact.classifiers import AODEClassifier, FixedStructureClassifier, LogitFANClassifier
-from anbexact.compare import COLUMNS, MODELS, calibration_error, compare
+from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibration_error, compare
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.models import network_parameters
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
@@ -359,7 +359,7 @@ def test_tables_without_counts_are_not_refitted():
     assert frame.loc["forest"].notna().all()
     assert frame.loc["forest refitted"].isna().all()
     (note,) = frame.attrs["notes"]
-    assert note.startswith("forest refitted is left out: its tables do not come from counts")
+    assert note.startswith("forest refitted is left out: l2='auto' is chosen by cross-validation")
 
 
 def test_refits_that_do_not_converge_are_counted_once(monkeypatch):
@@ -372,6 +372,53 @@ def test_refits_that_do_not_converge_are_counted_once(monkeypatch):
     assert frame.loc["NB refitted"].notna().all()
     (note,) = frame.attrs["notes"]
     assert note.startswith("NB refitted: in 3 of 3 folds the refit did not converge: ")
+
+
+class TestRefittedLines:
+    """The lines below the networks are those of RefittedClassifier, and can be named alone."""
+
+    def test_are_those_of_the_estimator(self):
+        X, y = load_monks(1)
+        X.iloc[3, 2] = None
+        base = compare(X, y, folds=3, models=["TAN"])
+        named = compare(X, y, folds=3, models=["TAN refitted"])
+        own = compare(X, y, folds=3, models={"mine": RefittedClassifier(TANClassifier())})
+        assert list(named.index) == ["TAN refitted"]
+        assert named.attrs["refits"] == own.attrs["refits"] == {}
+        expected = base.loc["TAN refitted", KEPT].to_numpy(dtype=float)
+        for frame, line in ((named, "TAN refitted"), (own, "mine")):
+            np.testing.assert_allclose(frame.loc[line, KEPT].to_numpy(dtype=float), expected, rtol=1e-12)
+
+    @pytest.mark.parametrize("refit", [True, False])
+    def test_named_beside_their_network_are_there_once(self, refit):
+        X, y = load_monks(1)
+        frame = compare(X, y, folds=2, models=["NB refitted", "TAN refitted", "NB"], refit=refit)
+        assert sorted(frame.index) == ["NB", "NB refitted", "TAN refitted"]
+        assert frame.attrs["refits"] == {"NB": "NB refitted"}
+        assert frame.notna().all(axis=None)
+
+    def test_of_named_refits_that_do_not_converge_are_counted_once(self, monkeypatch):
+        X, y = load_monks(1)
+        real = LogitModel.refit
+        monkeypatch.setattr(LogitModel, "refit", lambda self, X, y, *_, **__: real(self, X, y, l2=1.0, max_iter=1))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            frame = compare(X, y, folds=3, models=["NB refitted"])
+        (note,) = frame.attrs["notes"]
+        assert note.startswith("NB refitted: in 3 of 3 folds the refit did not converge: ")
+
+    def test_beyond_memory_are_left_out(self, monkeypatch):
+        def too_large(_):
+            raise MemoryError("the tables would need 16 TB")
+
+        X, y = load_monks(1)
+        monkeypatch.setattr(LogitModel, "close", too_large)
+        X.loc[5, "is_smiling"] = None
+        models = {"wedge": RefittedClassifier(FixedStructureClassifier(WEDGE)), "NB": NaiveBayesClassifier()}
+        frame = compare(X, y, folds=3, models=models)
+        assert frame.loc["wedge"].isna().all()
+        assert frame.loc[["NB", "NB refitted"]].notna().all(axis=None)
+        assert "wedge was refused: the tables would need 16 TB" in frame.attrs["notes"]
 
 
 def test_everyone_sees_the_same_states():
@@ -619,6 +666,43 @@ def test_parameters_of_a_universal_measure_are_those_at_the_likeliest_levels(mod
         ]
         expected += (cells[0] - 1) * math.prod(cells[1:])
     assert network_parameters(classifier) == expected > 0
+
+
+@pytest.mark.parametrize("where", ["fit", "search"])
+def test_interrupted(monkeypatch, where):
+    """What is finished is kept; a search that ends early at Ctrl-C ends the comparison, too."""
+
+    def fit(*_, **__):
+        if where == "fit":
+            raise KeyboardInterrupt
+        warnings.warn("interrupted: this is the best structure found so far", stacklevel=2)
+
+    monkeypatch.setattr(TANClassifier, "fit", fit)
+    X, y = load_monks(1)
+    with pytest.raises(InterruptedComparisonError, match="interrupted; not measured: TAN, AODE") as stopped:
+        compare(X, y, folds=3, models=["NB", "TAN", "AODE"])
+    assert isinstance(stopped.value, KeyboardInterrupt)
+    assert stopped.value.unfinished == ["TAN", "AODE"]
+    expected = compare(X, y, folds=3, models=["NB"])
+    frame = stopped.value.frame
+    assert frame.attrs == expected.attrs
+    pd.testing.assert_frame_equal(frame[KEPT], expected[KEPT])
+    with pytest.raises(InterruptedComparisonError) as stopped:
+        compare(X, y, folds=3, models=["TAN", "NB"])
+    assert stopped.value.frame.empty
+
+
+def test_handle_missing_goes_with_names():
+    X, y = load_monks(1)
+    with pytest.raises(TypeError, match="handle_missing= goes with models that are named"):
+        compare(X, y, models={"own": NaiveBayesClassifier()}, handle_missing="own_state")
+
+
+def test_warnings_that_users_make_errors_stay_such():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UserWarning, match="folds instead of"):
+            compare(*load_lenses(), folds=10, models=["NB"])
 
 
 def test_the_module_can_be_called():

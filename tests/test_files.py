@@ -1,11 +1,13 @@
 """Saved classifiers: nothing is lost, and what cannot be read or written is refused by name."""
 
 import copy
+import dataclasses
 import json
 import os
 import re
 import subprocess
 import sys
+import warnings
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,6 +20,7 @@ from hypothesis import HealthCheck, assume, given, reject, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import KBinsDiscretizer
 from strategies import SCORES
 
@@ -29,6 +32,7 @@ from anbexact import (
     MDLPDiscretizer,
     MedianDiscretizer,
     NaiveBayesClassifier,
+    RefittedClassifier,
     TANClassifier,
     UniversalMeasure,
 )
@@ -364,16 +368,22 @@ def test_truncated_and_altered_files(saved):
             "the type 'Popen' is not known",
         ),
         (lambda d: d["parameters"].update(colour="red"), "colour"),
-        (lambda d: d["counts"][0]["weights"].__setitem__(0, -1), "the counts of 'popul' are none"),
-        (lambda d: d["counts"][0]["weights"].__setitem__(0, float("nan")), "the counts of 'popul' are none"),
-        (lambda d: d["counts"][0]["weights"].pop(), "the counts of 'popul' are none"),
-        (lambda d: d["counts"][0]["cells"].__setitem__(0, -1), "the counts of 'popul' are none"),
-        (lambda d: d["counts"][0]["cells"].__setitem__(0, 10**9), "the counts of 'popul' are none"),
-        (lambda d: d["counts"][0]["cells"].__setitem__(0, 2.5), "damaged or was edited|are none"),
+        (lambda d: d["counts"][0]["weights"].__setitem__(0, -1), "counts: 'popul': there must be a positive weight"),
+        (
+            lambda d: d["counts"][0]["weights"].__setitem__(0, float("nan")),
+            "'popul': a list of finite numbers",
+        ),
+        (
+            lambda d: d["counts"][0]["weights"].pop(),
+            "counts: 'popul': there must be a positive weight",
+        ),
+        (lambda d: d["counts"][0]["cells"].__setitem__(0, -1), "counts: 'popul': the cells must be whole numbers"),
+        (lambda d: d["counts"][0]["cells"].__setitem__(0, 10**9), "counts: 'popul': the cells must be whole numbers"),
+        (lambda d: d["counts"][0]["cells"].__setitem__(0, 2.5), "counts: 'popul': the cells must be whole numbers"),
         (lambda d: d["counts"][0].update(variables=[0]), "at odds|damaged or was edited"),
         (lambda d: d["counts"].pop(), "not every variable has a table"),
         (lambda d: d["counts"].append(d["counts"][0]), "not every variable has a table"),
-        (lambda d: d.update(smoothing=0.0), "ess must be"),
+        (lambda d: d.update(smoothing=0.0), "ess, smoothing and tables_by: a finite number above 0"),
         (lambda d: d.pop("ess"), "ess"),
         (lambda d: d["variables"][1].update(name="popul"), "same name"),
         (lambda d: d["structure"]["parents"][0][1].append(6), "cycle|at odds"),
@@ -398,9 +408,10 @@ def test_nonsense_is_refused(saved, change, message):
     ("change", "message"),
     [
         (lambda d: d["tables"][0]["values"].__setitem__(0, -0.5), "does not hold probabilities"),
-        (lambda d: d["tables"][0]["values"].__setitem__(0, float("nan")), "does not hold probabilities"),
-        (lambda d: d["tables"][0]["values"].pop(), "reshape"),
-        (lambda d: d["tables"][0].update(runs=[10**9]), "size that its states ask for"),
+        (lambda d: d["tables"][0]["values"].__setitem__(0, float("nan")), "a list of finite numbers was expected"),
+        (lambda d: d["tables"][0]["values"].pop(), "its states ask for 2 probabilities"),
+        (lambda d: d["tables"][0].update(runs=[10**9]), "a list of 2 was expected, not of 1"),
+        (lambda d: d["tables"][0].update(runs=[10**12, 1]), "its states ask for 2 probabilities"),
         (lambda d: d["tables"].pop(), "not every variable has a table"),
         (lambda d: d["tables"][0].update(variables=[0]), "damaged or was edited"),
     ],
@@ -521,15 +532,15 @@ def test_of_a_measure_too_large_for_tables(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d["levels"][0].__setitem__(0, 99), "a variable has no such level"),
-        (lambda d: d["levels"][0].__setitem__(0, 0), "a variable has no such level"),
-        (lambda d: d["levels"][0].__setitem__(0, 1.5), "a variable has no such level"),
+        (lambda d: d["levels"][0].__setitem__(0, 99), "'sepal_length' has no level 99"),
+        (lambda d: d["levels"][0].__setitem__(0, 0), "'sepal_length' has no level 0"),
+        (lambda d: d["levels"][0].__setitem__(0, 1.5), "'sepal_length' has no level 1.5"),
         (lambda d: d["levels"][0].append(1), "damaged or was edited"),
         (lambda d: d["levels"].pop(), "damaged or was edited"),
         (lambda d: d.pop("levels"), "damaged or was edited"),
         (lambda d: d.pop("level_cost"), "level_cost"),
-        (lambda d: d.update(measure="universal"), "its measure is none"),
-        (lambda d: d.update(measure={"type": "KT", "value": {}}), "its measure is none"),
+        (lambda d: d.update(measure="universal"), "the measure is not universal"),
+        (lambda d: d.update(measure={"type": "KT", "value": {}}), "the measure is not universal"),
         (lambda d: partition_of(d)["cuts"]["value"].pop(), "one cell more than cut points"),
         (lambda d: coarsen(d), "a partition is at odds with the states"),
         (
@@ -539,9 +550,9 @@ def test_of_a_measure_too_large_for_tables(tmp_path, monkeypatch):
         (lambda d: d["cut_points"].pop(), "a partition is at odds with the cut points"),
         (lambda d: d["measure"]["value"]["partitions"]["value"].pop(), "a partition is at odds with the cut points"),
         (lambda d: partition_of(d)["masses"]["value"].__setitem__(0, -1.0), "must be a finite number above 0"),
-        (lambda d: d["counts"][0]["cells"].__setitem__(-1, 10**9), "the counts of .* are none"),
-        (lambda d: d["counts"][0]["weights"].__setitem__(0, -1), "the counts of .* are none"),
-        (lambda d: d["counts"][0]["variables"].reverse(), "not every variable has a table|no such level|are none"),
+        (lambda d: d["counts"][0]["cells"].__setitem__(-1, 10**9), "the cells must be whole numbers"),
+        (lambda d: d["counts"][0]["weights"].__setitem__(0, -1), "there must be a positive weight"),
+        (lambda d: d["counts"][0]["variables"].reverse(), "not every variable has a table|has no level"),
         (lambda d: d["counts"].pop(), "damaged or was edited"),
         (lambda d: d.update(estimator="KDBClassifier"), "continuous|damaged or was edited"),
     ],
@@ -566,3 +577,95 @@ def coarsen(document):
     """Take the last cut point, and its cell, from the first partition."""
     for part in partition_of(document).values():
         part["value"].pop()
+
+
+class TestRefitted:
+    """Files of a network and its refit."""
+
+    @pytest.mark.parametrize(
+        ("estimator", "l2", "load"),
+        [
+            (None, "auto", load_iris),
+            (TANClassifier(ess="auto", discretizer=KBinsDiscretizer(3)), 0.5, load_iris),
+            (ANBClassifier(max_parents=2), "auto", lambda: load_monks(1)),
+            (GBNClassifier(structure_score=BDs(2.0)), 1.0, load_anes96),
+            (NaiveBayesClassifier(parameters="friedman"), 0, lambda: load_monks(1)),
+            (NaiveBayesClassifier(continuous=UniversalMeasure(levels=2)), 1, load_iris),
+            (FixedStructureClassifier({"is_monk": ("is_smiling",), "is_smiling": ()}, smoothing=0.5), "auto", None),
+        ],
+    )
+    def test_lose_nothing(self, estimator, l2, load, tmp_path):
+        X, y = load_monks(1) if load is None else load()
+        X = X[["is_smiling"]] if load is None else X
+        weights = np.random.default_rng(0).exponential(size=len(y))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            classifier = RefittedClassifier(estimator, l2=l2).fit(X, y, weights)
+        loaded = through_file(classifier, tmp_path)
+        assert repr(loaded) == repr(classifier)
+        assert loaded.get_params().keys() == classifier.get_params().keys()
+        assert type(loaded.estimator_) is type(classifier.estimator_)
+        holes = X.astype(object).mask(np.random.default_rng(1).random(X.shape) < 0.2, None)
+        for rows in (X, holes):
+            assert loaded.predict_proba(rows).tobytes() == classifier.predict_proba(rows).tobytes()
+        assert loaded.estimator_.predict_proba(X).tobytes() == classifier.estimator_.predict_proba(X).tobytes()
+        assert loaded.vocabulary_ == classifier.vocabulary_
+        assert loaded.feature_names_in_.tolist() == classifier.feature_names_in_.tolist()
+        ours, theirs = loaded.logit_, classifier.logit_
+        assert repr(ours) == repr(theirs)
+        pd.testing.assert_frame_equal(ours.to_frame(), theirs.to_frame())
+        pd.testing.assert_frame_equal(ours.unidentified, theirs.unidentified)
+        assert ours.diverging() == theirs.diverging()
+        assert ours.refitted.strength == theirs.refitted.strength
+        for name in ("weights", "cells", "totals", "firsts"):
+            assert np.array_equal(getattr(ours.refitted.design, name), getattr(theirs.refitted.design, name))
+        for field in dataclasses.fields(theirs.refitted.fit):
+            found, expected = getattr(ours.refitted.fit, field.name), getattr(theirs.refitted.fit, field.name)
+            assert np.array_equal(found, expected), field.name
+            assert type(found) is type(expected), field.name
+        loaded.save(tmp_path / "again.json")
+        assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
+
+    def test_have_standard_errors(self, tmp_path):
+        X, y = load_anes96()
+        classifier = RefittedClassifier(NaiveBayesClassifier(), l2=0).fit(X, y)
+        loaded = through_file(classifier, tmp_path)
+        np.testing.assert_array_equal(loaded.logit_.result().bse, classifier.logit_.result().bse)
+
+    @pytest.mark.parametrize(
+        ("place", "value", "message"),
+        [
+            (("refit", "fit", "shift", 0), float("nan"), "finite numbers"),
+            (("refit", "fit", "shift"), [0.0], "by 2 finite numbers"),
+            (("refit", "rows", "states", 0, 1, 0), 99, "codes of .* that are not its states"),
+            (("refit", "rows", "states", 0, 1, 0), -1, "codes of .* that are not its states"),
+            (("refit", "rows", "states", 0, 1), [0], "codes of .* that are not its states"),
+            (("refit", "rows", "states"), [], "do not have the features"),
+            (("refit", "rows", "weights", 0), 0, "do not have weights"),
+            (("refit", "rows", "cells", 0), 10**6, "do not have weights"),
+            (("refit", "rows", "number"), 10**6, "the number of rows of the refit is not that of its weights"),
+            (("network", "estimator"), "AODEClassifier", "damaged or was edited"),
+            (("estimator",), "Refitted", "damaged or was edited"),
+        ],
+    )
+    def test_that_were_edited_are_refused(self, place, value, message, tmp_path):
+        path = tmp_path / "m.json"
+        RefittedClassifier(TANClassifier(), l2=1).fit(*load_monks(1)).save(path)
+        document = json.loads(path.read_text())
+        inner = document
+        for key in place[:-1]:
+            inner = inner[key]
+        inner[place[-1]] = value
+        document["sha256"] = files.digest(document)
+        path.write_text(json.dumps(document))
+        with pytest.raises(ValueError, match=f"(?s)m.json is damaged or was edited.*{message}|{message}"):
+            anbexact.load(path)
+
+    def test_of_what_was_fitted_elsewhere_are_refused(self, tmp_path):
+        X, y = load_monks(1)
+        frozen = FrozenEstimator(TANClassifier().fit(X, y))
+        with pytest.raises(TypeError, match=r"cannot save the parameter estimator: a sklearn\.frozen"):
+            RefittedClassifier(frozen, l2=1).fit(X, y).save(tmp_path / "m.json")
+        with pytest.raises(NotFittedError):
+            RefittedClassifier().save(tmp_path / "m.json")
+        assert not list(tmp_path.iterdir())

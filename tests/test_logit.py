@@ -572,8 +572,22 @@ class TestPrediction:
     def test_without_refit_is_the_networks(self):
         _, classifier = self.common_child()
         model = to_logit(classifier)
-        X, _ = self.holes(model)
-        np.testing.assert_array_equal(model.predict_proba(X), np.exp(classifier.predict_log_proba(X)))
+        X, mask = self.holes(model)
+        found, expected = model.predict_proba(X), np.exp(classifier.predict_log_proba(X))
+        np.testing.assert_array_equal(found[mask], expected[mask])
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+    @pytest.mark.parametrize("refit", [False, True])
+    def test_of_a_row_does_not_depend_on_the_others(self, refit):
+        problem, classifier = self.common_child()
+        model = to_logit(classifier)
+        if refit:
+            model = model.refit(*problem.frame(), l2=1)
+        X, mask = self.holes(model)
+        together = model.predict_proba(X)
+        for rows in (mask, ~mask):
+            np.testing.assert_array_equal(model.predict_proba(X[rows]), together[rows])
+        np.testing.assert_array_equal(model.predict_proba(X[-1:]), together[-1:])
 
     def test_of_missing_cells_is_that_of_a_network_with_this_posterior(self):
         problem, classifier = self.common_child()

@@ -430,7 +430,7 @@ def test_cut_points_come_from_the_rows_in_which_a_column_is_observed(model):
 
 
 def test_more_features_than_sets_can_be_numbered(model):
-    X = np.zeros((4, 1100), dtype=int)
+    X = np.tile([[0], [1], [0], [1]], 1100)
     if model is NaiveBayesClassifier:
         assert model().fit(X, [0, 1, 0, 1]).predict(X).shape == (4,)
         return

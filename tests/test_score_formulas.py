@@ -1,15 +1,20 @@
 """Every score against its formula, and the properties that it claims or denies."""
 
-from math import e, log, sqrt
+import re
+from fractions import Fraction
+from itertools import permutations, product
+from math import e, log, log1p, prod, sqrt
 
 import numpy as np
 import oracles
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chi2
 from strategies import Problem, ess_values, problems, random_problem, table_of
+from test_verification import force
 
-from anbexact import BDeu, DiscreteTable
+from anbexact import BDeu, DiscreteTable, learn_anb
 from anbexact.scores import AIC, BIC, FNML, HQ, K2, LL, MIT, QNML, BDs, SetScore, family_counts, log_regret
 
 PENALTIES = {
@@ -387,12 +392,90 @@ class TestDirichletScores:
             BDs(ess)
 
 
+EXTREME_SIZES = [1e-100, 1e-50, 1e-9, 1e9, 1e15, 1e16, 1e30, 1e99, 1e100]
+
+
+class TestExtremeSampleSizes:
+    """Against rising factorials in fractions, which no rounding touches."""
+
+    @staticmethod
+    def log_of(fraction):
+        """Ln of a fraction near or far from 1, to nearly the last digit."""
+        if abs(fraction - 1) < Fraction(1, 1000):
+            return log1p(float(fraction - 1))
+        return log(fraction.numerator) - log(fraction.denominator)
+
+    def exact(self, problem, child, parents, ess, *, sparse):
+        """The marginal likelihood as one fraction: of cells, over that of configurations."""
+        counts = oracles.counts(problem.rows, problem.weights, problem.arities, [*parents, child])
+        configurations = {}
+        for cell, weight in counts.items():
+            if weight:
+                configurations.setdefault(cell[:-1], []).append(int(weight))
+        q = prod(problem.arities[v] for v in parents)
+        a = Fraction(ess) / (len(configurations) if sparse else q)
+        b = a / problem.arities[child]
+        value = Fraction(1)
+        for weights in configurations.values():
+            for weight in weights:
+                value *= prod((b + k for k in range(weight)), start=Fraction(1))
+            value /= prod((a + k for k in range(sum(weights))), start=Fraction(1))
+        return self.log_of(value)
+
+    @pytest.mark.parametrize("ess", EXTREME_SIZES)
+    @pytest.mark.parametrize("score", [BDeu, BDs])
+    def test_local_scores(self, score, ess):
+        problem = random_problem(7, 3, n_rows=50, max_arity=3)
+        for child, parents in ((0, [3]), (1, [3, 0]), (2, [3, 0, 1]), (3, [])):
+            expected = self.exact(problem, child, parents, ess, sparse=score is BDs)
+            assert local(score(ess), problem, child, parents) == pytest.approx(expected, rel=1e-11, abs=1e-10)
+
+    @pytest.mark.parametrize("weights", ["ones", "real"])
+    @pytest.mark.parametrize("ess", EXTREME_SIZES)
+    def test_searches(self, ess, weights):
+        """Set scores, candidate lists and families agree, by whole and by real weights."""
+        problem = random_problem(8, 4, n_rows=50, max_arity=3, weights=weights)
+        structure = learn_anb(problem.table, BDeu(ess))
+        assert structure.certificate.optimal
+        with pytest.MonkeyPatch.context() as patch:
+            force(patch)
+            again = learn_anb(problem.table, BDeu(ess))
+        assert again.score == pytest.approx(structure.score, rel=1e-10, abs=1e-9)
+        assert again.certificate.optimal
+        assert learn_anb(problem.table, BDs(ess)).certificate.optimal
+
+    @pytest.mark.parametrize("ess", [1e-310, 5e-324, 1e-101, 1.1e100, 1e300, 1.7e308])
+    @pytest.mark.parametrize("score", [BDeu, BDs])
+    def test_refused_by_name(self, score, ess):
+        with pytest.raises(
+            ValueError, match=r"ess must lie between 1e-100 and 1e\+100 .* not be " + re.escape(repr(ess))
+        ):
+            score(ess)
+
+
 class TestMIT:
     def test_critical_values(self):
         # Independent rows have no mutual information: the score is minus the quantile of printed χ² tables.
         table = DiscreteTable.from_frame([[x, y] for x in range(2) for y in range(3)])
         for alpha, quantile in [(0.9, 4.605), (0.95, 5.991), (0.99, 9.210), (0.999, 13.816)]:
             assert MIT(alpha).local_score(table, "x1", ["x0"]) == pytest.approx(-quantile, abs=1e-3)
+
+    def test_the_order_of_the_parents(self):
+        """Descending numbers of states have the largest sum of critical values, but not at low levels."""
+
+        def critical(arity, arities, alpha):
+            freedom = [(arity - 1) * (r - 1) * prod(arities[:k]) for k, r in enumerate(arities)]
+            return sum(chi2.ppf(alpha, df) for df in freedom if df)
+
+        for alpha, largest in ((0.3, False), (0.55, False), (0.6, True), (0.95, True)):
+            for arities in product([2, 3, 5], repeat=3):
+                assert MIT(alpha)._critical_value(2, arities) == pytest.approx(
+                    critical(2, sorted(arities, reverse=True), alpha)
+                )
+                if largest:
+                    highest = max(critical(2, order, alpha) for order in permutations(arities))
+                    assert MIT(alpha)._critical_value(2, arities) == pytest.approx(highest)
+            assert (critical(2, (3, 2), alpha) > critical(2, (2, 3), alpha)) == largest
 
     def test_variables_of_one_state_cost_nothing(self):
         problem = Problem([(0, 0, 0), (1, 0, 1), (1, 0, 0)], [1.0, 2.0, 1.0], [2, 1, 2])

@@ -17,6 +17,7 @@ from anbexact import (
     MDLPDiscretizer,
     MedianDiscretizer,
     NaiveBayesClassifier,
+    RefittedClassifier,
     TANClassifier,
     UniversalMeasure,
 )
@@ -47,6 +48,8 @@ N_CHECKS = {
     GreedyGBNClassifier(structure_score="cmdl", tabu=3, restarts=1, random_state=0): 62,
     BNC2PClassifier(): 62,
     MCDAGClassifier(): 62,
+    RefittedClassifier(): 61,
+    RefittedClassifier(ANBClassifier(max_parents=2), l2=1.0): 61,
     LogitFANClassifier(): 62,
     PrunedNaiveBayesClassifier(): 62,
     NaiveBayesClassifier(continuous="universal"): 62,

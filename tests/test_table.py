@@ -9,11 +9,11 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import problems
 
-from anbexact import DiscreteTable, Vocabulary
+from anbexact import BDeu, DiscreteTable, Vocabulary
 from anbexact.columns import read_column
 from anbexact.table import check_weights, class_name_of
 from anbexact.vocabulary import MAX_STATES, MISSING, MISSING_STATE, UNKNOWN
@@ -148,6 +148,22 @@ class TestTable:
         assert table.n_rows == len(problem.rows)
         assert table.weight_sum == pytest.approx(sum(problem.weights))
         assert table.codes.shape == (len(expected), problem.n + 1)
+
+    @given(st.integers(0, 2**32))
+    @settings(max_examples=25, deadline=None)
+    def test_order_of_rows_changes_no_digit(self, seed):
+        """Real weights of rows that are equal are added up the same in whatever order they come."""
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(2, 200))
+        X, y = rng.integers(0, 2, (n, 2)), rng.integers(0, 2, n)
+        weights = np.exp(rng.normal(0, 8, n)) if seed % 2 else rng.random(n)
+        first = DiscreteTable.from_frame(X, y, sample_weight=weights)
+        for _ in range(5):
+            order = rng.permutation(n)
+            again = DiscreteTable.from_frame(X[order], y[order], sample_weight=weights[order])
+            assert again.vocabulary == first.vocabulary
+            np.testing.assert_array_equal(again.weights, first.weights)
+            assert BDeu().local_score(again, "x1", ["class"]) == BDeu().local_score(first, "x1", ["class"])
 
     @given(problems(max_features=3))
     def test_counts(self, problem):

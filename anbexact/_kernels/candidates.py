@@ -300,13 +300,14 @@ def _score_settled(histogram, settled, top, child_values, all_values, table, chi
 def _likeliest(counts, a):
     """Return the Dirichlet marginal likelihood of counts, with the parameter a spread evenly over the states."""
     share = a / counts.shape[0]
+    lg = math.lgamma(share)
     total = 0.0
     given = 0.0
     for k in range(counts.shape[0]):
         if counts[k] > 0:
-            total += math.lgamma(counts[k] + share) - math.lgamma(share)
+            total += cell_value(counts[k], share, lg)
             given += counts[k]
-    return total + math.lgamma(a) - math.lgamma(a + given)
+    return total - cell_value(given, a, math.lgamma(a))
 
 
 @njit(cache=True, nogil=True)

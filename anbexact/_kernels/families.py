@@ -53,3 +53,23 @@ def best_totals(best):
                     highest = value
         totals[mask] = highest
     return totals
+
+
+@njit(cache=True, nogil=True)
+def best_completions(best):
+    """Return the highest total of the features outside every set, which come after those in it.
+
+    ``best`` is that of :func:`best_totals`.
+    """
+    n = best.shape[0]
+    totals = np.zeros(1 << n)
+    for mask in range((1 << n) - 2, -1, -1):
+        highest = -np.inf
+        for i in range(n):
+            if not (mask >> i) & 1:
+                low = mask & ((1 << i) - 1)
+                value = best[i, (mask >> (i + 1) << i) | low] + totals[mask | 1 << i]
+                if value > highest:
+                    highest = value
+        totals[mask] = highest
+    return totals

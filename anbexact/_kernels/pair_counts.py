@@ -64,28 +64,34 @@ def sum_cells(
     last = members.shape[1] - 1
     length = values.shape[1]
     heads = np.zeros(rows, np.int64)
-    places = np.empty(rows, np.int64)
+    places = np.empty(0, np.int64)
     largest = 0
     for t in range(start, stop):
         largest = max(largest, sizes[t])
+        if sizes[t] > 2 * rows and len(places) < rows:
+            places = np.empty(rows, np.int64)
     counts = np.zeros(largest)
     for t in range(start, stop):
         if t == start or not _same_head(members, t - 1, t):
             _heads(codes, arities, members, t, heads)
-        if members[t, last] >= 0:
+        by_rows = sizes[t] > 2 * rows
+        if members[t, last] < 0:
+            for x in range(rows):
+                counts[0] += weights[x]
+        else:
             arity = np.int64(arities[members[t, last]])
             of_member = codes[members[t, last]]
-            for x in range(rows):
-                places[x] = heads[x] * arity + of_member[x]
-        else:
-            places[:] = 0
-        for x in range(rows):
-            counts[places[x]] += weights[x]
+            if by_rows:
+                for x in range(rows):
+                    places[x] = heads[x] * arity + of_member[x]
+                    counts[places[x]] += weights[x]
+            else:
+                for x in range(rows):
+                    counts[heads[x] * arity + of_member[x]] += weights[x]
         a = parameters[kinds[t]]
         log_gamma_a = log_gammas[kinds[t]]
         of_kind = values[kinds[t]]
         total = 0.0
-        by_rows = sizes[t] > 2 * rows
         for y in range(rows if by_rows else sizes[t]):
             place = places[y] if by_rows else y
             weight = counts[place]

@@ -235,7 +235,8 @@ def score_subtree(
 ):  # fmt: skip
     """Set scores of the ``2**(n - decided)`` sets whose highest ``decided`` bits are ``prefix``.
 
-    Returns the work that this was: entries that were moved or laid out, and counts that were looked up.
+    Returns the work that this was below the prefix: entries that were moved or laid out, and counts that were looked
+    up.
 
     Parameters
     ----------
@@ -355,7 +356,8 @@ def score_subtree(
                 level += 1
                 continue
             visits[level] += 1
-        work += starts[level, n_cells[level]]
+        if level <= root:
+            work += starts[level, n_cells[level]]
         histogram[below, :] = histogram[level, :]
         if take == 1:
             if level <= root:

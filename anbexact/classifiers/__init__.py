@@ -3,6 +3,7 @@
 from anbexact.classifiers.aode import AODEClassifier
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
+from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.exact import ANBClassifier, GBNClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.fsanb import FSANBClassifier
@@ -11,6 +12,7 @@ from anbexact.classifiers.kdb import KDBClassifier
 from anbexact.classifiers.logit_fan import LogitFANClassifier, PrunedNaiveBayesClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
+from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
 
 __all__ = [
@@ -18,6 +20,7 @@ __all__ = [
     "AODEClassifier",
     "BNC2PClassifier",
     "CkGClassifier",
+    "DiscreteClassifier",
     "FANClassifier",
     "FSANBClassifier",
     "FixedStructureClassifier",
@@ -30,6 +33,7 @@ __all__ = [
     "NaiveBayesClassifier",
     "NetworkClassifier",
     "PrunedNaiveBayesClassifier",
+    "RefittedClassifier",
     "TANClassifier",
     "TableClassifier",
 ]

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.sample_size import Learn, Learner, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
@@ -27,8 +28,6 @@ from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from pgmpy.models import DiscreteBayesianNetwork
-
     from anbexact.adapters.logit import LogitModel
 
 PARAMETERS = ("eap", "ml", "friedman", "acll")
@@ -42,7 +41,7 @@ def _check_ess(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a finite number above 0, or 'auto', not {value!r}")
 
 
-class NetworkClassifier(NetworkParameters, TableClassifier):
+class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
     """A Bayesian network that classifies. Subclasses say how the structure is learned.
 
     Parameters
@@ -100,7 +99,8 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
     n_jobs : int, optional
         Threads; None and -1 stand for all processors. Results do not depend on it.
     verbose : int, default 0
-        Above 0, progress is shown on standard error.
+        Above 0, progress is shown on standard error; at 0 only on a terminal or in a notebook, from five seconds on;
+        below 0 never.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
     conditional_tables_ : dict
         P(variable | parents) of every variable.
     network_ : pgmpy ``DiscreteBayesianNetwork``
-        The same network for pgmpy, built and checked on first use.
+        The same network for pgmpy, built and checked on first use; ``dir`` lists it from then on.
     cut_points_ : dict
         Cut points of every column that was discretised.
     handle_missing_ : dict
@@ -140,7 +140,6 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
     counts_: Counts | None
     conditional_tables_: Tables
     _posterior: ClassPosterior
-    _network: DiscreteBayesianNetwork | None
 
     @abstractmethod
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
@@ -220,11 +219,8 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         ValueError
             If ``label`` or ``against`` is not a class, or both are the same.
         """
-        codes = self._codes(X)
-        values = cell_values(read_columns(X), self.vocabulary_.features)
-        index = X.index.tolist() if isinstance(X, pd.DataFrame) else range(codes.shape[1])
         return explain_rows(
-            Rows(codes, values, index),
+            self._rows(X),
             self._posterior,
             self._families(),
             self.vocabulary_,
@@ -232,6 +228,13 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
             label,
             against,
         )
+
+    def _rows(self, X: Any) -> Rows:
+        """Return rows as explanations take them."""
+        codes = self._codes(X)
+        values = cell_values(read_columns(X), self.vocabulary_.features)
+        index = X.index.tolist() if isinstance(X, pd.DataFrame) else range(codes.shape[1])
+        return Rows(codes, values, index)
 
     def _families(self) -> Mapping[Hashable, Family]:
         """Return the tables whose logarithms add up to the log joint probability."""
@@ -255,14 +258,6 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
         check_is_fitted(self)
         return self._structure_score(self.ess_).name
 
-    @property
-    def network_(self) -> DiscreteBayesianNetwork:
-        """The network as a pgmpy ``DiscreteBayesianNetwork``, built and checked on first use."""
-        check_is_fitted(self)
-        if self._network is None:
-            self._network = self.to_pgmpy()
-        return self._network
-
     def _with_tables(self) -> NetworkClassifier:
         """Return a classifier that has conditional tables, for other programs: this one."""
         return self
@@ -270,12 +265,6 @@ class NetworkClassifier(NetworkParameters, TableClassifier):
     def _reported_table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
         """Return rows as a table for reports, columns of numbers in few cells."""
         return self._table(X, y, sample_weight)
-
-    def to_pgmpy(self) -> DiscreteBayesianNetwork:
-        """Return a new pgmpy network; see :func:`anbexact.adapters.to_pgmpy`."""
-        from anbexact.adapters.pgmpy import to_pgmpy
-
-        return to_pgmpy(self)
 
     def to_logit(self) -> LogitModel:
         """Return the equivalent logistic regression; see :func:`anbexact.adapters.to_logit`."""

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import field
+from typing import Any, Self
 
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
+from anbexact.classifiers.refit import refitted_model
+from anbexact.logit.closure import obstacles
+from anbexact.logit.refit import check_l2
 from anbexact.scores import Score
 from anbexact.search.naive_bayes import total_score
 from anbexact.structure import Certificate, Structure
@@ -15,28 +19,63 @@ from anbexact.table import DiscreteTable
 
 @parameter_group
 class FixedStructureParameters(NetworkParameters):
-    """The structure that is given."""
+    """The structure that is given, and whether its tables are refitted."""
 
     parents: Mapping[Hashable, Sequence[Hashable]] = field(kw_only=False)
+    l2: float | str | None = None
 
 
 class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
     """A network of given structure; ``fit`` estimates its conditional tables.
 
-    This is what :func:`anbexact.adapters.from_pgmpy` returns. The class may have parents.
+    This is what :func:`anbexact.adapters.from_pgmpy` and :meth:`anbexact.adapters.LogitModel.to_classifier` return.
+    The class may have parents.
 
     Parameters
     ----------
     parents : mapping of variable to its parents
         All variables, the class included under the name that it gets in ``fit``.
+    l2 : float, "auto" or None, default None
+        None: the tables are those that ``parameters`` asks for. Else those of the class and its children are refitted
+        by conditional likelihood, with a prior of this precision around them; see
+        :meth:`anbexact.adapters.LogitModel.refit`. Then there are no ``counts_``, and rows cannot be added.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
 
     Raises
     ------
     ValueError
-        In ``fit``, if the mapping is not an acyclic graph over exactly the table's variables.
+        In ``fit``, if the mapping is not an acyclic graph over exactly the table's variables; or if the tables are to
+        be refitted, and the refitted posterior may not be that of any network with this graph
+        (:class:`~anbexact.RefittedClassifier` needs no such network).
+
+    Warns
+    -----
+    UserWarning
+        If the refit does not converge, with the reason.
     """
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.l2 is not None:
+            check_l2(self.l2)
+
+    def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
+        super()._fit(X, y, classes, sample_weight)
+        if self.l2 is None:
+            return self
+        if open_pairs := obstacles(self.structure_):
+            child, a, b = open_pairs[0]
+            raise ValueError(
+                f"with l2={self.l2!r} the tables are to be refitted, but there may be no network of this structure "
+                f"with the refitted posterior: {a!r} and {b!r}, parents of {child!r}, are not adjacent. Add an arc "
+                "between them to parents, or use RefittedClassifier, which needs no such network"
+            )
+        model = refitted_model(self, X, y, sample_weight, l2=self.l2)
+        tables = model.to_classifier().conditional_tables_
+        for name in ("ess_", "smoothing_", "parameters_"):
+            delattr(self, name)
+        return self._set_fitted(self.vocabulary_, self.structure_, tables, self.cut_points_)
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         names = table.vocabulary.names

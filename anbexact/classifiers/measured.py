@@ -204,9 +204,9 @@ class MeasuredClassifier(NetworkClassifier):
         measure, densities = self._fitted_measure()
         levels = likeliest_levels(densities)
         cut_points = {name: partition.cuts_at(levels[name]) for name, partition in measure.partitions.items()}
-        states = dict(self.vocabulary_.states)
-        states.update({name: interval_names(cuts) for name, cuts in cut_points.items()})
-        return Vocabulary(states, self.vocabulary_.class_name), cut_points
+        states, quantities = dict(self.vocabulary_.states), self.vocabulary_.quantities
+        states.update({name: interval_names(cuts, quantities.get(name)) for name, cuts in cut_points.items()})
+        return Vocabulary(states, self.vocabulary_.class_name, quantities=quantities), cut_points
 
     def _reported_table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
         if self.measure_ is None:

@@ -9,7 +9,7 @@ from math import prod
 
 from anbexact.counts import memory_needed, table_bytes
 from anbexact.densities import density_bytes
-from anbexact.limits import available_memory, human_bytes
+from anbexact.limits import Deadline, available_memory, human_bytes, seconds_left
 from anbexact.scores import Universal
 from anbexact.search.constraints import Edge
 from anbexact.structure import Structure
@@ -33,6 +33,7 @@ def learn_within_memory(
     Only where ``max_parents`` is None; then the structure is learned again in the time left, with a warning.
     ``required`` are arcs that must be there, however many parents they give a variable.
     """
+    deadline = Deadline(time_limit)
     structure = search(max_parents, time_limit)
     sizes = density_bytes(table, structure, score) if isinstance(score, Universal) else table_bytes(table, structure)
     needed = memory_needed(sizes.values())
@@ -46,8 +47,7 @@ def learn_within_memory(
         f"max_parents={most}; give max_parents= to choose it yourself",
         stacklevel=7,
     )
-    left = None if time_limit is None else max(time_limit - structure.certificate.seconds, 0.001)
-    return search(most, left)
+    return search(most, seconds_left(deadline))
 
 
 def _most_parents(table: DiscreteTable, score: object) -> int:

@@ -9,7 +9,7 @@ from math import inf
 import numpy as np
 
 from anbexact.folds import split_table
-from anbexact.limits import Deadline, abandonable, check_limit, seconds_left
+from anbexact.limits import Deadline, abandonable, check_limit, heard_once, seconds_left
 from anbexact.scores import Score
 from anbexact.search.ess import learn_with_best_ess
 from anbexact.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
@@ -101,7 +101,7 @@ def learn_structure(
     check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
     rehearses = learner.rehearse != learner.learn
-    with abandonable():
+    with abandonable(), heard_once():
         choosing = deadline.within(SHARE_OF_CHOICE * deadline.left) if rehearses else deadline
         found = _candidates(table, learner, ess, choosing)
         size, smoothed = next(iter(found)), smoothing

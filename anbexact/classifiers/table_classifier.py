@@ -1,22 +1,21 @@
-"""What all classifiers share: reading and discretising tables, and the answers that follow from a posterior."""
+"""What the classifiers share that learn from a table: reading it, and the answers that follow from a posterior."""
 
 from __future__ import annotations
 
 import warnings
-from abc import ABCMeta, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.special import logsumexp
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact.class_weights import apply_class_weight, check_class_weight
-from anbexact.classifiers.parameters import TableParameters, named_constructor
+from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.parameters import TableParameters
 from anbexact.columns import native, read_columns
 from anbexact.discretize import Cuts
 from anbexact.evidence import code_evidence, posterior_of_logs, read_evidence
@@ -27,44 +26,28 @@ from anbexact.inputs import (
     check_columns,
     encode_features,
     in_vocabulary,
-    read_labels,
     read_target,
     read_training,
     refuse_infinite,
 )
-from anbexact.limits import Progress, progress_line, thread_count
+from anbexact.limits import Progress, default_progress, progress_line, thread_count
 from anbexact.missing import check_handle_missing
 from anbexact.posterior import ClassPosterior
 from anbexact.table import DiscreteTable, check_weights, table_in_vocabulary
 from anbexact.vocabulary import CodeArray, Vocabulary
 
 
-class TableClassifier(
-    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
-    TableParameters,
-    BaseEstimator,  # type: ignore[misc]  # likewise
-    metaclass=ABCMeta,
-):
+class TableClassifier(TableParameters, DiscreteClassifier):
     """A classifier of the rows of discrete tables. Subclasses say what is learned from the table.
 
     Parameters and fitted attributes are explained in :class:`~anbexact.NetworkClassifier`.
     """
 
-    classes_: npt.NDArray[Any]
-    vocabulary_: Vocabulary
     ess_: float
     counts_: Any
-    cut_points_: dict[Hashable, Cuts]
     handle_missing_: dict[Hashable, str]
     dropped_: dict[Hashable, str]
-    n_features_in_: int
     _posterior: ClassPosterior
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Give every estimator a constructor that goes by its own name, whatever group its parameters come from."""
-        super().__init_subclass__(**kwargs)
-        if "__init__" not in vars(cls):
-            cls.__init__ = named_constructor(cls)  # type: ignore[method-assign]
 
     @abstractmethod
     def _learn_table(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts]) -> Self:
@@ -234,31 +217,6 @@ class TableClassifier(
         class_name = self.vocabulary_.class_name
         return posterior_of_logs(logs, self.vocabulary_.states[class_name], class_name, known)
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy; rows of a class that was not there in ``fit`` count as errors, with a warning."""
-        predicted = self.predict(X).tolist()
-        check_consistent_length(predicted, y)
-        weights = check_weights(sample_weight, len(predicted))
-        codes, categories = read_labels(y).coded
-        labels = [categories[code] if code >= 0 else None for code in codes]
-        known = set(self.classes_.tolist())
-        strangers = [label for label in dict.fromkeys(labels) if label not in known]
-        if strangers:
-            warnings.warn(
-                f"y holds the class {strangers[0]!r}, which was not there in fit "
-                f"(classes: {self.classes_.tolist()}); its rows count as errors",
-                UserWarning,
-                stacklevel=2,
-            )
-        right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]
-        return float(np.average(right, weights=weights))
-
-    def save(self, path: str | Path) -> None:
-        """Write the fitted classifier to a JSON file that :func:`anbexact.load` reads."""
-        from anbexact.adapters.files import save
-
-        save(self, path)
-
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
@@ -317,11 +275,6 @@ class TableClassifier(
         return table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
 
     def _progress(self) -> Progress | None:
-        return progress_line() if self.verbose > 0 else None
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        tags.input_tags.allow_nan = True
-        return tags
+        if self.verbose < 0:
+            return None
+        return progress_line() if self.verbose > 0 else default_progress()

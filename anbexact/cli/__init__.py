@@ -16,10 +16,21 @@ from typing import NoReturn
 
 import anbexact
 from anbexact.cli import compare, convert, fit, predict
-from anbexact.cli.messages import InputError, note
+from anbexact.cli.messages import InputError, in_options, note
+from anbexact.cli.options import FORMATTER
 
 COMMANDS = (fit, predict, compare, convert)
 """In the order of the help text."""
+
+EXAMPLES = """\
+examples:
+  anbexact compare                                 on an embedded table
+  anbexact compare data.csv --class NAME           on yours: which model predicts best?
+  anbexact fit data.csv --class NAME -o model.json
+  anbexact predict model.json new.csv --proba -o out.csv
+
+anbexact COMMAND --help says more of each command.
+"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -51,8 +62,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.showwarning = lambda message, *_: note(str(message))
             args.run(args)
             sys.stdout.flush()
-    except KeyboardInterrupt:
-        return _fail("interrupted", 130)
+    except KeyboardInterrupt as interrupt:
+        return _fail(str(interrupt) or "interrupted", 130)
     except BrokenPipeError:  # the reader of our output has left, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -69,7 +80,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
-        prog="anbexact", description="Exact learning of Bayesian network classifiers.", allow_abbrev=False
+        prog="anbexact",
+        description="Exact learning of Bayesian network classifiers.",
+        epilog=EXAMPLES,
+        formatter_class=FORMATTER,
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"anbexact {anbexact.__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
@@ -79,5 +94,5 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _fail(text: str, code: int) -> int:
-    print(f"anbexact: error: {' '.join(text.split())}", file=sys.stderr)
+    print(f"anbexact: error: {' '.join(in_options(text).split())}", file=sys.stderr)
     return code

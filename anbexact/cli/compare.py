@@ -13,13 +13,23 @@ from sklearn.base import clone
 import anbexact
 from anbexact.classifiers import NetworkClassifier
 from anbexact.cli.learning import learn, unfitted
-from anbexact.cli.messages import InputError, ProgressLine, note
-from anbexact.cli.options import DATA_HELP, Commands, add_common, add_weights
-from anbexact.cli.tables import embedded_table, features_and_class, read_table, take_weights
-from anbexact.compare import compare
+from anbexact.cli.messages import InputError, ProgressLine, in_options, note
+from anbexact.cli.options import (
+    DATA_HELP,
+    MISSING_HELP,
+    Commands,
+    add_choosing,
+    add_command,
+    add_common,
+    add_reading,
+    add_weights,
+)
+from anbexact.cli.tables import embedded_table, take_weights, training_table
+from anbexact.compare import InterruptedComparisonError, compare
 from anbexact.compare.data import prepare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
 from anbexact.inputs import MANY_VALUES
+from anbexact.missing import HANDLE_MISSING
 from anbexact.questions import LOOKS_LIKE_AN_IDENTIFIER
 from anbexact.report.text import (
     TABLE_WIDTH,
@@ -41,15 +51,27 @@ if TYPE_CHECKING:
     from anbexact.report.query import Query
 
 DEMO_TABLE = "wine"
+DESCRIPTION = f"""\
+Cross-validate classifiers side by side, learn one of them from all rows, and explain its answer for one row.
+Without DATA and --dataset: on the embedded table {DEMO_TABLE}. When you interrupt it, the models that are
+finished are printed."""
+EXAMPLES = """\
+  anbexact compare data.csv --class NAME
+  anbexact compare data.csv --class NAME --models NB,TAN,ANB --folds 5 --no-refit
+  anbexact compare data.xlsx --class NAME --drop id --text postcode --json
+  anbexact compare --dataset iris
+"""
 
 
 def add(commands: Commands) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "compare",
-        help="cross-validate classifiers side by side, and explain one of them",
-        description=f"Without DATA and --dataset, on the embedded table {DEMO_TABLE}.",
-        allow_abbrev=False,
+        "[DATA --class NAME] [options]",
+        summary="cross-validate classifiers side by side, and explain one of them",
+        description=DESCRIPTION,
+        examples=EXAMPLES,
     )
     parser.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
     parser.add_argument("--class", dest="class_name", metavar="NAME", help="the column to be predicted")
@@ -66,8 +88,12 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="leave out the refitted lines, which on large tables take longest",
     )
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (default 0)")
+    parser.add_argument("--missing", choices=HANDLE_MISSING, help=MISSING_HELP)
     add_weights(parser)
     add_common(parser)
+    add_reading(parser)
+    add_choosing(parser)
     parser.set_defaults(run=run)
 
 
@@ -92,17 +118,25 @@ def run(args: argparse.Namespace) -> None:
         weighted = f", weighted by {args.weights}" if args.weights is not None else ""
         print_wrapped(f"{len(X):,} rows{weighted}, {X.shape[1]} features; {class_sizes(y)}")
         sys.stdout.flush()
-    frame = _cross_validate(X, y, weights, args)
+    try:
+        frame = _cross_validate(X, y, weights, args)
+    except InterruptedComparisonError as stop:
+        if args.json:
+            print_json({**_measurements(args, stop.frame), "unfinished": stop.unfinished})
+        elif len(stop.frame):
+            _print_measured(stop.frame, X)
+        raise
     if not args.json:
         _print_measured(frame, X)
     kept = y.notna() if weights is None else y.notna() & (weights > 0)
     X, y = X[kept].reset_index(drop=True), y[kept].reset_index(drop=True)
     if weights is not None:
         weights = weights[kept].reset_index(drop=True)
-    name, classifier = _learn(X, y, weights, args.threads, frame.index)
+    name, classifier = _learn(X, y, weights, args, frame.index)
     query = _ask(clone(classifier), X, y, weights, frame.attrs["folds"], args.threads)
     if args.json:
-        print_json(_document(args, frame, name, classifier, query))
+        document = {**_measurements(args, frame), "learned": {"model": name, **describe(classifier)}}
+        print_json({**document, "query": query and query.to_dict()})
     else:
         _print_learned(name, classifier, query)
         if args.data is None:
@@ -116,8 +150,10 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
     if (args.data is None) != (args.class_name is None):
         raise InputError("DATA and --class NAME belong together")
     if args.data is not None:
-        X, y = features_and_class(read_table(args.data), args.class_name, args.data)
-        return X, y, args.data
+        return training_table(args)
+    for option in ("format", "sep", "decimal", "encoding", "sheet", "text", "drop", "columns"):
+        if getattr(args, option):
+            raise InputError(f"--{option} goes with DATA")
     name = args.dataset or DEMO_TABLE
     X, y = embedded_table(name)
     return X, y, f"{name}, an embedded table. {about(name)}"
@@ -134,8 +170,10 @@ def _cross_validate(
                 y,
                 sample_weight=weights,
                 folds=args.folds,
+                seed=args.seed,
                 models=args.models,
                 refit=not args.no_refit,
+                handle_missing=args.missing,
                 n_jobs=args.threads,
                 progress=line.show,
             )
@@ -157,7 +195,7 @@ def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
         others = ", the others cut into intervals" if len(uncut) < len(frame) else ""
         print_wrapped(f"{', '.join(uncut)} {sees} the measurements as they are{others}", width=TABLE_WIDTH)
     for text in frame.attrs["notes"]:
-        print_wrapped(f"note: {text}")
+        print_wrapped(f"note: {in_options(text)}")
     for sentence in read_comparison(frame):
         print_wrapped(sentence, width=TABLE_WIDTH)
 
@@ -166,20 +204,21 @@ def _learn(
     X: pd.DataFrame,
     y: pd.Series[Any],
     weights: pd.Series[Any] | None,
-    threads: int | None,
+    args: argparse.Namespace,
     compared: Collection[str],
 ) -> tuple[str, NetworkClassifier]:
     """Return the ANB of all rows (the universal one if only that was compared), or NB if its search is too large."""
     name, continuous = "ANB", None
     if "ANB universal" in compared and "ANB" not in compared:
         name, continuous = "ANB universal", "universal"
-    classifier = unfitted("anb", threads=threads, continuous=continuous)
+    settings = {"threads": args.threads, "handle_missing": args.missing}
+    classifier = unfitted("anb", continuous=continuous, **settings)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=f".*({LOOKS_LIKE_AN_IDENTIFIER}|are left out of training)")  # noted
         try:
             learn(classifier, X, y, weights)
         except anbexact.SearchTooLargeError:
-            name, classifier = "NB", unfitted("nb", threads=threads)
+            name, classifier = "NB", unfitted("nb", **settings)
             learn(classifier, X, y, weights)
     assert isinstance(classifier, NetworkClassifier)
     return name, classifier
@@ -207,10 +246,8 @@ def _ask(
         return None
 
 
-def _document(
-    args: argparse.Namespace, frame: pd.DataFrame, name: str, classifier: NetworkClassifier, query: Query | None
-) -> dict[str, Any]:
-    """Return all of it for JSON."""
+def _measurements(args: argparse.Namespace, frame: pd.DataFrame) -> dict[str, Any]:
+    """Return what was measured, for JSON."""
     refit_of = {new: old for old, new in frame.attrs["refits"].items()}
     return {
         "data": args.data or args.dataset or DEMO_TABLE,
@@ -220,8 +257,6 @@ def _document(
             {"model": model, "refit_of": refit_of.get(model), **row}
             for model, row in frame.to_dict(orient="index").items()
         ],
-        "learned": {"model": name, **describe(classifier)},
-        "query": query and query.to_dict(),
     }
 
 

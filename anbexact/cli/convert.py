@@ -5,17 +5,26 @@ from __future__ import annotations
 import argparse
 
 from anbexact.cli.models import FORMATS_HELP, check_output, read_model, write_model
-from anbexact.cli.options import Commands
+from anbexact.cli.options import Commands, add_command
+
+DESCRIPTION = """\
+From and to JSON, BIF, XMLBIF and XDSL, by the extensions of the files. Beside a network file stands one that
+ends in .names.json: it keeps the names and types that the format cannot hold."""
+EXAMPLES = """\
+  anbexact convert model.json model.xdsl
+  anbexact convert model.xdsl copy.json
+"""
 
 
 def add(commands: Commands) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser(
+    parser = add_command(
+        commands,
         "convert",
-        help="write a classifier in another format, or read a network of another program",
-        description="From and to JSON, BIF, XMLBIF and XDSL, by the extensions of the files. Beside a network file "
-        "stands one that ends in .names.json: it keeps the names and types that the format cannot hold.",
-        allow_abbrev=False,
+        "FROM TO [options]",
+        summary="write a classifier in another format, or read a network of another program",
+        description=DESCRIPTION,
+        examples=EXAMPLES,
     )
     parser.add_argument("source", metavar="FROM", help=FORMATS_HELP + " (these also with .gz)")
     parser.add_argument("target", metavar="TO", help=FORMATS_HELP)

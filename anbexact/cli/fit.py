@@ -6,16 +6,21 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers import AODEClassifier, MeasuredClassifier, NetworkClassifier, TableClassifier
-from anbexact.classifiers.base import PARAMETERS
-from anbexact.classifiers.measured import CONTINUOUS
-from anbexact.cli.learning import MODELS, learn, unfitted
+from anbexact.classifiers import (
+    AODEClassifier,
+    DiscreteClassifier,
+    MeasuredClassifier,
+    NetworkClassifier,
+    RefittedClassifier,
+    TableClassifier,
+)
+from anbexact.cli.fit_options import add_learning, chosen_parameters
+from anbexact.cli.learning import MODELS, learn, refitted, unfitted
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
-from anbexact.cli.options import DATA_HELP, Commands, add_common, add_weights, number_or_auto
-from anbexact.cli.tables import features_and_class, read_table, take_weights
+from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_common, add_reading
+from anbexact.cli.tables import take_weights, training_table
 from anbexact.densities import likeliest_levels
-from anbexact.discretize import AUTO, RULES
-from anbexact.missing import HANDLE_MISSING
+from anbexact.discretize import AUTO, cut_texts
 from anbexact.report import feature_report
 from anbexact.report.text import (
     class_sizes,
@@ -24,123 +29,82 @@ from anbexact.report.text import (
     print_json,
     print_mixture,
     print_reading,
+    print_refit,
     print_structure,
     print_wrapped,
     sample_sizes,
 )
-from anbexact.scores.names import SCORES
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+DESCRIPTION = """\
+Learn a classifier from a table, say what was learned, and save it.
+
+Without options: the augmented naive Bayes network with the highest BDeu score, found exactly."""
+EXAMPLES = """\
+  anbexact fit data.csv --class NAME
+  anbexact fit data.csv --class NAME -o model.json
+  anbexact fit data.xlsx --class NAME --drop id,name --text postcode
+  anbexact fit data.csv --class NAME --model tan --ess 1 --missing own_state
+  anbexact fit data.csv --class NAME --max-parents 2 --forbidden 'a->b'
+  zcat data.csv.gz | anbexact fit - --class NAME --json
+
+models:
+""" + "\n".join(f"  {name:6} {title}" for name, (title, _) in MODELS.items())
+
+
 def add(commands: Commands) -> None:
     """Add the command's parser."""
-    parser = commands.add_parser("fit", help="learn a classifier from a table", allow_abbrev=False)
+    parser = add_command(
+        commands,
+        "fit",
+        "DATA --class NAME [options]",
+        summary="learn a classifier from a table",
+        description=DESCRIPTION,
+        examples=EXAMPLES,
+    )
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument(
         "--class", dest="class_name", metavar="NAME", required=True, help="the column to be predicted"
     )
-    parser.add_argument(
-        "--model",
-        choices=tuple(MODELS),
-        default="anb",
-        help="; ".join(f"{name}: {title}" for name, (title, _) in MODELS.items()),
-    )
     parser.add_argument("-o", "--output", metavar="MODEL", help=f"save it here: {FORMATS_HELP}")
-    parser.add_argument(
-        "--ess",
-        type=number_or_auto,
-        metavar="A",
-        help="equivalent sample size, or auto (the default): chosen from the data",
-    )
-    parser.add_argument(
-        "--smoothing",
-        type=number_or_auto,
-        metavar="A",
-        help="equivalent sample size of the tables alone, or auto: what predicts left-out rows best",
-    )
-    parser.add_argument(
-        "--continuous",
-        choices=CONTINUOUS,
-        help="what becomes of numeric columns with more than 10 distinct values: they are cut into intervals "
-        "(discretize, the default), or measured by a mixture of finer and coarser ones (universal: anb, gbn, nb, "
-        "tan, fan, ckg)",
-    )
-    parser.add_argument(
-        "--discretizer",
-        choices=tuple(RULES),
-        default="auto",
-        help=f"where continuous columns are cut (default auto: {AUTO})",
-    )
-    parser.add_argument(
-        "--score",
-        choices=(*SCORES, "cmdl", "cll"),
-        help="what the structure is scored by (default bdeu; cmdl and cll: ggbn alone)",
-    )
-    parser.add_argument("--parameters", choices=PARAMETERS, help="how the tables are estimated (default eap)")
-    parser.add_argument(
-        "--max-parents", type=int, metavar="K", help="most parents, besides the class (anb, fsanb), or in all"
-    )
-    parser.add_argument("--k", type=int, metavar="K", help="most feature parents of a feature (ckg, kdb; default 2)")
-    parser.add_argument(
-        "--time-limit", type=float, metavar="S", help="seconds after which a search ends: the best so far is taken"
-    )
-    add_weights(parser)
-    parser.add_argument(
-        "--missing",
-        choices=HANDLE_MISSING,
-        help="what becomes of missing cells of features: they are a state of their own (own_state), their rows are "
-        "left out of training and they are summed out at prediction (marginalize), either, by column (auto, the "
-        "default), or they are refused (error)",
-    )
-    parser.add_argument(
-        "--keep-identifiers",
-        action="store_true",
-        help="use columns that look like identifiers or numbers of the rows, which are left out otherwise",
-    )
     add_common(parser)
+    add_reading(parser)
+    add_choosing(parser)
+    add_learning(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Learn the classifier, save it if asked to, and say what was learned."""
     _check(args)
-    X, y = features_and_class(read_table(args.data), args.class_name, args.data)
-    weights = None if args.weights is None else take_weights(X, args.weights, args.data)
-    classifier = unfitted(
-        args.model,
-        threads=args.threads,
-        structure_score=args.score,
-        ess=args.ess,
-        parameters=args.parameters,
-        smoothing=args.smoothing,
-        continuous=args.continuous,
-        discretizer=args.discretizer,
-        max_parents=args.max_parents,
-        k=args.k,
-        time_limit=args.time_limit,
-        handle_missing=args.missing,
-        drop_identifiers=False if args.keep_identifiers else None,
-    )
-    learn(classifier, X, y, weights)
+    X, y, label = training_table(args, beside=[] if args.weights is None else [args.weights])
+    weights = None if args.weights is None else take_weights(X, args.weights, label)
+    classifier = unfitted(args.model, threads=args.threads, **chosen_parameters(args, X, label))
+    chosen = refitted(args.model, classifier) if args.refit else classifier
+    learn(chosen, X, y, weights)
     if args.output is not None:
-        write_model(classifier, args.output)
+        write_model(chosen, args.output)
     rows_trained = _count_trained(classifier, X, weights)
-    accuracy = classifier.score(X, y, weights)
+    accuracy = chosen.score(X, y, weights)
     features = None
-    if isinstance(classifier, NetworkClassifier):
+    network = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
+    if isinstance(network, NetworkClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rows that are left out: said already
-            features = feature_report(classifier, X, y, weights)
+            features = feature_report(network, X, y, weights)
     if args.json:
-        document = _document(args, classifier, len(X), rows_trained, accuracy)
+        document = _document(args, label, chosen, len(X), rows_trained, accuracy)
         if features is not None:
             document["feature_report"] = features.reset_index().to_dict(orient="records")
         print_json(document)
     else:
-        _print_table(args, X, y, rows_trained)
-        _print_classifier(args, classifier, accuracy)
+        weighted = f", weighted by {args.weights}" if args.weights is not None else ""
+        print(f"{label}: {rows_trained:,} rows to learn from{weighted}, {X.shape[1]} features")
+        print_wrapped(class_sizes(y))
+        _print_classifier(args, chosen, accuracy)
         if features is not None:
             print_features(features, args.class_name)
         if args.output is not None:
@@ -163,11 +127,16 @@ def _count_trained(classifier: TableClassifier, X: pd.DataFrame, weights: pd.Ser
 
 
 def _document(
-    args: argparse.Namespace, classifier: TableClassifier, rows: int, rows_trained: int, accuracy: float
+    args: argparse.Namespace,
+    label: str,
+    classifier: DiscreteClassifier,
+    rows: int,
+    rows_trained: int,
+    accuracy: float,
 ) -> dict[str, Any]:
     """Return all of it for JSON."""
     return {
-        "data": args.data,
+        "data": label,
         "rows": rows,
         "rows_trained": rows_trained,
         "weights": args.weights,
@@ -178,20 +147,14 @@ def _document(
     }
 
 
-def _print_table(args: argparse.Namespace, X: pd.DataFrame, y: pd.Series[Any], rows_trained: int) -> None:
-    """Print what the classifier was learned from."""
-    weighted = f", weighted by {args.weights}" if args.weights is not None else ""
-    print(f"{args.data}: {rows_trained:,} rows to learn from{weighted}, {X.shape[1]} features")
-    print_wrapped(class_sizes(y))
-
-
-def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, accuracy: float) -> None:
-    """Print what was learned: cells of continuous columns, structure and accuracy."""
+def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accuracy: float) -> None:
+    """Print what was learned: cells of continuous columns, structure, refit and accuracy."""
+    classifier = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
     print_reading(classifier)
     if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
         _print_cells(classifier)
     else:
-        _print_cuts(classifier, AUTO if args.discretizer == "auto" else args.discretizer)
+        _print_cuts(classifier, AUTO if args.discretizer in (None, "auto") else args.discretizer)
     print()
     title = MODELS[args.model][0]
     if isinstance(classifier, NetworkClassifier) and not classifier.structure_.certificate.optimal:
@@ -201,12 +164,17 @@ def _print_classifier(args: argparse.Namespace, classifier: TableClassifier, acc
         print_mixture(classifier)
     elif isinstance(classifier, NetworkClassifier):
         print_structure(classifier)
+    if isinstance(chosen, RefittedClassifier):
+        print_refit(chosen)
     print(f"accuracy on the rows it was learned from: {accuracy:.4f} (flattering; anbexact compare cross-validates)")
 
 
-def _print_cuts(classifier: TableClassifier, rule: str) -> None:
+def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
     """Print where continuous columns are cut."""
-    cuts = {name: ", ".join(f"{cut:g}" for cut in of_name) for name, of_name in classifier.cut_points_.items()}
+    quantities = classifier.vocabulary_.quantities
+    cuts = {
+        name: ", ".join(cut_texts(of_name, quantities.get(name))) for name, of_name in classifier.cut_points_.items()
+    }
     found = [f"{name} at {of_name}" for name, of_name in cuts.items() if of_name]
     if found:
         print_wrapped(f"cut points ({rule}): {'; '.join(found)}")

@@ -9,12 +9,15 @@ import anbexact
 from anbexact.classifiers import (
     AODEClassifier,
     BNC2PClassifier,
+    DiscreteClassifier,
     GreedyGBNClassifier,
     KDBClassifier,
     MCDAGClassifier,
+    NetworkClassifier,
+    RefittedClassifier,
     TableClassifier,
 )
-from anbexact.cli.messages import InputError, ProgressLine
+from anbexact.cli.messages import OPTIONS, InputError, ProgressLine
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,13 +46,19 @@ def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> Ta
     given = {name: value for name, value in parameters.items() if value is not None}
     foreign = [name for name in given if name not in of_model().get_params()]
     if foreign:
-        option = foreign[0].removeprefix("structure_").replace("_", "-")
-        raise InputError(f"--{option} does not belong to --model {model}")
+        raise InputError(f"{OPTIONS[foreign[0]]} does not belong to --model {model}")
     return of_model(n_jobs=threads, verbose=int(sys.stderr.isatty()), **given)
 
 
+def refitted(model: str, classifier: TableClassifier) -> RefittedClassifier:
+    """Return what learns the classifier that ``--model`` names, and refits it."""
+    if not isinstance(classifier, NetworkClassifier):
+        raise InputError(f"--refit does not belong to --model {model}")
+    return RefittedClassifier(classifier)
+
+
 def learn(
-    classifier: TableClassifier, X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None = None
+    classifier: DiscreteClassifier, X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None = None
 ) -> None:
     """Fit a classifier, and silence it for later; refused input becomes an `InputError`."""
     with ProgressLine():
@@ -57,4 +66,8 @@ def learn(
             classifier.fit(X, y, sample_weight=weights)
         except (TypeError, ValueError) as error:
             raise InputError(str(error)) from None
-    classifier.set_params(verbose=0)
+    if isinstance(classifier, RefittedClassifier):
+        classifier.set_params(estimator__verbose=0)
+        classifier.estimator_.set_params(verbose=0)
+    else:
+        classifier.set_params(verbose=0)

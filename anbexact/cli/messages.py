@@ -10,12 +10,65 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from anbexact.limits import Progress
 
+OPTIONS = {
+    "structure_score": "--score",
+    "ess": "--ess",
+    "network_ess": "--network-ess",
+    "parameters": "--parameters",
+    "smoothing": "--smoothing",
+    "continuous": "--continuous",
+    "discretizer": "--discretizer",
+    "max_parents": "--max-parents",
+    "k": "--k",
+    "threshold": "--threshold",
+    "min_weight": "--min-weight",
+    "required_edges": "--required",
+    "forbidden_edges": "--forbidden",
+    "handle_missing": "--missing",
+    "handle_unknown": "--unknown",
+    "time_limit": "--time-limit",
+    "memory_limit": "--memory-limit",
+    "tabu": "--tabu",
+    "restarts": "--restarts",
+    "random_state": "--random-state",
+    "sample_weight": "--weights",
+    "n_jobs": "--threads",
+    "models": "--models",
+    "folds": "--folds",
+    "seed": "--seed",
+    "class_name": "--class",
+}
+"""The option for each parameter of the library."""
+SENTENCES = (
+    (r"drop_identifiers=False", "--keep-identifiers"),
+    (r"handle_missing='auto' or 'own_state'", "--missing auto or --missing own_state"),
+    (r"declare it in categories=, or use handle_unknown='marginalize'", "or fit again with --unknown marginalize"),
+    (r"(, or )?declare its states in categories=", r"\1name the column in --text"),
+    (r"classes are declared twice, by classes= and for (.*) in categories=", r"classes are declared twice, for \1"),
+    (r"\bleave it (None|1\.0|'\w+')", "leave it out"),
+    (r"or pass refit=False", "or pass --no-refit"),
+    (r"sample_weight\[(\d+)\]", r"--weights, row \1 (counted from 0),"),
+    (r"\bpass (the types that the table had in fit)", r"use \1 (--text reads a column as text)"),
+    (r"\bpass class_name=", "pass --class"),
+)
+"""Advice that options cannot follow word by word."""
+_NAMES = "|".join(sorted(OPTIONS, key=len, reverse=True))
+_SETTING = re.compile(rf"(?<![\w.-])({_NAMES})=(?:'([^']*)'|([\w.+-]*\w)|)")
+_SUBJECT = re.compile(rf"^({_NAMES})(?= must be\b)")
+_BARE = re.compile(rf"(?<![\w.'/-])({'|'.join(name for name in OPTIONS if '_' in name)})(?![\w=.'/])")
+
+
+def in_options(text: str) -> str:
+    """Return a message of the library in the words of the command line: options instead of parameters."""
+    for pattern, replacement in SENTENCES:
+        text = re.sub(pattern, replacement, text)
+    text = _SETTING.sub(lambda found: " ".join(filter(None, [OPTIONS[found[1]], found[2] or found[3]])), text)
+    text = _SUBJECT.sub(lambda found: OPTIONS[found[1]], text)
+    return _BARE.sub(lambda found: OPTIONS[found[1]], text)
+
 
 class InputError(Exception):
     """What the user passed cannot be worked with."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__(with_options(text))
 
 
 class ProgressLine:
@@ -37,17 +90,7 @@ class ProgressLine:
 
 
 def note(text: str) -> None:
-    print(f"anbexact: note: {' '.join(with_options(text).split())}", file=sys.stderr)
-
-
-def with_options(text: str) -> str:
-    """Return a message with options of ``fit`` in the place of the parameters that it recommends."""
-    text = re.sub(r"handle_missing='(\w+)'(?: or '(\w+)')?", _missing_option, text)
-    return text.replace("pass drop_identifiers=False", "pass --keep-identifiers")
-
-
-def _missing_option(found: re.Match[str]) -> str:
-    return " or ".join(f"--missing {choice}" for choice in found.groups() if choice)
+    print(f"anbexact: note: {' '.join(in_options(text).split())}", file=sys.stderr)
 
 
 def listed(names: Iterable[str], noun: str, most: int = 10) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import anbexact
-from anbexact.classifiers import MeasuredClassifier, NetworkClassifier, TableClassifier
+from anbexact.classifiers import DiscreteClassifier, MeasuredClassifier, NetworkClassifier, RefittedClassifier
 from anbexact.cli.messages import InputError, note
 
 NETWORKS = (".bif", ".xmlbif", ".xml", ".xdsl")
@@ -29,7 +29,7 @@ def check_output(path: str) -> None:
         raise InputError(f"{path}: there is no folder {folder}")
 
 
-def read_model(path: str, class_name: str | None = None) -> TableClassifier:
+def read_model(path: str, class_name: str | None = None) -> DiscreteClassifier:
     """Return the classifier in a file; ``class_name`` is for network files that do not say what the class is."""
     try:
         if is_network(path):
@@ -46,12 +46,17 @@ def read_model(path: str, class_name: str | None = None) -> TableClassifier:
     return classifier
 
 
-def write_model(classifier: TableClassifier, path: str) -> None:
+def write_model(classifier: DiscreteClassifier, path: str) -> None:
     """Write a classifier to a file."""
     if not is_network(path):
         classifier.save(path)
         return
-    if not isinstance(classifier, NetworkClassifier):
+    if isinstance(classifier, RefittedClassifier) and not classifier.logit_.equivalent:
+        raise InputError(
+            f"{path}: this refit may have no network ({classifier.logit_.why}): give it the extension .json, or "
+            "refit a model that always has one (nb, tan, fan)"
+        )
+    if not isinstance(classifier, NetworkClassifier | RefittedClassifier):
         raise InputError(f"{path}: {type(classifier).__name__} is no network: give it the extension .json")
     from anbexact.adapters import to_file
 
@@ -61,5 +66,5 @@ def write_model(classifier: TableClassifier, path: str) -> None:
         raise InputError(str(error)) from None
     note(f"the names and types that {path} cannot hold are in {path}.names.json: keep the two together")
     measured = isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None
-    if classifier.counts_ is not None and not measured:
+    if isinstance(classifier, NetworkClassifier) and classifier.counts_ is not None and not measured:
         note(f"{path} holds no counts: rows can be added only to a classifier saved as JSON")

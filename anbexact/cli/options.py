@@ -5,12 +5,71 @@ from __future__ import annotations
 import argparse
 from typing import TypeAlias
 
-from anbexact.cli.tables import MISSING_CELLS
+from anbexact.cli.cells import MISSING_CELLS
+from anbexact.cli.delimited import SEPARATORS
+from anbexact.cli.formats import FORMATS
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What a command adds its parser to."""
 
-DATA_HELP = f"CSV (also .csv.gz) or Parquet, with column names; missing cells: empty, {', '.join(MISSING_CELLS[1:])}"
+DATA_HELP = (
+    "a table with column names: CSV, TSV or text with another separator, JSON, Parquet, Feather or Excel (.xlsx), "
+    "each also compressed (.gz, .bz2, .xz, .zip); - for standard input"
+)
+MISSING_HELP = (
+    "missing cells: marginalize leaves their rows out of training and sums them out at prediction, own_state makes "
+    "them a state, auto (the default) does one or the other by column, error refuses them"
+)
+FORMATTER = argparse.RawDescriptionHelpFormatter
+
+
+def add_command(
+    commands: Commands, name: str, usage: str, *, summary: str, description: str, examples: str
+) -> argparse.ArgumentParser:
+    """Add the parser of a command, with examples below its options."""
+    return commands.add_parser(
+        name,
+        usage=f"anbexact {name} {usage}",
+        help=summary,
+        description=description,
+        epilog=f"examples:\n{examples.rstrip()}",
+        formatter_class=FORMATTER,
+        allow_abbrev=False,
+    )
+
+
+def add_reading(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say how a table is read; :func:`anbexact.cli.tables.open_table` takes them."""
+    group = parser.add_argument_group("how DATA is read (by default as its name and content tell)")
+    group.add_argument("--format", choices=tuple(FORMATS), help="its format; csv: text with any separator")
+    group.add_argument(
+        "--sep",
+        type=_separator,
+        metavar="C",
+        help=f"the separator of text: a character, or one of the words {', '.join(SEPARATORS)}",
+    )
+    group.add_argument("--decimal", choices=(".", ","), metavar="C", help="the decimal mark of text: . or ,")
+    group.add_argument("--encoding", metavar="NAME", help="of text: utf-8, utf-16, cp1252, latin-1, ...")
+    group.add_argument("--sheet", metavar="NAME", help="of an Excel workbook; by default the first")
+    group.add_argument(
+        "--text",
+        action="append",
+        default=[],
+        metavar="COLUMN",
+        help="read this column as text, though its cells look like numbers or dates, as postal codes do; repeatable",
+    )
+    group.description = f"Missing cells: empty, {', '.join(MISSING_CELLS[1:])}."
+
+
+def add_choosing(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose columns."""
+    group = parser.add_argument_group("which columns are features (by default all but the class)")
+    group.add_argument(
+        "--drop", action="append", default=[], metavar="COLUMN[,...]", help="leave these out; repeatable"
+    )
+    group.add_argument(
+        "--columns", action="append", default=[], metavar="COLUMN[,...]", help="use only these; repeatable"
+    )
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
@@ -19,7 +78,7 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
-def add_weights(parser: argparse.ArgumentParser) -> None:
+def add_weights(parser: argparse._ActionsContainer) -> None:
     """Add the option of the commands that take weights of rows."""
     parser.add_argument("--weights", metavar="COLUMN", help="a column that holds the weight of every row, no feature")
 
@@ -30,6 +89,37 @@ def number_or_auto(text: str) -> float | str:
         return text if text == "auto" else float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor auto") from None
+
+
+def numbers_or_auto(text: str) -> float | str | tuple[float, ...]:
+    """Return the value of an option that is a number, several with commas between them, or ``auto``."""
+    return numbers(text) if "," in text else number_or_auto(text)
+
+
+def numbers(text: str) -> float | tuple[float, ...]:
+    """Return the value of an option that is a number, or several with commas between them."""
+    try:
+        values = tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number, nor several with commas between them") from None
+    return values if len(values) > 1 else values[0]
+
+
+def size(text: str) -> float:
+    """Return the value of an option that is a number of bytes, such as ``4GB`` or ``500MB``."""
+    units = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12}
+    plain, unit = (text[:-2], units[text[-2:].lower()]) if text[-2:].lower() in units else (text, 1.0)
+    try:
+        return float(plain) * unit
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a size, such as 4GB or 500MB") from None
+
+
+def _separator(text: str) -> str:
+    separator = SEPARATORS.get(text.lower(), {"\\t": "\t"}.get(text, text))
+    if len(separator) != 1 or separator in '"\r\n':
+        raise argparse.ArgumentTypeError(f"{text!r} is neither one character nor one of {', '.join(SEPARATORS)}")
+    return separator
 
 
 def _threads(text: str) -> int:

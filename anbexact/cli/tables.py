@@ -1,100 +1,138 @@
-"""Tables: read from files, or embedded."""
+"""Tables: read from files and streams, or embedded; their columns chosen, features and class told apart."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import warnings
-from collections.abc import Iterable
-from pathlib import Path
+import argparse
+from collections.abc import Collection, Iterable
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from anbexact.cli.cells import same_cells, same_column
+from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.messages import InputError, listed, note
+from anbexact.cli.sources import READ_ERRORS, Source
+from anbexact.cli.text_types import recognise
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MISSING_CELLS = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "?"]
+
+def open_table(args: argparse.Namespace) -> TableFile:
+    """Return the table that the options name, unread; see :func:`anbexact.cli.options.add_reading`."""
+    try:
+        reading = Reading(args.format, args.sep, args.decimal, args.encoding, args.sheet)
+        return TableFile(Source(args.data), reading)
+    except OSError as error:
+        raise InputError(f"cannot read {args.data}: {error.strerror or error}") from None
+    except READ_ERRORS as error:
+        raise InputError(f"cannot read {args.data}: {' '.join(str(error).split())}") from None
 
 
-def read_table(path: str, texts: Iterable[str] = ()) -> pd.DataFrame:
-    """Read a CSV or Parquet file; the columns ``texts`` are read as text, whatever they look like.
+def read_frame(file: TableFile, texts: Collection[str] = ()) -> pd.DataFrame:
+    """Read a table; the columns ``texts`` are read as text, whatever they look like.
+
+    The same cells make the same frame, whatever the format, once it is :func:`recognised`.
 
     Raises
     ------
     InputError
         If the file cannot be read, has no header, or a column without a name or with that of another.
     """
-    import pandas as pd
-
+    label = file.source.label
     try:
-        if path.endswith((".parquet", ".pq")):
-            frame = pd.read_parquet(path)
-            return frame.set_axis(frame.columns.map(str), axis=1)
-        header = _header(path)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            return pd.read_csv(
-                path,
-                dtype=dict.fromkeys(set(texts) & set(header), str),
-                keep_default_na=False,
-                na_values=MISSING_CELLS,
-                encoding="utf-8-sig",
-                float_precision="round_trip" if pd.__version__.startswith("2.") else None,
-                low_memory=False,
-                index_col=False,
-            )
-    except pd.errors.ParserWarning:
-        raise InputError(f"cannot read {path}: it has rows with more cells than there are column names") from None
+        return same_cells(file.frame(texts), texts, label)
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError:
-        raise InputError(f"cannot read {path}: it is not UTF-8 text; save it as CSV in UTF-8") from None
-    except (ValueError, ImportError, csv.Error, EOFError) as error:
-        raise InputError(f"cannot read {path}: {' '.join(str(error).split())}") from None
+        raise InputError(f"cannot read {label}: {error.strerror or error}") from None
+    except READ_ERRORS as error:
+        raise InputError(f"cannot read {label}: {' '.join(str(error).split())}") from None
 
 
-def _header(path: str) -> list[str]:
-    """Return the column names of a CSV file (pandas would rename what is missing or double)."""
-    with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
-        header = next(csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline="")), [])
-    if not header:
-        raise ValueError("the first line, which should hold the column names, is empty")
-    for place, name in enumerate(header):
-        if not name.strip():
-            raise ValueError(
-                f"column {place + 1} has no name; name it, or leave it out if it numbers the rows "
-                "(pandas writes such a column unless told index=False)"
-            )
-        if name in header[:place]:
-            raise ValueError(f"two columns are called {name!r}; give every column a name of its own")
-    return header
+def recognised(frame: pd.DataFrame, file: TableFile, texts: Collection[str]) -> pd.DataFrame:
+    """Return columns of a table that was read, text as numbers or dates where all of it is; ``texts`` stay text."""
+    found = recognise(frame, set(texts), file.as_text)
+    changed = [name for name in frame if found[name].dtype != frame[name].dtype]
+    return found.assign(**{str(name): same_column(found[name]) for name in changed})
 
 
-def features_and_class(frame: pd.DataFrame, class_name: str, path: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def training_table(args: argparse.Namespace, beside: Iterable[str] = ()) -> tuple[pd.DataFrame, pd.Series[Any], str]:
+    """Return features, class and label of the table that ``args.data`` names, the columns chosen as the options say.
+
+    ``beside`` are columns that stay with the features although ``--columns`` does not name them.
+    """
+    file = open_table(args)
+    label = file.source.label
+    texts = [name for text in args.text for name in (text, *text.split(","))]
+    frame = read_frame(file, texts)
+    find_columns(args.text, frame, "--text", label)
+    frame = choose_columns(frame, args, label, (args.class_name, *beside))
+    return *features_and_class(recognised(frame, file, texts), args.class_name, label), label
+
+
+def choose_columns(
+    frame: pd.DataFrame, args: argparse.Namespace, label: str, always: Collection[str] = ()
+) -> pd.DataFrame:
+    """Return the columns that ``--columns`` and ``--drop`` leave; those of ``always`` may go unnamed."""
+    dropped = find_columns(args.drop, frame, "--drop", label)
+    if gone := [name for name in always if name in dropped]:
+        raise InputError(f"--drop {gone[0]}: this column is needed")
+    kept = list(frame)
+    if args.columns:
+        named = find_columns(args.columns, frame, "--columns", label)
+        if both := [name for name in named if name in dropped]:
+            raise InputError(f"{both[0]!r} is named by --columns and by --drop")
+        kept = [name for name in frame if name in named or name in always]
+    return frame[[name for name in kept if name not in dropped]]
+
+
+def find_columns(given: Iterable[str], frame: pd.DataFrame, option: str, label: str) -> list[str]:
+    """Return the columns that an option names, with commas between several, each once.
+
+    Raises
+    ------
+    InputError
+        For a name that no column has; it names those that are near.
+    """
+    known = list(map(str, frame))
+    found: dict[str, None] = {}
+    for text in given:
+        names = [text] if text in known else [name.strip() for name in text.split(",")]
+        for name in names:
+            if name not in known:
+                raise InputError(f"{option} {name}: {no_column(name, known, label)}")
+            found[name] = None
+    return list(found)
+
+
+def no_column(name: str, known: Collection[str], label: str) -> str:
+    """Return the message that there is no such column, with near names or all."""
+    by_lower = {other.lower(): other for other in known}
+    near = [by_lower[lower] for lower in get_close_matches(name.lower(), by_lower, n=3)]
+    if near:
+        return f"{label} has no column {name!r}; did you mean {' or '.join(map(repr, near))}?"
+    hint = " (is another character the separator? --sep)" if len(known) == 1 else ""
+    return f"{label} has no column {name!r}; its columns: {listed(known, '')}{hint}"
+
+
+def features_and_class(frame: pd.DataFrame, class_name: str, label: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Split a table, leaving out the rows without a class."""
     if class_name not in frame:
-        hint = " (is it separated by commas?)" if frame.shape[1] == 1 else ""
-        raise InputError(f"{path} has no column {class_name!r}; its columns: {listed(map(str, frame), '')}{hint}")
+        raise InputError(no_column(class_name, list(map(str, frame)), label))
     if not len(frame):
-        raise InputError(f"{path} has column names, but no rows")
+        raise InputError(f"{label} has column names, but no rows")
     y = frame[class_name]
     absent = int(y.isna().sum())
     if absent == len(y):
-        raise InputError(f"{path}: no row has a {class_name}")
+        raise InputError(f"{label}: no row has a {class_name}")
     if absent:
         note(f"{absent:,} of {len(y):,} rows have no {class_name} and are left out")
-        frame, y = frame[y.notna()], y[y.notna()]
-        if y.dtype.kind == "f" and (y == y.round()).all():
-            y = y.astype("int64")
+        frame, y = frame[y.notna()], same_column(y[y.notna()])
     return frame.drop(columns=class_name).reset_index(drop=True), y.reset_index(drop=True)
 
 
-def take_weights(X: pd.DataFrame, name: str, path: str) -> pd.Series[Any]:
+def take_weights(X: pd.DataFrame, name: str, label: str) -> pd.Series[Any]:
     """Remove the column of weights from the features and return it."""
     if name not in X:
-        raise InputError(f"{path} has no column {name!r} beside the class: it cannot be --weights")
+        raise InputError(f"--weights: {no_column(name, list(map(str, X)), label)}")
     weights = X.pop(name)
     if weights.dtype.kind not in "iuf":
         raise InputError(f"the column {name!r} cannot be --weights: not all of its cells are numbers")

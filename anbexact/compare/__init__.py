@@ -17,14 +17,31 @@ from typing import Any
 
 import pandas as pd
 
-from anbexact.compare.data import prepare
+from anbexact.compare.data import Data, prepare
 from anbexact.compare.measures import COLUMNS, calibration_error, summary
-from anbexact.compare.models import MODELS, choose, has_tables
-from anbexact.compare.trials import Trials, warm_up
+from anbexact.compare.models import MODELS, REFITTED, choose, has_tables
+from anbexact.compare.trials import INTERRUPTED, Trials, warm_up
 from anbexact.limits import Progress
 from anbexact.questions import LOOKS_LIKE_AN_IDENTIFIER
 
-__all__ = ["COLUMNS", "MODELS", "calibration_error", "compare"]
+__all__ = ["COLUMNS", "MODELS", "InterruptedComparisonError", "calibration_error", "compare"]
+
+
+class InterruptedComparisonError(KeyboardInterrupt):
+    """A comparison was interrupted (Ctrl-C) before all models were measured.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The lines of the models that were finished, as :func:`compare` returns them.
+    unfinished : list of str
+        The names of the other models.
+    """
+
+    def __init__(self, frame: pd.DataFrame, unfinished: list[str]) -> None:
+        super().__init__(f"interrupted; not measured: {', '.join(unfinished)}")
+        self.frame = frame
+        self.unfinished = unfinished
 
 
 def compare(
@@ -36,6 +53,7 @@ def compare(
     seed: int = 0,
     models: Iterable[str] | Mapping[str, Any] | None = None,
     refit: bool = True,
+    handle_missing: str | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
@@ -54,10 +72,10 @@ def compare(
     A first fit of every model, not counted, keeps compilation out of the times.
 
     This package's networks are *generative*: they fit features and class together. Each that has conditional tables
-    has a second line, "NB refitted" below "NB": the logistic regression with the network's class posterior
-    (:func:`~anbexact.adapters.to_logit`), its coefficients refitted to the same training rows by conditional
-    likelihood, with a prior whose strength is chosen by cross-validation within these rows (``l2="auto"``). Missing
-    cells, and states unknown in training, are summed out by both.
+    has a second line, "NB refitted" below "NB": the :class:`~anbexact.RefittedClassifier` of the same network, whose
+    class posterior is refitted to the same training rows by conditional likelihood, with a prior whose strength is
+    chosen by cross-validation within these rows (``l2="auto"``). ``models=["NB refitted"]`` names that line alone.
+    Missing cells, and states unknown in training, are summed out by both.
 
     Parameters
     ----------
@@ -78,6 +96,8 @@ def compare(
         that are networks of this package have a refitted line too.
     refit : bool, default True
         Whether there are refitted lines. On large tables refits take longest.
+    handle_missing : str, optional
+        The parameter of this name of this package's classifiers, where these are named; by default, theirs.
     n_jobs : int, optional
         Threads of this package's classifiers.
     progress : callable, optional
@@ -113,11 +133,14 @@ def compare(
     Raises
     ------
     TypeError
-        If ``models`` are no names, or one of your own is no classifier with ``predict_proba``.
+        If ``models`` are no names, or are your own although ``handle_missing`` is given, or one of them is no
+        classifier with ``predict_proba``.
     ValueError
         For an unknown model, or none, fewer than two folds, fewer than two classes, a class with a single row, a
         model with the name of another's refitted line, or a column that is no numbers for a model that must have
         them.
+    InterruptedComparisonError
+        A `KeyboardInterrupt` with the lines of the models that were finished, when you interrupt it.
 
     Examples
     --------
@@ -132,34 +155,50 @@ def compare(
     ANB               1.00      0.09        31.0
     ANB refitted      1.00      0.00        16.0
     """
-    data = prepare(X, y, sample_weight, folds, seed)
-    chosen = choose(models, data, n_jobs)
+    data = prepare(X, y, sample_weight, folds, seed, handle_missing)
+    chosen = choose(models, data, n_jobs, handle_missing)
     refits = {
         name: f"{name} refitted" for name, contender in chosen.items() if refit and has_tables(contender.estimator)
     }
     taken = [name for name in refits.values() if name in chosen]
-    if taken:
+    if taken and isinstance(models, Mapping):
         raise ValueError(f"two lines would be called {taken[0]!r}: give this model another name, or pass refit=False")
+    chosen = {name: contender for name, contender in chosen.items() if name not in taken}
+    lines = refits | {name: refitted for refitted, name in REFITTED.items() if {name, refitted} <= chosen.keys()}
     rows: dict[str, list[float]] = {}
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*are left out of training")
-        warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
-        for place, (name, contender) in enumerate(chosen.items()):
+    unfinished = list(chosen)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*are left out of training")
+            warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
+            warnings.filterwarnings("error", message=INTERRUPTED)
+            for place, (name, contender) in enumerate(chosen.items()):
 
-            def tell(line: str, fold: int, done: float, place: int = place) -> None:
-                if progress is not None:
-                    fraction = (place + (fold + done) / len(data.splits)) / len(chosen)
-                    progress(f"{line}, fold {fold + 1} of {len(data.splits)}", fraction)
+                def tell(line: str, fold: int, done: float, place: int = place) -> None:
+                    if progress is not None:
+                        fraction = (place + (fold + done) / len(data.splits)) / len(chosen)
+                        progress(f"{line}, fold {fold + 1} of {len(data.splits)}", fraction)
 
-            warm_up(contender, data, name in refits)
-            trials = Trials(name, contender, data, refits.get(name))
-            for line, outcomes in trials.run(tell).items():
-                rows[line] = [float("nan")] * len(COLUMNS) if outcomes is None else summary(outcomes)
+                warm_up(contender, data, name in refits)
+                trials = Trials(name, contender, data, refits.get(name))
+                for line, outcomes in trials.run(tell).items():
+                    rows[line] = [float("nan")] * len(COLUMNS) if outcomes is None else summary(outcomes)
+                unfinished.remove(name)
+    except (KeyboardInterrupt, UserWarning) as stop:
+        if isinstance(stop, UserWarning) and not str(stop).startswith(INTERRUPTED):
+            raise
+        raise InterruptedComparisonError(_frame(rows, data, lines), unfinished) from None
     if progress is not None:
         progress("done", 1.0)
+    return _frame(rows, data, lines)
+
+
+def _frame(rows: dict[str, list[float]], data: Data, refits: Mapping[str, str]) -> pd.DataFrame:
+    """Return the lines that there are as a frame, with what belongs to it."""
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS))
     frame.index.name = "model"
-    frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=refits)
+    own = {name: line for name, line in refits.items() if line in rows}
+    frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=own)
     return frame
 
 

@@ -17,6 +17,14 @@ from anbexact.questions import identifier_reason
 from anbexact.table import Weights, check_weights
 
 Rows = npt.NDArray[np.intp]
+MISSING_NOTES = {
+    "auto": "a missing cell is a state of its own in columns where leaving its rows out would cost too many of them; "
+    "elsewhere they learn without the row, and sum the cell out to predict",
+    "marginalize": "such a row is not learned from, and its missing cells are summed out to predict",
+    "own_state": "a missing cell is a state of its own",
+    "error": "a missing cell is an error",
+}
+"""What ``handle_missing`` means for a comparison."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +40,7 @@ class Data:
     notes: list[str]
 
 
-def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int) -> Data:
+def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_missing: str | None = None) -> Data:
     """Drop the rows without a class or of weight 0, and make the folds."""
     from sklearn.model_selection import StratifiedKFold
 
@@ -67,10 +75,10 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int) -> Data:
         folds = sizes[rarest]
     with_missing = int(frame.isna().any(axis=1).sum())
     if with_missing:
+        what = MISSING_NOTES[handle_missing or "auto"]
         notes.append(
-            f"{with_missing} rows have a missing feature: to this package's classifiers a missing cell is a state of "
-            "its own in columns where leaving its rows out would cost too many of them; elsewhere they learn without "
-            "the row, and sum the cell out to predict. The others have missing cells filled in"
+            f"{with_missing} rows have a missing feature: to this package's classifiers {what}. The others have "
+            "missing cells filled in"
         )
     rows = np.ones(len(frame), dtype=bool)
     reasons = {column.name: identifier_reason(column, rows) for column in read_columns(frame)}

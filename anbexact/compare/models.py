@@ -24,6 +24,7 @@ from anbexact.classifiers import (
     MeasuredClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
+    RefittedClassifier,
     TANClassifier,
 )
 from anbexact.columns import Column, read_columns
@@ -47,6 +48,11 @@ RIVALS = (
     "KDE-NB",
 )
 """What takes longer, is seldom better, or is for columns of numbers: compared where it is named."""
+REFITTED = {
+    f"{name} refitted": name
+    for name in ("NB", "TAN", "FAN", "C2G", "kDB", "ANB", "fsANB", "GBN", "gGBN", "GBN-CMDL", "BNC2P", "MC-DAG")
+}
+"""Refits that are compared where they are named: their line, and the name of the network."""
 OF_NUMBERS = ("GaussianNB", "KDE-NB")
 """Classifiers that take columns of numbers alone."""
 UNCUT = ("logistic regression", "ANB universal", "TAN universal", *OF_NUMBERS)
@@ -62,22 +68,29 @@ class Contender:
     parameters: Callable[[Any], float]
 
 
-def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs: int | None) -> dict[str, Contender]:
+def choose(
+    models: Iterable[str] | Mapping[str, Any] | None,
+    data: Data,
+    n_jobs: int | None,
+    handle_missing: str | None = None,
+) -> dict[str, Contender]:
     """Return the classifiers by their names."""
     if isinstance(models, Mapping):
+        if handle_missing is not None:
+            raise TypeError("handle_missing= goes with models that are named: set it in your own classifiers")
         _check_own(models)
         return {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in models.items()}
     if models is not None and not isinstance(models, Iterable):
         raise TypeError(f"models must be names, or a mapping of names to classifiers, not {models!r}")
     names = MODELS if models is None else (models,) if isinstance(models, str) else tuple(models)
-    known = (*MODELS, *RIVALS)
+    known = (*MODELS, *RIVALS, *REFITTED)
     strangers = [name for name in names if name not in known]
     if strangers or not names:
         raise ValueError(f"models must be among {', '.join(map(repr, known))}, not {strangers or names!r}")
     columns = read_columns(data.frame)
     _refuse_states([name for name in names if name in OF_NUMBERS], columns)
     numbers = np.column_stack([_as_numbers(column) for column in columns])
-    own = {
+    own: dict[str, Any] = {
         "NB": NaiveBayesClassifier(n_jobs=n_jobs),
         "TAN": TANClassifier(n_jobs=n_jobs),
         "FAN": FANClassifier(n_jobs=n_jobs),
@@ -94,6 +107,10 @@ def choose(models: Iterable[str] | Mapping[str, Any] | None, data: Data, n_jobs:
         "BNC2P": BNC2PClassifier(n_jobs=n_jobs),
         "MC-DAG": MCDAGClassifier(n_jobs=n_jobs),
     }
+    if handle_missing is not None:
+        for estimator in own.values():
+            estimator.set_params(handle_missing=handle_missing)
+    own |= {refitted: RefittedClassifier(own[name]) for refitted, name in REFITTED.items()}
     ready = {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in own.items()}
     ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)
     ready["logistic regression"] = Contender(_logistic_regression(columns), numbers, logistic_regression_parameters)
@@ -138,6 +155,11 @@ def aode_parameters(model: AODEClassifier) -> float:
     return float(model.counts_.n_parameters)
 
 
+def refit_parameters(model: RefittedClassifier) -> float:
+    """Return the number of coefficients: Σ_S Π_{i in S} (r_i - 1) times (s - 1), over the terms S."""
+    return float(model.logit_.n_parameters)
+
+
 def categorical_nb_parameters(model: Any) -> float:
     """Return the free probabilities of a pipeline that ends in CategoricalNB: (s - 1) + s Σ_i (r_i - 1)."""
     tables = model[-1].feature_log_prob_
@@ -169,6 +191,8 @@ def _count_of(estimator: Any) -> Callable[[Any], float]:
     """Return what counts the free parameters of a classifier that takes the frame as it is."""
     if isinstance(estimator, AODEClassifier):
         return aode_parameters
+    if isinstance(estimator, RefittedClassifier):
+        return refit_parameters
     return network_parameters if isinstance(estimator, NetworkClassifier) else _unknown
 
 

@@ -11,34 +11,37 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
-from anbexact.adapters.logit import to_logit
-from anbexact.classifiers import NetworkClassifier
+from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 from anbexact.compare.data import Data, Rows
 from anbexact.compare.measures import Outcome
-from anbexact.compare.models import Contender
-from anbexact.limits import SearchTooLargeError
+from anbexact.compare.models import Contender, refit_parameters
 from anbexact.missing import LostClassError
 from anbexact.table import Weights
 
 Tell = Callable[[str, int, float], None]
 """Called with the name of a line, the number of a fold and the finished fraction of that fold."""
+INTERRUPTED = "interrupted: "
+"""How searches begin their warning when Ctrl-C ends them with the best found so far; here it ends the comparison."""
 
 
 def warm_up(contender: Contender, data: Data, refit: bool) -> None:
     """Fit, refit and predict once on few rows (and columns), so that compilation is not timed."""
     few = data.splits[0][1]
     small = _rows(contender.table, few)
-    if isinstance(contender.estimator, NetworkClassifier):
+    if isinstance(contender.estimator, NetworkClassifier | RefittedClassifier):
         small = small.iloc[:, :4]
     with contextlib.suppress(ValueError, MemoryError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        warnings.filterwarnings("error", message=INTERRUPTED)
         model = _fitted(contender, small, data.target.iloc[few], _weights(data, few))
         model.predict_proba(small)
         if refit:
-            to_logit(model).refit(small, data.target.iloc[few], l2=1.0).predict_proba(small)
+            refitted = RefittedClassifier(FrozenEstimator(model), l2=1.0)
+            refitted.fit(small, data.target.iloc[few]).predict_proba(small)
 
 
 class Trials:
@@ -52,7 +55,7 @@ class Trials:
 
     def run(self, tell: Tell) -> dict[str, list[Outcome] | None]:
         """Return for every line what it says of the folds; None if it cannot be had, which is noted."""
-        refits, data = self._refits, self._data
+        refits, data, complaints = self._refits, self._data, _Complaints(self._name)
         lines: dict[str, list[Outcome] | None] = {self._name: None}
         if refits is not None:
             lines[refits.name] = None
@@ -64,13 +67,15 @@ class Trials:
                 tell(self._name, fold, 0.0)
                 model, outcome = self._learn(train, test)
                 outcomes.append(outcome)
+                complaints.add(model)
                 if refits is not None and refits.failure is None:
                     tell(refits.name, fold, 0.5)
                     refits.run(model, outcome.fit_seconds, train, test)
-        except (SearchTooLargeError, LostClassError) as error:
-            data.notes.append(f"{self._name} was refused: {error}")
+        except (MemoryError, LostClassError) as error:
+            data.notes.append(f"{self._name} was refused: {str(error) or 'out of memory'}")
             return lines
         lines[self._name] = outcomes
+        data.notes.extend(complaints.notes(len(data.splits)))
         if refits is not None:
             data.notes.extend(refits.notes())
             lines[refits.name] = refits.outcomes if refits.failure is None else None
@@ -86,6 +91,24 @@ class Trials:
         return model, _ask(model, X_test, test, self._data, self._contender.parameters(model), seconds)
 
 
+class _Complaints:
+    """What there is to say of the refits of a line that did not converge."""
+
+    def __init__(self, line: str) -> None:
+        self._line = line
+        self._complaints: list[str] = []
+
+    def add(self, model: Any) -> None:
+        """Take down why the fit of a model is not what was asked for, if it is a refit and is not."""
+        if isinstance(model, RefittedClassifier) and (complaint := model.logit_.complaint()):
+            self._complaints.append(complaint)
+
+    def notes(self, n_folds: int) -> list[str]:
+        """Return how many folds were concerned, and the first reason; nothing if none was."""
+        found = self._complaints
+        return [f"{self._line}: in {len(found)} of {n_folds} folds {found[0]}"] if found else []
+
+
 class _Refits:
     """The refits of one model: what they say of the folds, and what is to be said of them."""
 
@@ -94,24 +117,20 @@ class _Refits:
         self.outcomes: list[Outcome] = []
         self.failure: str | None = None
         self._data = data
-        self._complaints: list[str] = []
+        self._complaints = _Complaints(name)
 
     def run(self, model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows) -> None:
         """Refit a model that was learned from one part of the rows and predict the other, or note the failure."""
         data = self._data
-        if model.counts_ is None:
-            self.failure = "its tables do not come from counts, so that no prior around them can be cross-validated"
-            return
-        X_train, y_train, X_test = data.frame.iloc[train], data.target.iloc[train], data.frame.iloc[test]
         began = time.perf_counter()
         try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", message="the refit ")
-                refitted = to_logit(model).refit(X_train, y_train, sample_weight=_weights(data, train))
-            if complaint := refitted.complaint():
-                self._complaints.append(complaint)
+            contender = Contender(RefittedClassifier(FrozenEstimator(model)), data.frame, refit_parameters)
+            weights = _weights(data, train)
+            refitted = _fitted(contender, data.frame.iloc[train], data.target.iloc[train], weights)
+            self._complaints.add(refitted)
             seconds = fit_seconds + time.perf_counter() - began
-            self.outcomes.append(_ask(refitted, X_test, test, data, float(refitted.n_parameters), seconds))
+            n_parameters = refit_parameters(refitted)
+            self.outcomes.append(_ask(refitted, data.frame.iloc[test], test, data, n_parameters, seconds))
         except (MemoryError, ValueError) as error:  # a table holds a zero, or a closed network is too large
             self.failure = str(error) or "out of memory"
 
@@ -119,13 +138,7 @@ class _Refits:
         """Return what is to be known of all refits together."""
         if self.failure is not None:
             return [f"{self.name} is left out: {self.failure}"]
-        notes = []
-        if self._complaints:
-            notes.append(f"{self.name}: {self._folds(len(self._complaints))} {self._complaints[0]}")
-        return notes
-
-    def _folds(self, count: int) -> str:
-        return f"in {count} of {len(self._data.splits)} folds"
+        return self._complaints.notes(len(self._data.splits))
 
 
 def _weights(data: Data, rows: Rows) -> Weights | None:
@@ -145,7 +158,10 @@ def _weights_argument(estimator: Any) -> str | None:
 def _fitted(contender: Contender, X: Any, y: Any, weights: Weights | None) -> Any:
     """Return a fitted copy of a classifier; refuse one without probabilities."""
     argument = None if weights is None else _weights_argument(contender.estimator)
-    model = clone(contender.estimator).fit(X, y, **({} if argument is None else {argument: weights}))
+    of_rows = {} if argument is None else {argument: weights}
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="the refit ")  # a note counts such fits
+        model = clone(contender.estimator).fit(X, y, **of_rows)
     if not hasattr(model, "predict_proba"):
         raise TypeError(f"models must be classifiers with predict_proba(), but {contender.estimator!r} has none")
     return model

@@ -1,7 +1,7 @@
 """Cut points for continuous columns: rules that find them, as scikit-learn transformers, and their use."""
 
 from anbexact.discretize.base import CutPointDiscretizer
-from anbexact.discretize.cuts import Cuts, cut_codes, cuts_from_edges, interval_names
+from anbexact.discretize.cuts import Cuts, cut_codes, cut_texts, cuts_from_edges, interval_names
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
 from anbexact.discretize.nested import Counts, EqualWidth, NestedCuts, PartitionRule, Quantiles
@@ -20,6 +20,7 @@ __all__ = [
     "PartitionRule",
     "Quantiles",
     "cut_codes",
+    "cut_texts",
     "cuts_from_edges",
     "find_cut_points",
     "interval_names",

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anbexact.quantities import Quantity
+
 Cuts = npt.NDArray[np.float64]
 """Increasing cut points; with cuts a and b, the intervals are (-inf, a], (a, b] and (b, inf)."""
 
@@ -19,24 +21,43 @@ def cut_codes(values: npt.NDArray[np.number[Any]], cuts: Cuts) -> npt.NDArray[np
     return codes
 
 
-def interval_names(cuts: Cuts) -> tuple[str, ...]:
+def interval_names(cuts: Cuts, quantity: Quantity | None = None) -> tuple[str, ...]:
     """Return readable names of the intervals, in the fewest digits that tell the cuts apart.
 
-    Six at least, and all before the decimal point.
+    Six at least, and all before the decimal point; or as the quantity has it that the numbers stand for.
 
     Examples
     --------
     >>> interval_names(np.array([3.1, 4.7]))
     ('(-inf, 3.1]', '(3.1, 4.7]', '(4.7, inf)')
+    >>> interval_names(np.array([18352.0]), Quantity("date", "D"))
+    ('(-inf, 2020-03-31]', '(2020-03-31, inf)')
     """
+    texts = _digits(cuts) if quantity is None else quantity.texts(cuts)
+    ends = ["-inf", *texts, "inf"]
+    last = len(ends) - 2
+    return tuple(f"({a}, {b}{')' if k == last else ']'}" for k, (a, b) in enumerate(pairwise(ends)))
+
+
+def cut_texts(cuts: Cuts, quantity: Quantity | None = None) -> list[str]:
+    """Return cut points as they are listed for a reader: in up to six digits, or as the quantity has it.
+
+    Examples
+    --------
+    >>> cut_texts(np.array([3.1, 1234567.0])), cut_texts(np.array([18352.0]), Quantity("date", "D"))
+    (['3.1', '1.23457e+06'], ['2020-03-31'])
+    """
+    return [f"{cut:g}" for cut in cuts] if quantity is None else quantity.texts(cuts)
+
+
+def _digits(cuts: Cuts) -> list[str]:
+    """Return cut points in the fewest digits that tell them apart."""
     whole = len(str(int(np.abs(cuts).max(initial=0.0))))
     for digits in range(min(max(6, whole), 17), 18):
         texts = [f"{cut:.{digits}g}" for cut in cuts]
         if len(set(texts)) == len(texts):
             break
-    ends = ["-inf", *texts, "inf"] if len(cuts) else ["-inf", "inf"]
-    last = len(ends) - 2
-    return tuple(f"({a}, {b}{')' if k == last else ']'}" for k, (a, b) in enumerate(pairwise(ends)))
+    return texts
 
 
 def midpoint(below: float, above: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -114,13 +115,32 @@ def make_design(table: DiscreteTable, families: Mapping[Hashable, Sequence[Hasha
     _, first = np.unique(group, return_index=True)
     weights = np.zeros((len(first), shape[c]))
     np.add.at(weights, (group, table.column(c)), table.weights)
-    cells = np.empty((len(first), len(families)), dtype=np.int32)
+    return design_of_rows({name: table.column(name)[first] for name in features}, weights, families, shape)
+
+
+def design_of_rows(
+    states: Mapping[Hashable, npt.NDArray[np.integer[Any]]],
+    weights: Floats,
+    families: Mapping[Hashable, Sequence[Hashable]],
+    shape: Mapping[Hashable, int],
+) -> Design:
+    """Return distinct rows as cells of families.
+
+    Parameters
+    ----------
+    states : mapping of feature to (rows,) integers
+        The state of every feature of the families in every row.
+    weights : (rows, classes) float64
+    families, shape
+        As in :class:`Design`.
+    """
+    cells = np.empty((len(weights), len(families)), dtype=np.int32)
     observed = []
     n_cells = 0
     for j, names in enumerate(families.values()):
-        flat = np.zeros(len(first), dtype=np.int64)
+        flat = np.zeros(len(weights), dtype=np.int64)
         for name in names:
-            flat = flat * shape[name] + table.column(name)[first]
+            flat = flat * shape[name] + states[name]
         of_family, position = np.unique(flat, return_inverse=True)
         observed.append(of_family)
         cells[:, j] = position + n_cells

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.parameters import Tables
+from anbexact.parameters import ConditionalTable, Tables
 from anbexact.structure import Structure
 
 Floats = npt.NDArray[np.float64]
@@ -72,6 +72,21 @@ def network_potentials(tables: Tables, structure: Structure) -> Potentials:
         logs = over(np.log(table.values), table.variables, variables, shape)
         potentials.append(Potential(name, features, logs))
     return tuple(potentials)
+
+
+def potential_tables(potentials: Potentials, structure: Structure) -> Tables:
+    """Return the exponentials of potentials as tables of the class and its children, with the axes of the structure.
+
+    They are no probabilities: every entry is divided by the largest of those that differ from it in the class alone.
+    """
+    tables = {}
+    for potential in potentials:
+        own = (*potential.features, structure.class_name)
+        wanted = (potential.child, *structure.parents[potential.child])
+        values = np.exp(potential.logs - potential.logs.max(axis=-1, keepdims=True))
+        ordered = np.ascontiguousarray(values.transpose([own.index(name) for name in wanted]))
+        tables[potential.child] = ConditionalTable(potential.child, wanted[1:], ordered)
+    return tables
 
 
 def over(values: Floats, variables: Sequence[Hashable], wanted: Sequence[Hashable], shape: Shape) -> Floats:

@@ -8,7 +8,15 @@ import textwrap
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers import AODEClassifier, MeasuredClassifier, NetworkClassifier, TableClassifier
+from anbexact.classifiers import (
+    AODEClassifier,
+    DiscreteClassifier,
+    MeasuredClassifier,
+    NetworkClassifier,
+    RefittedClassifier,
+    TableClassifier,
+)
+from anbexact.discretize import cut_texts
 from anbexact.scores import Universal
 from anbexact.vocabulary import MISSING_STATE
 
@@ -16,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.discretize import Cuts
+    from anbexact.vocabulary import Vocabulary
 
 WIDTH = 118
 """Characters in a line."""
@@ -44,14 +53,17 @@ def _plain(value: Any) -> Any:
     return value if value is None or isinstance(value, str | int) else str(value)
 
 
-def describe(classifier: TableClassifier) -> dict[str, Any]:
+def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
     """Return what was learned, for JSON; scores in nats, total."""
+    if isinstance(classifier, RefittedClassifier):
+        return {**describe(classifier.estimator_), "refit": _describe_refit(classifier)}
+    assert isinstance(classifier, TableClassifier)
     vocabulary = classifier.vocabulary_
     common = {
         "class": vocabulary.class_name,
         "classes": classifier.classes_.tolist(),
         "features": list(vocabulary.features),
-        "cut_points": {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()},
+        "cut_points": _cut_points(classifier.cut_points_, vocabulary),
         "missing_as_states": _missing_as_states(classifier),
         "dropped": classifier.dropped_,
     }
@@ -62,7 +74,7 @@ def describe(classifier: TableClassifier) -> dict[str, Any]:
     if isinstance(classifier, MeasuredClassifier) and classifier.densities_ is not None:
         _, cut_points = classifier._likeliest_cells()
         settings = {
-            "cut_points": {name: cuts.tolist() for name, cuts in cut_points.items()},
+            "cut_points": _cut_points(cut_points, vocabulary),
             "levels": {
                 name: dict(zip(map(str, density.variables), density.likeliest, strict=True))
                 for name, density in classifier.densities_.items()
@@ -99,7 +111,29 @@ def print_reading(classifier: TableClassifier) -> None:
         print_wrapped(f"a missing cell is a state of its own in: {_names(own)}")
 
 
-def sample_sizes(classifier: TableClassifier) -> str:
+def _cut_points(cut_points: Mapping[Hashable, Cuts], vocabulary: Vocabulary) -> dict[Hashable, list[Any]]:
+    """Return cut points as numbers; those of dates, durations, decimals and the like as text."""
+    quantities = vocabulary.quantities
+    return {
+        name: cut_texts(cuts, quantities[name]) if name in quantities else cuts.tolist()
+        for name, cuts in cut_points.items()
+    }
+
+
+def _describe_refit(classifier: RefittedClassifier) -> dict[str, Any]:
+    """Return how a refit went, for JSON; log likelihoods in nats, total."""
+    model = classifier.logit_
+    assert model.refitted is not None
+    return {
+        "l2": model.refitted.l2,
+        "coefficients": model.n_parameters,
+        "conditional_log_likelihood": model.refitted.fit.log_likelihood,
+        "converged": model.refitted.fit.converged,
+        "equivalent_to_network": model.equivalent,
+    }
+
+
+def sample_sizes(classifier: DiscreteClassifier) -> str:
     """Return the equivalent sample sizes of score and tables as text, or what takes their place."""
     if isinstance(classifier, AODEClassifier):
         return f"equivalent sample size {classifier.ess_:.4g}"
@@ -170,6 +204,18 @@ def print_structure(classifier: NetworkClassifier) -> None:
     print_wrapped(f"certificate: {structure.certificate}")
 
 
+def print_refit(classifier: RefittedClassifier) -> None:
+    """Print what the refit of a network came to."""
+    model = classifier.logit_
+    assert model.refitted is not None
+    how = "given" if model.refitted.strength is None else "chosen by cross-validation"
+    print_wrapped(
+        f"refitted by conditional likelihood: {model.n_parameters:,} coefficients, "
+        f"l2 {model.refitted.l2:.4g} ({how}), "
+        f"conditional log likelihood {model.refitted.fit.log_likelihood:.3f} nats in total"
+    )
+
+
 def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
     """Print what the features tell about the class, those of which the data say so most clearly first."""
     shown = report.sort_values("rank", kind="stable")[:MOST_LINES]
@@ -222,7 +268,7 @@ def print_comparison(frame: pd.DataFrame) -> None:
     print("  the same per row, with a minus sign; Brier: summed over classes, 0 to 2; ECE: expected calibration")
     print("  error, the mean gap between the predicted class's probability and its share of hits, in 10 bins")
     print("parameters: free probabilities, or coefficients; fit s: seconds to learn; both means over folds")
-    if frame.attrs["refits"]:
+    if any(str(name).endswith(" refitted") for name in frame.index):
         print("refitted: the network as a logistic regression, its coefficients fitted to the class given the")
         print("  features; how far they move is chosen by cross-validation in training; fit s is of both fits")
 

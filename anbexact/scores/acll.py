@@ -140,6 +140,7 @@ class ACLL(FamilyScore):
     name: ClassVar[str] = "aCLL"
     score_equivalent: ClassVar[bool] = False
     has_set_score: ClassVar[bool] = False
+    ignores_single_states: ClassVar[bool] = True
     needs_class: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -19,6 +19,10 @@ class Score(Protocol):
     """A decomposable score: the score of a structure is the sum of its local scores.
 
     One that only scores families in which the class is a parent says so by a true attribute ``needs_class``.
+
+    One by which a variable of one state scores 0, whatever its parents, and changes no other local score as a parent,
+    says so by a true attribute ``ignores_single_states``, as all scores of this package do. Searches then leave such
+    variables out; they keep them in for a score that does not say so.
     """
 
     @property

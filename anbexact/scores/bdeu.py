@@ -14,6 +14,9 @@ from anbexact.scores.base import FamilyScore, Floats
 from anbexact.scores.rising import log_rising
 from anbexact.table import DiscreteTable
 
+LEAST_ESS, MOST_ESS = 1e-100, 1e100
+"""Equivalent sample sizes whose share of a cell does not vanish, and whose powers do not overflow."""
+
 
 @dataclass(frozen=True)
 class BDeu(FamilyScore):
@@ -29,12 +32,12 @@ class BDeu(FamilyScore):
     Parameters
     ----------
     ess : float, default 1.0
-        Equivalent sample size α, finite and positive.
+        Equivalent sample size α, from 1e-100 to 1e100.
 
     Raises
     ------
     ValueError
-        For an ``ess`` that is not a finite positive number.
+        For an ``ess`` that is not such a number.
 
     References
     ----------
@@ -54,6 +57,7 @@ class BDeu(FamilyScore):
     name: ClassVar[str] = "BDeu"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    ignores_single_states: ClassVar[bool] = True
     proportional_penalty: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -61,6 +65,10 @@ class BDeu(FamilyScore):
             raise ValueError(f"ess must be a number above 0, not {self.ess!r}")
         if not (np.isfinite(self.ess) and self.ess > 0):
             raise ValueError(f"ess must be a finite number above 0, not {self.ess!r}")
+        if not LEAST_ESS <= self.ess <= MOST_ESS:
+            raise ValueError(
+                f"ess must lie between {LEAST_ESS:g} and {MOST_ESS:g} to be computed with, not be {float(self.ess)!r}"
+            )
         object.__setattr__(self, "ess", float(self.ess))
 
     def cell_parameter(self, n_configurations: npt.NDArray[Any]) -> Floats:

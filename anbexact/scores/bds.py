@@ -28,12 +28,12 @@ class BDs(FamilyScore):
     Parameters
     ----------
     ess : float, default 1.0
-        Equivalent sample size α, finite and positive.
+        Equivalent sample size α, from 1e-100 to 1e100.
 
     Raises
     ------
     ValueError
-        For an ``ess`` that is not a finite positive number.
+        For an ``ess`` that is not such a number.
 
     References
     ----------
@@ -53,6 +53,7 @@ class BDs(FamilyScore):
     name: ClassVar[str] = "BDs"
     score_equivalent: ClassVar[bool] = False
     has_set_score: ClassVar[bool] = False
+    ignores_single_states: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "ess", BDeu(self.ess).ess)

@@ -44,6 +44,7 @@ class CLL:
     """
 
     name: ClassVar[str] = "CLL"
+    ignores_single_states: ClassVar[bool] = True
 
     def price(self, weight_sum: float) -> float:
         """Return what a free parameter costs, over rows of this total weight; in nats."""

@@ -39,6 +39,7 @@ class K2(FamilyScore):
     name: ClassVar[str] = "K2"
     score_equivalent: ClassVar[bool] = False
     has_set_score: ClassVar[bool] = False
+    ignores_single_states: ClassVar[bool] = True
     proportional_penalty: ClassVar[bool] = False
 
     def bounded_at(self, weight_sum: float) -> bool:

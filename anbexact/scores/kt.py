@@ -47,6 +47,7 @@ class KT:
     name: ClassVar[str] = "KT"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    ignores_single_states: ClassVar[bool] = True
 
     def cell_parameter(self, n_configurations: npt.NDArray[Any]) -> Floats:
         """Return ½; see :class:`~anbexact.scores.SetScore`."""

@@ -114,6 +114,7 @@ class LL(_MaximumLikelihoodScore):
     name: ClassVar[str] = "LL"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    ignores_single_states: ClassVar[bool] = True
     proportional_penalty: ClassVar[bool] = False
 
     def _set_penalty(self, n_configurations: Floats, weight_sum: Floats) -> Floats:
@@ -147,6 +148,7 @@ class AIC(_MaximumLikelihoodScore):
     name: ClassVar[str] = "AIC"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    ignores_single_states: ClassVar[bool] = True
     proportional_penalty: ClassVar[bool] = True
 
     def _set_penalty(self, n_configurations: Floats, weight_sum: Floats) -> Floats:
@@ -181,6 +183,7 @@ class BIC(_MaximumLikelihoodScore):
     name: ClassVar[str] = "BIC"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    ignores_single_states: ClassVar[bool] = True
     proportional_penalty: ClassVar[bool] = True
 
     def _set_penalty(self, n_configurations: Floats, weight_sum: Floats) -> Floats:
@@ -228,6 +231,7 @@ class HQ(_MaximumLikelihoodScore):
     name: ClassVar[str] = "HQ"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    ignores_single_states: ClassVar[bool] = True
     proportional_penalty: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

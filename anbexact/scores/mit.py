@@ -22,9 +22,11 @@ class MIT(FamilyScore):
         local = 2 N · MI(child; parents) - Σ_j χ²(α, l_j),   l_j = (r - 1)(r_j - 1) Π_{i<j} r_i,
 
     where χ²(α, l) is the quantile at level α of the χ² distribution with l degrees of freedom; 0 for l = 0. Each term
-    is the critical value of a test of the child against parent j given the parents before it; this order of the
-    parents has the largest sum. Total over the data; 2N·MI is twice a difference of log-likelihoods in nats. A child
-    without parents scores 0.
+    is the critical value of a test of the child against parent j given the parents before it. At the usual levels
+    this order of the parents has the largest sum of all orders, which is how the paper defines the score. At low
+    levels it need not: with parents of 2 and 3 states and a binary child, the other order has a larger sum for every
+    α up to 0.57. The score is defined by this order at every level. Total over the data; 2N·MI is twice a difference
+    of log-likelihoods in nats. A child without parents scores 0.
 
     Not score equivalent. Take C, X and Y with 2, 2 and 3 states and an arc between any two. In the order C, X, Y the
     degrees of freedom are 1 for X and 2, 4 for Y; in the order C, Y, X they are 2 for Y and 2, 3 for X. The mutual
@@ -60,6 +62,7 @@ class MIT(FamilyScore):
     name: ClassVar[str] = "MIT"
     score_equivalent: ClassVar[bool] = False
     has_set_score: ClassVar[bool] = False
+    ignores_single_states: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, int | float | np.number):

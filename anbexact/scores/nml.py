@@ -47,6 +47,7 @@ class QNML(_MaximumLikelihoodScore):
     name: ClassVar[str] = "qNML"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    ignores_single_states: ClassVar[bool] = True
     proportional_penalty: ClassVar[bool] = False
 
     def _set_penalty(self, n_configurations: Floats, weight_sum: Floats) -> Floats:
@@ -85,6 +86,7 @@ class FNML(FamilyScore):
     name: ClassVar[str] = "fNML"
     score_equivalent: ClassVar[bool] = False
     has_set_score: ClassVar[bool] = False
+    ignores_single_states: ClassVar[bool] = True
 
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
         """Return the local scores of families; see :class:`~anbexact.scores.FamilyScore`."""

@@ -26,4 +26,5 @@ def log_rising(a: Any, weights: Any) -> Floats:
 
 def _tail(x: Any) -> Any:
     """Return the terms of Stirling's series for lnΓ(x) that vanish as x grows."""
-    return 1 / (12 * x) - 1 / (360 * x**3) + 1 / (1260 * x**5)
+    y = 1 / x
+    return y / 12 - y**3 / 360 + y**5 / 1260

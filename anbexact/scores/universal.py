@@ -90,6 +90,7 @@ class Universal:
     name: ClassVar[str] = "universal"
     score_equivalent: ClassVar[bool] = True
     has_set_score: ClassVar[bool] = True
+    ignores_single_states: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "partitions", dict(self.partitions))

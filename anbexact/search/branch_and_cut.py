@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from heapq import heappop, heappush
 from math import inf
@@ -16,15 +16,16 @@ import numpy.typing as npt
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from anbexact._kernels.families import best_totals
+from anbexact._kernels.families import best_completions, best_totals
 from anbexact.limits import Deadline, Progress, run_tasks
 from anbexact.proof import Case, Component, Duals, Exhaustion, Split
-from anbexact.search.cluster_cuts import Arc, Bound, Branch, Lists, Relaxation
+from anbexact.search.cluster_cuts import Arc, Bound, Branch, Lists, Relaxation, proved
 from anbexact.search.orders import Orders
 from anbexact.search.parent_sets import ParentSets, pack, unpack
 
 _Result = TypeVar("_Result")
 _Places = npt.NDArray[np.int64]
+_Floats = npt.NDArray[np.float64]
 MOST_FEATURES_EXHAUSTED = 14
 """Features of a component that is solved by dynamic programming."""
 ROOT_PATIENCE = 12
@@ -53,6 +54,9 @@ class Choice:
         The proof of the bound.
     nodes : int
         Branches that were bounded.
+    kept : callable
+        Returns, for every feature, the positions of all sets that can be part of a choice whose total is at least
+        ``total`` less the tolerance.
     """
 
     chosen: tuple[int, ...]
@@ -60,6 +64,7 @@ class Choice:
     bound: float
     components: tuple[Component, ...]
     nodes: int
+    kept: Callable[[], list[_Places]] = field(repr=False, compare=False)
 
 
 def solve_lists(
@@ -107,16 +112,16 @@ def solve_lists(
     chosen = np.zeros(n, np.int64)
     components: dict[int, Component] = {}
     searches: list[tuple[_Places, _Places, _Search]] = []
+    solved: list[tuple[_Places, Lists, Callable[[], _Floats]]] = []
     for group in _groups(inside):
         part, origins = _restricted(lists, inside, group)
         case: Case = Duals(())
         if len(group) == 1:
             places, bound = part.starts[:-1], float(part.scores[0])
+            solved.append((group, part, partial(np.copy, part.scores)))
         elif len(group) <= MOST_FEATURES_EXHAUSTED:
-            (places, bound), case = (
-                _completed(partial(_exhausted, part, tolerance / len(lists)), deadline),
-                Exhaustion(),
-            )
+            (places, bound), case = _completed(partial(_exhausted, part), deadline), Exhaustion()
+            solved.append((group, part, partial(_totals_with, part)))
         else:
             searches.append((group, origins, _completed(partial(_Search, part), deadline)))
             continue
@@ -132,12 +137,42 @@ def solve_lists(
         chosen[group] = origins[search.orders.chosen]
         own = [names[i] for i in group]
         components[int(group[0])] = Component(tuple(own), search.bound, search.case(own))
+        solved.append((group, search.relaxation.lists, search.totals_with))
     if progress is not None:
         progress("proof", 1.0)
     total = sum(float(own.scores[k]) for own, k in zip(lists, chosen.tolist(), strict=True))
     ordered = tuple(components[first] for first in sorted(components))
     bound = max(total, sum(component.bound for component in ordered))
-    return Choice(tuple(chosen.tolist()), total, bound, ordered, sum(search.nodes for *_, search in searches))
+    nodes = sum(search.nodes for *_, search in searches)
+    return Choice(
+        tuple(chosen.tolist()), total, bound, ordered, nodes, partial(_kept, lists, inside, solved, tolerance)
+    )
+
+
+def _kept(
+    lists: Sequence[ParentSets],
+    inside: Sequence[npt.NDArray[np.bool_]],
+    solved: Sequence[tuple[_Places, Lists, Callable[[], _Floats]]],
+    tolerance: float,
+) -> list[_Places]:
+    """Return the positions of the sets of every feature that can be part of an optimal choice; see :class:`Choice`.
+
+    ``solved`` has the components, and bounds on the totals of the choices that hold a set of theirs.
+    """
+    kept = [np.empty(0, np.int64)] * len(lists)
+    for group, part, totals_with in solved:
+        lost = totals_with()
+        lost = lost.max() - lost
+        for k, i in enumerate(group):
+            own = slice(int(part.starts[k]), int(part.starts[k + 1]))
+            masks = pack(inside[i][:, group])
+            joined, place = np.unique(np.concatenate([part.masks[own], masks]), axis=0, return_inverse=True)
+            number = own.stop - own.start
+            of_mask = np.empty(len(joined), np.int64)
+            of_mask[place.ravel()[:number]] = np.arange(own.start, own.stop)
+            at = of_mask[place.ravel()[number:]]
+            kept[i] = np.flatnonzero(lost[at] + part.scores[at] - lists[i].scores <= tolerance)
+    return kept
 
 
 def _completed(work: Callable[[], _Result], deadline: Deadline) -> _Result:
@@ -174,35 +209,57 @@ def _restricted(
     return part, np.concatenate(kept)
 
 
-def _exhausted(part: Lists, tolerance: float) -> tuple[_Places, float]:
-    """Return the best choice and its total, by dynamic programming; ties as in :func:`~anbexact.learn_anb`."""
+def _highest(part: Lists) -> tuple[_Floats, _Places]:
+    """Return the highest scores over the subsets of all sets, see :func:`best_totals`, and the masks of the sets."""
     n = part.n
     masks = part.masks[:, 0].astype(np.int64)
     best = np.full((n, 1 << (n - 1)), -np.inf)
-    for i in range(n):
-        own = slice(int(part.starts[i]), int(part.starts[i + 1]))
-        low = masks[own] & ((1 << i) - 1)
-        np.maximum.at(best[i], (masks[own] >> (i + 1) << i) | low, part.scores[own])
+    np.maximum.at(best, (part.children, _without_child(masks, part.children)), part.scores)
     for b in range(n - 1):
         halves = best.reshape(n, -1, 2, 1 << b)
         np.maximum(halves[:, :, 1], halves[:, :, 0], out=halves[:, :, 1])
+    return best, masks
+
+
+def _without_child(masks: _Places, children: _Places) -> _Places:
+    """Return masks with the bit of the child, which is not set, taken out."""
+    compressed: _Places = (masks >> (children + 1) << children) | (masks & ((1 << children) - 1))
+    return compressed
+
+
+def _exhausted(part: Lists) -> tuple[_Places, float]:
+    """Return a best choice and its total, by dynamic programming."""
+    n = part.n
+    best, masks = _highest(part)
     totals = best_totals(best)
     places = np.zeros(n, np.int64)
     left = (1 << n) - 1
     while left:
-        options = []
-        for i in range(n):
-            if left >> i & 1:
-                rest = left & ~(1 << i)
-                listed = np.arange(part.starts[i], part.starts[i + 1])
-                total = totals[rest] + part.scores[listed]
-                reached = listed[(masks[listed] & ~rest == 0) & (total >= totals[left] - tolerance)]
-                for k in reached.tolist():
-                    parents = [b for b in range(n) if int(masks[k]) >> b & 1]
-                    options.append((len(parents), parents, -i, i, k))
-        _, _, _, sink, places[sink] = min(options)
+        own = (left >> part.children & 1).astype(np.bool_) & (masks & ~left == 0)
+        listed = np.flatnonzero(own)
+        reached = totals[left & ~(1 << part.children[listed])] + part.scores[listed]
+        k = int(listed[reached.argmax()])
+        sink = int(part.children[k])
+        places[sink] = k
         left &= ~(1 << sink)
     return places, max(float(totals[-1]), float(part.scores[places].sum()))
+
+
+def _totals_with(part: Lists) -> _Floats:
+    """Return the highest total of an acyclic choice with every single set: what comes before it, and after it."""
+    n = part.n
+    best, masks = _highest(part)
+    totals, following = best_totals(best), best_completions(best)
+    sets = np.arange(1 << (n - 1))
+    around = np.empty((n, 1 << (n - 1)))
+    for i in range(n):
+        before = (sets >> i << (i + 1)) | (sets & ((1 << i) - 1))
+        around[i] = totals[before] + following[before | 1 << i]
+    for b in range(n - 1):
+        halves = around.reshape(n, -1, 2, 1 << b)
+        np.maximum(halves[:, :, 0], halves[:, :, 1], out=halves[:, :, 0])
+    totals_with: _Floats = around[part.children, _without_child(masks, part.children)] + part.scores
+    return totals_with
 
 
 class _Report:
@@ -356,6 +413,21 @@ class _Search:
         """Look for a better choice near the last solution of the relaxation."""
         if self.orders.start_from(bound.hoped, 0):
             self.relaxation.chosen = self.orders.chosen
+
+    def totals_with(self) -> _Floats:
+        """Return a bound on the total of the choices with every single set: the highest of the branches' bounds."""
+        lists = self.relaxation.lists
+        highest = np.full(len(lists.scores), -np.inf)
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if node.split is not None:
+                waiting.extend(node.split[2:])
+                continue
+            value, credited = proved(lists, node.branch, node.bound.clusters, node.bound.multipliers)
+            best = np.maximum.reduceat(credited, lists.starts[:-1])
+            np.maximum(highest, value - best[lists.children] + credited, out=highest)
+        return highest
 
     def case(self, names: Sequence[Hashable]) -> Case:
         """Return the proof, for features of these names."""

@@ -12,14 +12,17 @@ from anbexact.limits import Deadline, Progress, check_limit, thread_count
 from anbexact.scores import BDeu, Score, SetScore, Universal
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
+from anbexact.search.optimum import local_bound
 from anbexact.search.pairs import FamilyScorer, PairScores, pair_scores
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
 LEVELS = 2.0**44
-"""Whole numbers that stand for the gains, smallest to largest."""
+"""Whole number that stands for the gain of largest absolute value."""
 
 
+@single_states_apart(below_class=True)
 def learn_tan(
     table: DiscreteTable,
     score: Score | None = None,
@@ -90,6 +93,7 @@ def learn_tan(
     return _learn(table, score, required, forbidden, time_limit, n_jobs, progress, tree=True)
 
 
+@single_states_apart(below_class=True)
 def learn_fan(
     table: DiscreteTable,
     score: Score | None = None,
@@ -162,7 +166,7 @@ def _learn(
     total = pairs.of_class + float(pairs.alone.sum() + pairs.gains[parents[children], children].sum())
     kind = "maximum spanning tree, among tree" if tree else "maximum branching, among forest"
     method = f"{kind} augmented naive Bayes{describe(constraints)}"
-    certificate = Certificate(True, total, 0.0, pairs.scored, deadline.elapsed, method)
+    certificate = Certificate(True, total, 0.0, pairs.scored, deadline.worked, method)
     return as_structure(scorer, [[p] if p >= 0 else [] for p in parents.tolist()], total, certificate)
 
 
@@ -204,7 +208,7 @@ def best_branching(
     gains = np.where(free, pairs.gains, 0.0)
     step = float(np.abs(gains).max()) / LEVELS or 1.0
     weights[:, :n] = np.rint(gains / step).T
-    rounding = int(min(pairs.rounding / step, LEVELS)) + n + 2
+    rounding = int(min(pairs.rounding / step, 2 * LEVELS)) + n + 2  # gains may differ in sign
     weights[:, n] = -(n + 1) * (2 * int(np.abs(weights).max()) + rounding) if tree else 0
     admitted = np.ones((n, n + 1), dtype=bool)
     admitted[:, :n] = free.T
@@ -275,7 +279,7 @@ def out_of_time(scorer: FamilyScorer, constraints: Constraints) -> Structure:
     total = total_score(table, score, parents)
     bound = max(total, upper_bound(scorer))
     method = f"naive Bayes, stopped by time_limit{describe(constraints)}"
-    certificate = Certificate(False, bound, bound - total, 0, scorer.deadline.elapsed, method)
+    certificate = Certificate(False, bound, bound - total, 0, scorer.deadline.worked, method)
     return Structure(name, parents, total, certificate)
 
 
@@ -284,5 +288,5 @@ def upper_bound(scorer: FamilyScorer) -> float:
     table, score = scorer.table, scorer.score
     if not isinstance(score, SetScore | Universal) or not score.has_set_score:
         return float("inf")
-    of_features = sum(score.local_upper_bound(table, child) for child in table.vocabulary.features)
+    of_features = sum(local_bound(table, score, child) for child in table.vocabulary.features)
     return score.local_score(table, class_of(table), []) + of_features

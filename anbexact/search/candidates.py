@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from math import inf
@@ -16,7 +16,7 @@ from anbexact.search.constraints import Constraints
 from anbexact.search.pairs import FamilyScorer
 from anbexact.search.parent_sets import ParentSets
 from anbexact.search.set_scores import entropy_order
-from anbexact.search.walk import Shared, Walk
+from anbexact.search.walk import Shared, Walk, too_many_rows
 from anbexact.table import DiscreteTable
 
 Floats = npt.NDArray[np.float64]
@@ -99,6 +99,8 @@ class Candidates:
     ----------
     limit : str
         What ended the lists; empty if they are complete.
+    copies : list of lists of int
+        Features, by number, that are copies of each other, of whose sets only some are listed.
     """
 
     def __init__(
@@ -108,10 +110,13 @@ class Candidates:
         self._table, self._score, self._threads = table, score, threads
         self._order = entropy_order(table, features[::-1])
         copied = _copies(table, constraints, self._order)
+        self.copies = _groups(features, copied)
         self._shared = Shared(memory)
         self._walks = [
             Walk(table, score, constraints, child, self._order, copied, self._shared) for child in features
         ]
+        if sum(walk.size_laid_out for walk in self._walks) > memory:
+            raise too_many_rows(table)
         self._dispersion: Floats | None = None
         self.limit = ""
         self._size = 0
@@ -161,7 +166,7 @@ class Candidates:
             if refused or deadline.passed:
                 return
             try:
-                walk.lay_out(dispersion)
+                walk.lay_out(dispersion, deadline)
             except SearchTooLargeError as error:
                 refused.append(error)
 
@@ -240,6 +245,17 @@ def _copies(table: DiscreteTable, constraints: Constraints, order: Sequence[Hash
             copied[name] = last[key]
         last[key] = name
     return copied
+
+
+def _groups(features: Sequence[Hashable], copied: Mapping[Hashable, Hashable]) -> list[list[int]]:
+    """Return the numbers of the features that are copies of each other."""
+    first: dict[Hashable, Hashable] = {}
+    for name, before in copied.items():  # the copy before was met earlier
+        first[name] = first.get(before, before)
+    return [
+        [k for k, name in enumerate(features) if first.get(name, name) == one]
+        for one in dict.fromkeys(first.values())
+    ]
 
 
 def _dispersion(

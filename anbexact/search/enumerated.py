@@ -33,7 +33,11 @@ class EnumeratedLists:
         What ended the lists; empty if they are complete.
     scored : int
         How many families were scored.
+    copies : tuple
+        Empty: all sets of copies are listed, too; see :class:`~anbexact.search.candidates.Candidates`.
     """
+
+    copies: tuple[list[int], ...] = ()
 
     def __init__(self, table: DiscreteTable, score: Score, constraints: Constraints, threads: int) -> None:
         self._scorer = FamilyScorer(table, score, threads, Deadline())

@@ -14,6 +14,7 @@ from anbexact.search.graphs import Graph, children, elements, parents_first
 from anbexact.search.hill_climbing import as_parents
 from anbexact.search.naive_bayes import class_of
 from anbexact.search.optimum import rounding_error
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
@@ -21,6 +22,7 @@ LOOK = 1000
 """Operators that are drawn between two looks at the clock."""
 
 
+@single_states_apart(below_class=False)
 def learn_mc_dag(
     table: DiscreteTable,
     *,
@@ -101,7 +103,7 @@ def learn_mc_dag(
     if not complete:
         method += ", interrupted" if deadline.interrupted else ", stopped by time_limit"
     parents = as_parents(names, class_name, extension(search.found, posterior.class_position))
-    certificate = replace(Certificate.unknown(method), sets_scored=search.scored, seconds=deadline.elapsed)
+    certificate = replace(Certificate.unknown(method), sets_scored=search.scored, seconds=deadline.worked)
     return Structure(class_name, parents, CLL().structure_score(table, parents), certificate)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from anbexact.limits import Deadline, abandonable, seconds_left
+from anbexact.limits import Deadline, abandonable, heard_once, seconds_left
 from anbexact.line_search import best_on_log_scale
 from anbexact.scores import BDeu
 from anbexact.search.optimum import rounding_error
@@ -81,7 +81,7 @@ def learn_with_best_ess(
     sensitivity of the MAP Bayesian network structure to the equivalent sample size parameter*, UAI 2007.
     """
     score = BDeu(START)
-    with abandonable():
+    with abandonable(), heard_once():
         deadline = Deadline(time_limit)
         structure = learn(table, score, time_limit)
         for _ in range(MOST_SEARCHES - 1):

@@ -9,31 +9,35 @@ from functools import cached_property
 from math import inf, isinf
 
 import numpy as np
-from numba.core.event import TimingListener, install_listener
 
 from anbexact.limits import (
     Deadline,
+    ProcessorDeadline,
     Progress,
     SearchTooLargeError,
+    advise,
     available_memory,
     check_limit,
     human_bytes,
+    human_seconds,
     interruptible,
     thread_count,
 )
 from anbexact.proof import Component, Exhaustion, Proof
 from anbexact.scores import BDeu, BoundedScore, Score, SetScore, Universal
+from anbexact.search.advice import LONG_SEARCH, expected_to_be_long, not_proved
 from anbexact.search.candidates import FEWER_SETS, MOST_SETS, has_candidates
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.enumerated import enumerated_families
 from anbexact.search.families import MOST_FEATURES_UNLIMITED, family_memory, solve_families
-from anbexact.search.hill_climbing import add_arcs
-from anbexact.search.lattice import MOST_FEATURES, Cost, lattice_cost, lattice_seconds, solve_lattice
+from anbexact.search.hill_climbing import add_arcs, best_forest
+from anbexact.search.lattice import MOST_FEATURES, Cost, lattice_cost, lattice_seconds, solve_lattice, unsolved
 from anbexact.search.mixtures import Mixture
 from anbexact.search.naive_bayes import check_class_free, class_of, learn_naive_bayes, total_score
-from anbexact.search.optimum import ROUNDING, Stopped, rounding_error
-from anbexact.search.pruned import solve_pruned
+from anbexact.search.optimum import ROUNDING, Optimum, Stopped, rounding_error
+from anbexact.search.pruned import PROOF_SECONDS, solve_pruned
 from anbexact.search.set_scores import cell_value_bytes, n_sets
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
@@ -44,6 +48,14 @@ TRIED = 0.3
 """Part of these seconds that candidate lists may take before all sets of features are gone through after all."""
 COMPILED = 0.1
 """Part of a trial that the compilation of kernels may take."""
+LISTED = 4e-9
+"""Processor seconds that a parent set of a candidate list takes for each distinct row."""
+LAY_OUT, LAID_OUT = 30e-9, 16
+"""Processor seconds, and bytes, that it takes to lay a row out for the lists, for each ordered pair of features."""
+SMALL = 1_000_000_000
+"""Bytes that candidate lists may take in any case, instead of all sets of features."""
+SURE, HOPELESS = 1 / 3, 4.0
+"""Estimated part of the time left below which a search will end in time, and above which it will not."""
 SETS_A_SECOND = 100_000
 """Parent sets a processor second that candidate lists may take to be preferred to all sets of features; a fifth of
 what is scored."""
@@ -56,6 +68,7 @@ MOST_TUPLES, MOST_TERMS = 1 << 20, 10**9
 """Tuples of levels that a set may have by a universal measure, and that all sets together may have."""
 
 
+@single_states_apart(below_class=True)
 def learn_anb(
     table: DiscreteTable,
     score: Score | None = None,
@@ -82,8 +95,10 @@ def learn_anb(
 
     *Candidate lists*, beyond: of every feature, the parent sets that can still be optimal (see
     :func:`~anbexact.search.candidates.candidate_lists`), from which branch and cut chooses (see
-    :func:`~anbexact.search.branch_and_cut.solve_lists`). Ties are broken as above in components of up to 14 features;
-    in larger ones, one of the best structures is returned, whichever is found first. Lists that some limit ends are
+    :func:`~anbexact.search.branch_and_cut.solve_lists`). Ties are broken by the same rule, so it does not matter for
+    the arcs which search is taken. The exceptions are networks without a proof, and those whose ties would take more
+    than 20,000 parent sets or 300 branches to break: then the search returns the best structure that it found first
+    (see :func:`~anbexact.search.ties.first_choice`). Lists that some limit ends are
     complete for small parent sets only; then the certificate says up to how many feature parents the structure is
     optimal, and its bound holds for all. Without ``time_limit`` and ``max_parents``, that limit is a number of parent
     sets (3 million; 50 million where the penalty is proportional to the number of parent configurations), and the
@@ -151,6 +166,7 @@ def learn_anb(
     return _learn(table, class_of(table), score, *limits, n_jobs, progress)
 
 
+@single_states_apart(below_class=False)
 def learn_gbn(
     table: DiscreteTable,
     score: Score | None = None,
@@ -249,8 +265,16 @@ def _learn(
         naive = learn_naive_bayes(table, score)
         return replace(naive, certificate=replace(naive.certificate, proof=Proof(score, 0, (), (), None, ())))
     search = _Search(table, class_name, score, constraints, thread_count(n_jobs), deadline, memory_limit, progress)
+    _ = search.forest  # first of all, in case that there is no time for more
+    if not search.prunes:
+        search.check_memory()
+    if time_limit is None and search.foreseen > LONG_SEARCH:
+        advise("long search", expected_to_be_long(table, constraints, search.foreseen, lattice=search.all_sets))
     structure = search.pruned() if search.prunes else None
-    return search.exhaustive() if structure is None else structure
+    structure = search.exhaustive() if structure is None else structure
+    if time_limit is None and not (structure.certificate.optimal or deadline.interrupted):
+        advise("not proved", not_proved(structure.certificate, constraints))
+    return structure
 
 
 @dataclass(frozen=True)
@@ -327,9 +351,35 @@ class _Search:
             return True
         if not self.has_lattice:
             return self.n > MOST_FEATURES_UNLIMITED
+        if self._row_pairs * LAID_OUT > max(self.cost.memory, SMALL):
+            return False
         most = self.constraints.max_parents
         few = self.n * n_sets(self.n - 1, most) <= self._worth and self.seconds > AT_ONCE
-        return few or self.seconds > QUICK
+        return (few or self.seconds > QUICK) and self._row_pairs * LAY_OUT <= TRIED * self.seconds
+
+    @property
+    def _row_pairs(self) -> int:
+        """Distinct rows times pairs of features."""
+        return self.n * (self.n - 1) * len(self.table.weights)
+
+    @property
+    def all_sets(self) -> bool:
+        """Whether all sets of features can be scored at all."""
+        return self.has_lattice and self.fits
+
+    @cached_property
+    def foreseen(self) -> float:
+        """Estimated seconds of the search, more or less."""
+        rows, most = len(self.table.weights), self.constraints.max_parents
+        if self.all_sets:
+            return self.seconds * (1 + TRIED * self.prunes) / self.threads
+        families, proof = float(enumerated_families(self.n, most)), 0.0
+        if self.prunes and has_candidates(self.table, self.score) and most >= self.n - 1:
+            assert isinstance(self.score, BoundedScore)
+            unending = not self.score.proportional_penalty
+            families = min(families, FEWER_SETS if unending else enumerated_families(self.n, 2))
+            proof = PROOF_SECONDS if unending else 0.0
+        return proof + (families * LISTED * rows + self.prunes * self._row_pairs * LAY_OUT) / self.threads
 
     @cached_property
     def enumerates(self) -> bool:
@@ -341,9 +391,8 @@ class _Search:
     def seconds(self) -> float:
         """Estimated processor seconds of going through all sets of features."""
         rough = self.cost.seconds * self.threads
-        if rough <= AT_ONCE:
+        if rough <= AT_ONCE or not isinstance(self.score, SetScore):
             return rough
-        assert isinstance(self.score, SetScore)
         seconds = lattice_seconds(self.table, self.score, self.constraints.max_parents, self.deadline)
         return rough if seconds is None else seconds
 
@@ -361,12 +410,12 @@ class _Search:
         seconds = self.seconds / self.threads if self.fits and self.has_lattice else inf
         otherwise = deadline.left > 2 * seconds
         if otherwise:
-            deadline, most_sets = deadline.within(TRIED * seconds), self._worth
+            deadline, most_sets = ProcessorDeadline(TRIED * self.seconds, deadline), self._worth
         elif isinf(deadline.left) and self.constraints.max_parents >= self.n - 1:
             assert isinstance(self.score, BoundedScore)
             most_sets = MOST_SETS if self.score.proportional_penalty else FEWER_SETS
         try:
-            with interruptible(self.deadline), install_listener("numba:compile", TimingListener()) as compiling:
+            with interruptible(self.deadline):
                 found = solve_pruned(
                     self.table, self.score, self.constraints, threads=self.threads, deadline=deadline,
                     memory=self.memory, most_sets=most_sets, complete=otherwise, progress=self.progress,
@@ -376,7 +425,7 @@ class _Search:
                 raise
             return None
         broken_off = otherwise and deadline.passed and not self.deadline.passed
-        again = broken_off and compiling.done and compiling.duration > COMPILED * deadline.elapsed
+        again = broken_off and deadline.compiling > COMPILED * deadline.elapsed
         if found is None:
             return self.pruned() if again else None
         if self.deadline.interrupted:
@@ -390,6 +439,13 @@ class _Search:
             method += self._ending(proved)
         if not found.limit:
             return self._certified(found.parents, found.bound, found.sets, method, found.proof)
+        forest = structure if self.forest is None else self._certified(self.forest, found.beyond, 0, method, None)
+        if forest.score > structure.score:  # then there was no time for the lists
+            assert self.forest is not None
+            method = (
+                f"pruned search{self._limits}, stopped by time_limit; the best forest, as few parent sets were scored"
+            )
+            return self._certified(self.forest, found.beyond, found.sets, method, found.proof)
         gap = "optimal" if proved else f"within {structure.certificate.gap:.6g} nats of the best"
         most = found.proof.largest
         if most is not None and most >= max(map(len, self.constraints.required.values())):
@@ -409,20 +465,29 @@ class _Search:
     def exhaustive(self) -> Structure:
         """Return the best structure, going through all sets of features, or all families."""
         table, score, constraints, deadline = self.table, self.score, self.constraints, self.deadline
-        self._check_memory()
-        fallback = None
+        self.check_memory()
+        fallback, hopeless = None, False
         if not isinf(deadline.left):
-            fallback = add_arcs(table, score, constraints, deadline.within(deadline.left / 2))
-        if isinstance(score, SetScore | Universal) and self.has_lattice:
+            hopeless = self.all_sets and self.seconds / self.threads > HOPELESS * deadline.left
+            share = deadline if hopeless else deadline.within(deadline.left / 2)
+            fallback = self.forest
+            if fallback is None or hopeless or self.foreseen > SURE * deadline.left:
+                fallback = add_arcs(table, score, constraints, share, start=self.forest, threads=self.threads)
+        solved: Optimum | Stopped
+        if isinstance(score, SetScore | Universal) and hopeless:
+            method, solved = "", unsolved(table, score)
+        elif isinstance(score, SetScore | Universal) and self.has_lattice:
             method = "lattice dynamic programme"
             solved = solve_lattice(table, score, constraints, self.threads, deadline, self.progress)
         else:
             method = "dynamic programme over families"
             solved = solve_families(table, score, constraints, self.threads, deadline, self.progress)
         if isinstance(solved, Stopped):
+            method = f"greedy, stopped by time_limit{self._limits}"
+            if hopeless:
+                method += f", as all sets of features would take about {human_seconds(self.seconds / self.threads)}"
             if fallback is None:  # there was no time limit
                 raise KeyboardInterrupt
-            method = f"greedy, stopped by time_limit{self._limits}"
             return self._certified(fallback, solved.bound, solved.sets, method, None)
         if not np.isfinite(solved.total):
             raise ValueError(
@@ -439,7 +504,16 @@ class _Search:
                 break
         return structure
 
-    def _check_memory(self) -> None:
+    @cached_property
+    def forest(self) -> dict[Hashable, tuple[Hashable, ...]] | None:
+        """The feature parents in the best forest, if it is admitted; for searches with a time limit."""
+        if isinf(self.deadline.left):
+            return None
+        return best_forest(
+            self.table, self.score, self.constraints, self.deadline, class_name=self.class_name, threads=self.threads
+        )
+
+    def check_memory(self) -> None:
         """Refuse what cannot be gone through."""
         if self.fits:
             return
@@ -508,7 +582,7 @@ class _Search:
         total = total_score(self.table, self.score, parents)
         optimal = bound - total <= rounding_error(self.table, total)
         bound = total if optimal else bound
-        certificate = Certificate(optimal, bound, bound - total, sets, self.deadline.elapsed, method, proof)
+        certificate = Certificate(optimal, bound, bound - total, sets, self.deadline.worked, method, proof)
         return Structure(self.class_name, parents, total, certificate)
 
 

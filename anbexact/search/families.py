@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from functools import partial
 from math import comb, prod
 
@@ -13,7 +13,7 @@ from anbexact._kernels.families import best_totals, count_children, refine
 from anbexact.limits import Deadline, Progress, run_tasks
 from anbexact.scores import FamilyScore, Score
 from anbexact.search.constraints import Constraints
-from anbexact.search.optimum import Optimum, Stopped
+from anbexact.search.optimum import Optimum, Stopped, first_optimum, tie_tolerance
 from anbexact.table import DiscreteTable
 
 MOST_FEATURES_UNLIMITED = 16
@@ -56,7 +56,9 @@ def solve_families(
         halves = best.reshape(n, -1, 2, 1 << b)
         np.maximum(halves[:, :, 1], halves[:, :, 0], out=halves[:, :, 1])
     totals = best_totals(best)
-    return Optimum(float(totals[-1]), sets, lambda rounding: families.read_back(totals, rounding))
+    return Optimum(
+        float(totals[-1]), sets, lambda rounding: families.read_back(totals, tie_tolerance(table, rounding))
+    )
 
 
 class _Families:
@@ -132,28 +134,22 @@ class _Families:
         of_child = getattr(self.score, "local_upper_bound", None)
         return float("inf") if of_child is None else sum(of_child(self.table, child) for child in self.features)
 
-    def read_back(self, totals: Floats, rounding: float) -> dict[Hashable, tuple[Hashable, ...]]:
+    def read_back(self, totals: Floats, tolerance: float) -> dict[Hashable, tuple[Hashable, ...]]:
         """Return the feature parents in an optimal structure, ties broken as :func:`~anbexact.learn_anb` says."""
         n = len(self.features)
-        tolerance = rounding * max(1.0, abs(float(totals[-1])))
         compressed = np.arange(1 << (n - 1))
-        members = (1 << n) - 1
-        chosen: dict[Hashable, tuple[Hashable, ...]] = {}
-        while members:
-            sinks = []
+
+        def sinks(members: int) -> Iterator[tuple[int, tuple[int, ...]]]:
             for b in range(n):
-                if not members >> b & 1:
-                    continue
-                rest = members & ~(1 << b)
-                within = compressed & ~_without(rest, b) == 0
-                reached = self.scores[b] >= totals[members] - totals[rest] - tolerance
-                for s in np.flatnonzero(within & reached).tolist():
-                    places = [p for p in range(n) if _with_gap(s, b) >> p & 1]
-                    sinks.append((len(places), places, -b, b))
-            _, places, _, sink = min(sinks)
-            chosen[self.features[sink]] = tuple(self.features[p] for p in places)
-            members &= ~(1 << sink)
-        return chosen
+                if members >> b & 1:
+                    rest = members & ~(1 << b)
+                    within = compressed & ~_without(rest, b) == 0
+                    reached = self.scores[b] >= totals[members] - totals[rest] - tolerance
+                    for s in np.flatnonzero(within & reached).tolist():
+                        yield b, tuple(p for p in range(n) if _with_gap(s, b) >> p & 1)
+
+        chosen = first_optimum(n, sinks)
+        return {self.features[b]: tuple(self.features[p] for p in places) for b, places in chosen.items()}
 
 
 def _without(mask: int, b: int) -> int:

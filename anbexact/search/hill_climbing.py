@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import deque
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from numbers import Integral
@@ -24,15 +24,17 @@ from anbexact.limits import (
     thread_count,
 )
 from anbexact.scores import CLL, BDeu, Score
-from anbexact.search.branching import describe
+from anbexact.search.branching import best_branching, describe, one_parent
 from anbexact.search.conditional import ConditionalObjective
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.graphs import Bools, Graph, ancestors, as_mask, children, elements, matrix
 from anbexact.search.naive_bayes import check_class_free, class_of, total_score
 from anbexact.search.optimum import rounding_error
-from anbexact.search.pairs import FamilyScorer
+from anbexact.search.pairs import FamilyScorer, pair_scores
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
+from anbexact.vocabulary import Vocabulary
 
 Floats = npt.NDArray[np.float64]
 DELETE, ADD, REVERSE = range(3)
@@ -42,6 +44,7 @@ FAMILY_BYTES = 400
 """Memory that a move takes, with the local score that is kept."""
 
 
+@single_states_apart(below_class=False)
 def learn_greedy_gbn(
     table: DiscreteTable,
     score: Score | CLL | None = None,
@@ -155,7 +158,7 @@ def learn_greedy_gbn(
         if isinstance(score, CLL)
         else total_score(table.without_class(), score, parents)
     )
-    certificate = replace(Certificate.unknown(method), sets_scored=objective.scored, seconds=deadline.elapsed)
+    certificate = replace(Certificate.unknown(method), sets_scored=objective.scored, seconds=deadline.worked)
     return Structure(class_name, parents, total, certificate)
 
 
@@ -166,11 +169,22 @@ def _check_number(name: str, value: object) -> None:
 
 
 def add_arcs(
-    table: DiscreteTable, score: Score, constraints: Constraints, deadline: Deadline
+    table: DiscreteTable,
+    score: Score,
+    constraints: Constraints,
+    deadline: Deadline,
+    *,
+    start: Mapping[Hashable, Sequence[Hashable]] | None = None,
+    threads: int = 1,
 ) -> dict[Hashable, tuple[Hashable, ...]]:
     """Climb over the graphs between features; the class, if any, stays a parent of all.
 
-    Starts from the required arcs and stops early at the deadline.
+    Climbs from the required arcs and, before, from another start; stops early at the deadline.
+
+    Parameters
+    ----------
+    start : mapping, optional
+        Feature parents of every feature in a structure that is admitted. The result does not score less.
 
     Returns
     -------
@@ -178,10 +192,62 @@ def add_arcs(
         Feature parents of every feature, in table order.
     """
     features = table.vocabulary.features
-    objective = LocalScores(FamilyScorer(table, score, 1, deadline), None)
+    objective = LocalScores(FamilyScorer(table, score, threads, deadline), None)
     climb = Climb(objective, Arcs.of(features, constraints), rounding_error(table))
-    climb.run()
+    starts = [climb.best]
+    if start is not None:
+        place = {name: v for v, name in enumerate(features)}
+        climb.best = tuple(as_mask([place[name] for name in start[child]]) for child in features)
+        starts.insert(0, climb.best)
+    for graph in starts:
+        climb.climb_from(graph)
     return as_parents(features, None, climb.best)
+
+
+def best_forest(
+    table: DiscreteTable,
+    score: Score,
+    constraints: Constraints,
+    deadline: Deadline,
+    *,
+    class_name: Hashable,
+    threads: int,
+) -> dict[Hashable, tuple[Hashable, ...]] | None:
+    """Return the best forest between the features, with the class a parent of all of them.
+
+    It scores no less than the tree augmented naive Bayes; see :func:`~anbexact.learn_fan`.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        A table whose class is a parent of all features, or a variable like all others.
+    class_name : Hashable
+        The class.
+
+    Returns
+    -------
+    dict or None
+        Parents of every feature of the table (of which the class is one if it is a variable like all others); None if
+        the constraints do not admit the forest, or the time ran out.
+    """
+    above = () if table.vocabulary.common_parents else (class_name,)
+    table = replace(table, vocabulary=Vocabulary(table.vocabulary.states, class_name))
+    features = table.vocabulary.features
+    required, forbidden = (
+        [edge for edge in edges if class_name not in edge]
+        for edges in (constraints.required_edges, constraints.forbidden_edges)
+    )
+    crowded = any(sum(child == of for _, of in required) > 1 for child in features)
+    if not features or crowded or constraints.max_parents <= len(above):
+        return None
+    scorer = FamilyScorer(table, score, threads, deadline)
+    pairs = pair_scores(scorer, None)
+    if pairs is None:
+        return None
+    found = best_branching(scorer, pairs, one_parent(features, required, forbidden), tree=False).tolist()
+    parents = {child: (*above, *([features[p]] if p >= 0 else [])) for child, p in zip(features, found, strict=True)}
+    parents.update(dict.fromkeys(above, ()))
+    return parents if all(constraints.admits(child, of_child) for child, of_child in parents.items()) else None
 
 
 def as_parents(names: Sequence[Hashable], class_name: Hashable, graph: Graph) -> dict[Hashable, tuple[Hashable, ...]]:
@@ -396,13 +462,13 @@ class Climb:
 
     def run(self, random: np.random.Generator | None = None) -> bool:
         """Climb until no move gains, restarts included; return whether this was reached in time."""
-        complete = self._from(self.best)
+        complete = self.climb_from(self.best)
         for _ in range(self.restarts):
             assert random is not None
-            complete = complete and self._from(self.arcs.shaken(self.best, random))
+            complete = complete and self.climb_from(self.arcs.shaken(self.best, random))
         return complete
 
-    def _from(self, graph: Graph) -> bool:
+    def climb_from(self, graph: Graph) -> bool:
         """Climb from a graph; return whether the end was reached in time."""
         recent: deque[Graph] = deque(maxlen=self.tabu)
         peak, idle = -np.inf, 0

@@ -14,6 +14,7 @@ from anbexact.search.branching import as_structure, best_branching, describe, on
 from anbexact.search.constraints import Constraints, Edge
 from anbexact.search.naive_bayes import class_of, learn_naive_bayes
 from anbexact.search.pairs import FamilyScorer, Floats, pair_scores
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
@@ -21,6 +22,7 @@ BLOCK = 20_000
 """Parent sets that are scored together."""
 
 
+@single_states_apart(below_class=True)
 def learn_ckg(
     table: DiscreteTable,
     score: Score | None = None,
@@ -117,7 +119,7 @@ def learn_ckg(
     if not complete:
         method = f"consistent {int(k)}-graph of the optimal branching{limits}, stopped by time_limit"
         bound = max(total, upper_bound(scorer))
-    certificate = Certificate(complete, bound, bound - total, pairs.scored + scored, deadline.elapsed, method)
+    certificate = Certificate(complete, bound, bound - total, pairs.scored + scored, deadline.worked, method)
     return as_structure(scorer, [choice.chosen for choice in choices], total, certificate)
 
 

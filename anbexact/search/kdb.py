@@ -10,10 +10,12 @@ from anbexact.limits import Deadline, Progress, thread_count
 from anbexact.scores import LL, BDeu, Score
 from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
 from anbexact.search.pairs import FamilyScorer, Floats, pair_scores
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
 
+@single_states_apart(below_class=True)
 def learn_kdb(
     table: DiscreteTable,
     score: Score | None = None,

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from math import comb
+from math import comb, prod
 
 import numpy as np
 import numpy.typing as npt
@@ -15,16 +15,25 @@ from anbexact._kernels.lattice import first_parent_set, solve_blocks
 from anbexact.limits import Deadline, Progress, human_bytes, human_seconds, run_tasks
 from anbexact.scores import SetScore, Universal
 from anbexact.search.constraints import Constraints
+from anbexact.search.enumerated import subsets
 from anbexact.search.mixtures import BLOCK
-from anbexact.search.optimum import Optimum, Stopped
+from anbexact.search.optimum import Optimum, Stopped, first_optimum, local_bound, tie_tolerance
 from anbexact.search.pairs import FamilyScorer
-from anbexact.search.set_scores import SetScoreProblem, n_sets, prepare, score_all_sets
+from anbexact.search.set_scores import SETS_TIMES_ROWS, SetScoreProblem, n_sets, prepare, score_all_sets
 from anbexact.table import DiscreteTable
 
 LOW_BITS = 12
 """Bits of a set that are its place within a block."""
-TASKS_TRIED = 4
-"""Tasks by whose work the time of all is estimated."""
+LEAST_SAMPLES, MOST_SAMPLES, STEPS_TRIED = 4, 32, 100_000_000
+"""Parts by whose work the time of all is estimated: how many, unless they take more steps than this."""
+FEWER_SETS_TIMES_ROWS = 23
+"""Binary logarithm of the sets times rows of such a part, about."""
+LONG = 10_000
+"""Distinct rows from which on sets may be counted one by one."""
+LAY_OUT, LAID_OUT_SHARE = 50e-9, 0.1
+"""Processor seconds that a row takes for each feature when it is laid out, and the part of the time left for this."""
+COUNTING_STEP, REFINING_STEP = 1.6e-9, 2.5e-9
+"""Processor seconds that a row takes when a set is counted, and an entry when groups of rows are refined."""
 MOST_FEATURES = 62
 """A set of features is a mask of 64 bits."""
 
@@ -81,23 +90,89 @@ def lattice_cost(n_features: int, n_rows: int, *, max_parents: int | None = None
 
 
 def lattice_seconds(table: DiscreteTable, score: SetScore, max_parents: int, deadline: Deadline) -> float | None:
-    """Estimate the processor time better than :func:`lattice_cost`, by the work of a few tasks.
+    """Estimate the processor time better than :func:`lattice_cost`, by the work of a few small parts.
 
-    A task scores some of the sets; the estimate goes by steps, not by the clock, and so is always the same for a
-    table. Right to within a factor of two or so. None when time ran out.
+    The estimate goes by steps, not by the clock, and so is always the same for a table. Right to within a factor of
+    two or so. It takes a second or two on a million rows, milliseconds on a thousand. None when time ran out, or when
+    this would take too much of it.
     """
     n = len(table.vocabulary.features)
     problem = prepare(table, score, max_parents + 1)
-    prefixes = [prefix for prefix in range(1 << problem.decided) if prefix.bit_count() <= problem.max_size]
-    chosen = np.random.default_rng(0).permutation(prefixes)[:TASKS_TRIED].tolist()
-    scores = np.empty(1 << (n - problem.decided))
-    steps = 0
-    for prefix in chosen:
+    of_networks = n * 2 ** (n - 1) * 16e-9
+    if counting_pays(problem):
+        return counting_seconds(problem) + float(of_networks)
+    if n * len(table.weights) * LAY_OUT > LAID_OUT_SHARE * deadline.left:
+        return None
+    bits = SETS_TIMES_ROWS - FEWER_SETS_TIMES_ROWS + problem.decided
+    decided = min(bits, n - problem.dense)
+    rng = np.random.default_rng(0)
+    scores = np.empty(1 << (n - decided))
+    steps, samples, spent = 0, 0, 0
+    while samples < LEAST_SAMPLES or (samples < MOST_SAMPLES and spent < STEPS_TRIED):
         if deadline.passed:
             return None
-        steps += problem.subtree(prefix, scores)
-    of_scores = n_sets(n, problem.max_size) * 180e-9 + steps / len(chosen) * len(prefixes) * 1.3e-9
-    return float(of_scores + n * 2 ** (n - 1) * 16e-9)
+        steps += problem.subtree(_random_set(rng, decided, problem.max_size), scores)
+        samples += 1
+        spent = steps + samples * n * len(table.weights)
+    of_scores = n_sets(n, problem.max_size) * 180e-9 + steps / samples * n_sets(decided, problem.max_size) * 1.3e-9
+    return float(of_scores + of_networks)
+
+
+def _random_set(rng: np.random.Generator, n: int, max_size: int) -> int:
+    """Return the mask of a random subset of ``range(n)`` with at most so many members, all equally probable."""
+    sizes = np.array([comb(n, k) for k in range(min(n, max_size) + 1)], dtype=np.float64)
+    size = int(rng.choice(len(sizes), p=sizes / sizes.sum()))
+    return sum(1 << int(b) for b in rng.choice(n, size, replace=False))
+
+
+def counting_pays(problem: SetScoreProblem) -> bool:
+    """Whether counting every set by itself promises to be quicker than refining groups of rows.
+
+    So it is where sets are few and small, rows many, and groups of rows do not become so small that they are settled.
+    """
+    n, most, rows = len(problem.features), problem.max_size, len(problem.table.weights)
+    if most >= n or rows < LONG:
+        return False
+    states = np.append(1.0, np.cumprod(problem.arities.astype(np.float64)))
+    largest = [float(np.prod(np.sort(problem.arities)[n - size :].astype(np.float64))) for size in range(most + 1)]
+    n_classes = prod(problem.table.shape(problem.table.vocabulary.common_parents))
+    if largest[-1] * n_classes > rows / 4:
+        return False
+    entries = sum(
+        comb(n - m, size) * min(float(rows), states[m] * n_classes * largest[size])
+        for m in range(problem.dense, n)
+        for size in range(most + 1)
+    )
+    return bool(counting_seconds(problem) < entries * REFINING_STEP)
+
+
+def counting_seconds(problem: SetScoreProblem) -> float:
+    """Estimate the processor time of counting all sets of a problem one by one."""
+    return n_sets(len(problem.features), problem.max_size) * len(problem.table.weights) * COUNTING_STEP
+
+
+def _counted_scores(
+    problem: SetScoreProblem, threads: int, deadline: Deadline, progress: Progress | None
+) -> npt.NDArray[np.float64] | None:
+    """Return what :func:`score_all_sets` does, every set counted by itself."""
+    n, names = len(problem.features), problem.table.vocabulary.names
+    scorer = FamilyScorer(problem.table, problem.score, threads, deadline)
+    place = np.array([names.index(name) for name in problem.features])
+    common = len(scorer.common)
+    members, masks = [], []
+    for size in range(problem.max_size + 1):
+        bits = subsets(n, size)
+        own = np.full((len(bits), common + problem.max_size), -1, dtype=np.int64)
+        own[:, problem.max_size - size : own.shape[1] - size] = scorer.common
+        own[:, own.shape[1] - size :] = place[bits]
+        members.append(own)
+        masks.append((1 << bits).sum(axis=1))
+    found = scorer.set_scores(np.concatenate(members), "set scores", progress)
+    if found is None:
+        return None
+    scores = np.zeros(1 << n)
+    scores[np.concatenate(masks)] = found
+    return scores
 
 
 def _layer_sizes(low: int, high: int) -> list[int]:
@@ -118,7 +193,8 @@ def all_set_scores(
     By a universal measure, sets that have their variables at the coarsest level only are scored as such, all
     together; the others, at each of their tuples of levels.
     """
-    scores = score_all_sets(problem, threads, deadline, progress)
+    solve = _counted_scores if counting_pays(problem) else score_all_sets
+    scores = solve(problem, threads, deadline, progress)
     if scores is None or not isinstance(score, Universal):
         return scores
     scorer = FamilyScorer(table, score, threads, deadline)
@@ -152,15 +228,21 @@ def solve_lattice(
 ) -> Optimum | Stopped:
     """Return the best feature parents by set scores and dynamic programming; see :func:`~anbexact.learn_anb`."""
     sets = n_sets(len(table.vocabulary.features), constraints.max_parents + 1)
+    if deadline.passed:
+        return unsolved(table, score)
     problem = prepare(table, score, constraints.max_parents + 1)
     scores = all_set_scores(problem, table, score, threads, deadline, progress)
     if scores is None:
-        return Stopped(_upper_bound(table, score, problem, None), 0)
+        return unsolved(table, score)
     optimum = _solve(problem, scores, constraints, threads, deadline, progress)
     if optimum is None:
         return Stopped(_upper_bound(table, score, problem, scores), sets)
     total = float(optimum[-1])
-    return Optimum(total, sets, lambda rounding: _read_back(problem, scores, optimum, constraints, threads, rounding))
+
+    def parents(rounding: float) -> dict[Hashable, tuple[Hashable, ...]]:
+        return _read_back(problem, scores, optimum, constraints, threads, tie_tolerance(table, rounding))
+
+    return Optimum(total, sets, parents)
 
 
 def _solve(
@@ -226,7 +308,7 @@ def _read_back(
     optimum: npt.NDArray[np.float64],
     constraints: Constraints,
     threads: int,
-    rounding: float,
+    tolerance: float,
 ) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the feature parents in an optimal structure, ties broken as :func:`learn_anb` says."""
     n = len(problem.features)
@@ -234,13 +316,13 @@ def _read_back(
     order = problem.table_order
     place = {name: j for j, name in enumerate(order)}
     position = np.array([place[name] for name in problem.features])
-    tolerance = rounding * max(1.0, float(np.abs(scores[[0, -1]] - problem.set_constants([0, -1])).max()))
-    chosen: dict[Hashable, tuple[Hashable, ...]] = {}
-    members = (1 << n) - 1
     with ThreadPoolExecutor(threads) as pool:
-        while members:
 
-            def parent_set(b: int, members: int = members) -> int:
+        def sinks(left: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+            bits = [b for b in range(n) if left >> int(position[b]) & 1]
+            members = sum(1 << b for b in bits)
+
+            def parent_set(b: int) -> int:
                 rest = members & ~(1 << b)
                 threshold = optimum[members] - optimum[rest] - tolerance
                 return int(
@@ -249,28 +331,27 @@ def _read_back(
                     )
                 )
 
-            bits = [b for b in range(n) if members >> b & 1]
-            sinks = []
             for b, mask in zip(bits, pool.map(parent_set, bits), strict=True):
                 if mask >= 0:
-                    places = sorted(int(position[p]) for p in range(n) if mask >> p & 1)
-                    sinks.append((len(places), places, -int(position[b]), b))
-            _, places, _, sink = min(sinks)
-            chosen[problem.features[sink]] = tuple(order[p] for p in places)
-            members &= ~(1 << sink)
-    return chosen
+                    yield int(position[b]), tuple(sorted(int(position[p]) for p in range(n) if mask >> p & 1))
+
+        chosen = first_optimum(n, sinks)
+    return {order[k]: tuple(order[p] for p in places) for k, places in chosen.items()}
+
+
+def unsolved(table: DiscreteTable, score: SetScore | Universal) -> Stopped:
+    """Return what is known before any set was scored."""
+    return Stopped(sum(local_bound(table, score, child) for child in table.vocabulary.features), 0)
 
 
 def _upper_bound(
     table: DiscreteTable,
     score: SetScore | Universal,
     problem: SetScoreProblem,
-    scores: npt.NDArray[np.float64] | None,
+    scores: npt.NDArray[np.float64],
 ) -> float:
     """Return a bound on the features' score: each with the best of all its parent sets, cycles or not."""
-    if scores is None:
-        return sum(score.local_upper_bound(table, child) for child in table.vocabulary.features)
-    bounds = {name: score.local_upper_bound(table, name) for name in table.vocabulary.features}
+    bounds = {name: local_bound(table, score, name) for name in table.vocabulary.features}
     total = 0.0
     for b, name in enumerate(problem.features):
         pairs = scores.reshape(-1, 2, 1 << b)

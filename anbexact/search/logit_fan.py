@@ -23,6 +23,7 @@ from anbexact.limits import (
 from anbexact.logit.conditional import Point, maximise, with_term, without_term
 from anbexact.logit.indicators import Columns, Floats, Rows, Term, make_columns
 from anbexact.search.naive_bayes import class_of
+from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 
@@ -30,6 +31,7 @@ TIE = 10.0
 """Scores closer than this many precisions of the fit count as equal."""
 
 
+@single_states_apart(below_class=True)
 def learn_logit_fan(
     table: DiscreteTable,
     *,
@@ -108,7 +110,7 @@ def learn_logit_fan(
     if not complete:
         method += ", stopped by time_limit"
     infinite = float("inf")
-    certificate = Certificate(False, infinite, infinite, climb.scored, deadline.elapsed, method)
+    certificate = Certificate(False, infinite, infinite, climb.scored, deadline.worked, method)
     return Structure(class_of(table), forest_parents(table, climb.point.design.terms), climb.score, certificate)
 
 

@@ -13,8 +13,9 @@ from anbexact.search.branch_and_cut import Choice, solve_lists
 from anbexact.search.candidates import Candidates, candidate_lists, has_candidates
 from anbexact.search.constraints import Constraints
 from anbexact.search.enumerated import EnumeratedLists, enumerated_lists
-from anbexact.search.optimum import rounding_error
+from anbexact.search.optimum import rounding_error, tie_tolerance
 from anbexact.search.parent_sets import ParentSets, members
+from anbexact.search.ties import first_choice
 from anbexact.table import DiscreteTable
 
 SHARE_OF_LISTS = 0.7
@@ -128,10 +129,16 @@ def solve_pruned(
             break
         lists, largest, choice = following
     limit = next((own.limit for own in lists if own.limit), "")
-    parents = {
-        name: tuple(features[b] for b in members(own.masks[k]))
-        for name, own, k in zip(features, lists, choice.chosen, strict=True)
+    found = {
+        k: tuple(members(own.masks[place])) for k, (own, place) in enumerate(zip(lists, choice.chosen, strict=True))
     }
+    if choice.bound - choice.total <= tolerance and not deadline.passed:
+        tie = tie_tolerance(table)
+        first = first_choice(
+            lists, choice.chosen, choice.kept(), candidates.copies, tie, tolerance, deadline, threads
+        )
+        found = found if first is None else first
+    parents = {name: tuple(features[b] for b in found[k]) for k, name in enumerate(features)}
     beyond = sum(max(float(own.scores[0]), own.beyond) for own in lists) if limit else choice.bound
     proof = Proof(
         score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, largest,

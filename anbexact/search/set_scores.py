@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from math import comb, log, prod
 
 import numpy as np
@@ -18,11 +18,28 @@ from anbexact.table import DiscreteTable
 
 TABLE_CELLS = 1 << 22
 """Cell values of whole weights that are tabulated at most (32 MB), beyond the few that must be."""
-DENSE_SLOTS = 32
-"""Joint states that the lowest features, which are not walked, may have."""
+DENSE_SLOTS, MOST_DENSE = 32, 5
+"""Joint states that the lowest features, which are not walked, may have, and how many these features may be."""
+SETS_TIMES_ROWS = 27
+"""Binary logarithm of the sets times rows of one task, about: the clock is looked at between tasks."""
 
 
 @dataclass(frozen=True)
+class _Rows:
+    """The rows of a table as the walk takes them; see :func:`~anbexact._kernels.set_scores.score_subtree`."""
+
+    rows: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float64]
+    starts: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.int16]
+    ranks: npt.NDArray[np.int32]
+    slots: npt.NDArray[np.int32]
+    log_gammas: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]
+    whole: bool
+
+
+@dataclass(frozen=True, eq=False)
 class SetScoreProblem:
     """A table prepared for the kernel; bit b of a set stands for ``features[b]``.
 
@@ -30,40 +47,69 @@ class SetScoreProblem:
     highest bit first, and merge often where most of its nodes are.
     """
 
+    table: DiscreteTable
+    score: SetScore
     features: tuple[Hashable, ...]
-    table_order: tuple[Hashable, ...]
-    rows: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.float64]
-    starts: npt.NDArray[np.int32]
-    codes: npt.NDArray[np.int16]
-    ranks: npt.NDArray[np.int32]
-    slots: npt.NDArray[np.int32]
     dense: int
     arities: npt.NDArray[np.int64]
     strides: npt.NDArray[np.int64]
     parameters: npt.NDArray[np.float64]
-    log_gammas: npt.NDArray[np.float64]
     constants: npt.NDArray[np.float64]
-    values: npt.NDArray[np.float64]
-    whole: bool
     max_size: int
+
+    @property
+    def table_order(self) -> tuple[Hashable, ...]:
+        """The features in table order."""
+        return self.table.vocabulary.features
 
     @property
     def decided(self) -> int:
         """How many of the highest bits name a task: tasks enough to share, none with many sets times rows."""
         n = len(self.features)
-        enough = n - 27 + len(self.rows).bit_length()
-        return max(0, min(max(6, n - 16, min(enough, 14)), n - self.dense))
+        enough = n - SETS_TIMES_ROWS + len(self.table.weights).bit_length()
+        return max(0, min(max(6, n - 16, enough), n - self.dense))
+
+    @cached_property
+    def laid_out(self) -> _Rows:
+        """The rows sorted, their prefixes ranked, and the cell values tabulated."""
+        table = self.table
+        common, features, arities = table.vocabulary.common_parents, self.features, self.arities
+        of_class = table.column(*common) if common else np.zeros(len(table.codes), np.int16)
+        codes = np.stack([table.column(name) for name in features])
+        order = np.lexsort((*codes[::-1], of_class))
+        codes = np.ascontiguousarray(codes[:, order])
+        of_class = of_class[order]
+        ranks = np.zeros((len(features) + 1, len(order)), dtype=np.int32)
+        differs = np.zeros(len(order), dtype=bool)
+        differs[1:] = of_class[1:] != of_class[:-1]
+        ranks[0] = np.cumsum(differs)
+        for m in range(len(features)):
+            differs[1:] |= codes[m, 1:] != codes[m, :-1]
+            ranks[m + 1] = np.cumsum(differs)
+        slots = np.zeros(len(order), dtype=np.int32)
+        for b in reversed(range(self.dense)):
+            slots = slots * np.int32(arities[b]) + codes[b]
+        weights = table.weights[order]
+        values = cell_values(self.parameters, _table_shape(table)[1])
+        whole = values.shape[1] > weights.sum() and np.array_equal(weights, np.rint(weights))
+        starts = np.searchsorted(of_class, np.arange(prod(table.shape(common)) + 1)).astype(np.int32)
+        rows = np.arange(len(order), dtype=np.int32)
+        return _Rows(rows, weights, starts, codes, ranks, slots, gammaln(self.parameters), values, bool(whole))
 
     def subtree(self, prefix: int, out: npt.NDArray[np.float64]) -> int:
-        """Score the sets whose highest ``decided`` bits are ``prefix``; return the steps that it took."""
+        """Score the sets whose highest bits are ``prefix``; as many as ``out`` has room for.
+
+        Returns the steps that it took below the prefix.
+        """
+        own = self.laid_out
+        decided = len(self.features) - (len(out).bit_length() - 1)
         work: int = score_subtree(
-            prefix, self.decided, self.rows, self.weights, self.starts, self.codes, self.ranks, self.slots,
-            self.dense, self.arities, self.strides, self.parameters, self.log_gammas, self.values, self.whole,
+            prefix, decided, own.rows, own.weights, own.starts, own.codes, own.ranks, own.slots, self.dense,
+            self.arities, self.strides, self.parameters, own.log_gammas, own.values, own.whole,
             self.max_size, out,
         )  # fmt: skip
         if self.constants.any():
-            first = prefix << (len(self.features) - self.decided)
+            first = prefix * len(out)
             out += self.set_constants(range(first, first + len(out)))
         return work
 
@@ -112,64 +158,34 @@ def cell_value_bytes(table: DiscreteTable) -> int:
 
 
 def prepare(table: DiscreteTable, score: SetScore | Universal, max_size: int) -> SetScoreProblem:
-    """Sort the rows, rank their prefixes and tabulate the cell values.
+    """Order the features, and tabulate what depends on numbers of states alone.
 
     Of a universal measure it is the problem of all variables at their coarsest level; see :func:`score_all_sets`.
     """
     if isinstance(score, Universal):
         table, score = score.coarsest(table), score.base
-    common = table.vocabulary.common_parents
     features = entropy_order(table, table.vocabulary.features)
     n = len(features)
-    of_class = table.column(*common) if common else np.zeros(len(table.codes), np.int16)
-    codes = np.stack([table.column(name) for name in features])
-    order = np.lexsort((*codes[::-1], of_class))
-    codes = np.ascontiguousarray(codes[:, order])
-    of_class = of_class[order]
-    ranks = np.zeros((n + 1, len(order)), dtype=np.int32)
-    differs = np.zeros(len(order), dtype=bool)
-    differs[1:] = of_class[1:] != of_class[:-1]
-    ranks[0] = np.cumsum(differs)
-    for m in range(n):
-        differs[1:] |= codes[m, 1:] != codes[m, :-1]
-        ranks[m + 1] = np.cumsum(differs)
     arities = np.array(table.shape(features), dtype=np.int64)
     strides = np.zeros(n, dtype=np.int64)
-    n_classes = prod(table.shape(common))
-    log_q = np.array([log(n_classes)])
+    log_q = np.array([log(prod(table.shape(table.vocabulary.common_parents)))])
     for arity in sorted(set(arities.tolist())):
         strides[arities == arity] = len(log_q)
         exponents = np.arange((arities == arity).sum() + 1)
         log_q = (log_q[None, :] + exponents[:, None] * log(arity)).ravel()
     n_configurations = np.rint(np.exp(log_q)) if log_q.max() < 34 else np.exp(log_q)
-    parameters = score.cell_parameter(n_configurations)
-    weights = table.weights[order]
-    values = cell_values(parameters, _table_shape(table)[1])
-    width = values.shape[1] - 1
     dense = 1
-    while dense < n and np.prod(arities[: dense + 1]) <= DENSE_SLOTS:
+    while dense < min(n, MOST_DENSE) and np.prod(arities[: dense + 1]) <= DENSE_SLOTS:
         dense += 1
-    slots = np.zeros(len(order), dtype=np.int32)
-    for b in reversed(range(dense)):
-        slots = slots * np.int32(arities[b]) + codes[b]
-    starts = np.searchsorted(of_class, np.arange(n_classes + 1))
     return SetScoreProblem(
+        table,
+        score,
         features,
-        table.vocabulary.features,
-        np.arange(len(order), dtype=np.int32),
-        weights,
-        starts.astype(np.int32),
-        codes,
-        ranks,
-        slots,
         dense,
         arities,
         strides,
-        parameters,
-        gammaln(parameters),
+        score.cell_parameter(n_configurations),
         score.set_constant(n_configurations, table.weight_sum),
-        values,
-        bool(width >= weights.sum() and np.array_equal(weights, np.rint(weights))),
         min(max_size, n),
     )
 
@@ -200,6 +216,9 @@ def score_all_sets(
     decided = problem.decided
     size = 1 << (n - decided)
     scores = np.zeros(1 << n)
+    if deadline.passed:
+        return None
+    _ = problem.laid_out  # before the threads that share it
 
     def tasks() -> Iterator[partial[int]]:
         for prefix in range(1 << decided):

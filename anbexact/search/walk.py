@@ -16,7 +16,7 @@ from anbexact._kernels import candidates as kernel
 from anbexact.limits import Deadline, SearchTooLargeError
 from anbexact.scores import BoundedScore
 from anbexact.search.constraints import Constraints
-from anbexact.search.optimum import ROUNDING
+from anbexact.search.optimum import ROUNDING, rough_bound
 from anbexact.search.parent_sets import Masks, ParentSets, n_words, pack, unpack
 from anbexact.table import DiscreteTable
 
@@ -80,6 +80,14 @@ class Shared:
             return True
 
 
+def too_many_rows(table: DiscreteTable) -> SearchTooLargeError:
+    """Return the refusal of a table whose rows do not fit into memory once for every feature."""
+    return SearchTooLargeError(
+        f"the memory does not suffice to lay out the rows, {len(table.weights):,} distinct ones, for each of "
+        f"{len(table.vocabulary.features)} features; select features first, or raise memory_limit"
+    )
+
+
 class Walk:
     """The walk through the parent sets of one child, size by size; see :func:`anbexact._kernels.candidates.walk`.
 
@@ -135,23 +143,23 @@ class Walk:
 
     def stand_in(self) -> None:
         """List the required parents, and bound the score of all other sets with little work."""
-        q = np.array([self.base, self.base * float(self.arities.min(initial=2))])
-        if np.isfinite(self.score.family_parameters(q, self.states)[1][0]):
-            cells = self.table.cell_weights([*self.given, self.child])
-            bound = -np.log(self.states) * np.minimum(cells, 1.0).sum()
-        else:
-            bound = -self.score.family_penalty(q, self.states, self.table.weight_sum)[1]
-        self._list_required(self.score.local_score(self.table, self.child, self.given), float(bound))
+        bound = rough_bound(self.table, self.score, self.child, self.given, float(self.arities.min(initial=2)))
+        self._list_required(self.score.local_score(self.table, self.child, self.given), bound)
 
-    def lay_out(self, dispersion: Floats) -> None:
-        """Sort the rows, merge those that agree, and score the required parents."""
+    @property
+    def size_laid_out(self) -> int:
+        """Bytes that the rows take once they are laid out."""
+        return 16 * len(self.added) * len(self.table.weights)
+
+    def lay_out(self, dispersion: Floats, deadline: Deadline) -> None:
+        """Sort the rows, merge those that agree, and score the required parents; given up when time runs out."""
         table, added = self.table, self.added
         self.dispersion = dispersion  # which the walk does not look at, unless the penalty is proportional
         if self.score.proportional_penalty:
             self._take(8 * len(added) ** 2)
             self.dispersion = np.ascontiguousarray(dispersion[np.ix_(self.chosen, self.chosen)])
         base = table.groups(self.given)
-        self._take(16 * len(added) * len(base))
+        self._take(self.size_laid_out)
         keys = np.stack([base, table.column(self.child), *(table.column(name) for name in added)]).astype(np.int32)
         sizes = np.array([int(base.max(initial=0)) + 1, self.states, *self.arities], dtype=np.int64)
         rows = kernel.sort_rows(keys, sizes)
@@ -167,6 +175,8 @@ class Walk:
         whole = table.weight_sum < 2**31 and bool(np.array_equal(weights, np.rint(weights)))
         self.weights = weights.astype(np.int32) if whole else weights
         self.starts = np.append(np.flatnonzero(np.diff(keys[0], prepend=-1)), len(first)).astype(np.uint32)
+        if deadline.passed:
+            return
         self._parameters()
         self._atoms(keys)
         kernel.rehash(self.keys, 1, self.slots)
@@ -176,10 +186,7 @@ class Walk:
     def _take(self, size: int) -> None:
         """Take memory without which there can be no list."""
         if not self.shared.take(size):
-            raise SearchTooLargeError(
-                f"the memory does not suffice to lay out the rows, and what is known of {self.child!r}, for each of "
-                f"{len(self.table.vocabulary.features)} features; select features first, or raise memory_limit"
-            )
+            raise too_many_rows(self.table)
 
     def _parameters(self) -> None:
         """Tabulate what depends on the number q of parent configurations alone."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact.folds import split_table
-from anbexact.limits import Deadline, Progress, abandonable, check_limit, seconds_left
+from anbexact.limits import Deadline, Progress, abandonable, check_limit, heard_once, seconds_left
 from anbexact.parameters import fit_eap
 from anbexact.posterior import Posterior
 from anbexact.scores import BDeu
@@ -100,7 +100,7 @@ def learn_selected(
     pairs = [(a, d) for a in ess for d in thresholds]
     chosen = pairs[0]
     if len(pairs) > 1:
-        with abandonable():
+        with abandonable(), heard_once():
             share = deadline.within(SHARE_OF_FOLDS * deadline.left)
             chosen = _Validation(table, learn, network_ess, always, n_jobs, share).best(pairs, progress)
     factors = log_bayes_factors(table, ess=chosen[0], n_jobs=n_jobs)

@@ -1,0 +1,113 @@
+"""Parts of a saved file, checked while they are read: kinds, ranges, lengths. Errors name the field."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_WEIGHT = 1e300
+"""Total weight up to which sums of weights do not overflow."""
+
+
+@contextmanager
+def reading(field: str) -> Iterator[None]:
+    """Let what goes wrong while a field is read be a ValueError that names the field."""
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(f"{field}: there is no {error} in it") from error
+    except (
+        ArithmeticError, AssertionError, AttributeError, IndexError, RecursionError, TypeError, ValueError,
+    ) as error:  # fmt: skip
+        raise ValueError(f"{field}: {error}") from error
+
+
+def listed(value: Any, length: int | None = None) -> list[Any]:
+    """Return a list; refuse what is not one, or of another length."""
+    if not isinstance(value, list):
+        raise ValueError(f"a list was expected, not {shortened(value)}")
+    if length is not None and len(value) != length:
+        raise ValueError(f"a list of {length} was expected, not of {len(value)}")
+    return value
+
+
+def mapped(value: Any) -> Mapping[str, Any]:
+    """Return an object of JSON; refuse anything else."""
+    if not isinstance(value, dict):
+        raise ValueError(f"an object was expected, not {shortened(value)}")
+    return value
+
+
+def text(value: Any) -> str:
+    """Return text; refuse anything else."""
+    if not isinstance(value, str):
+        raise ValueError(f"text was expected, not {shortened(value)}")
+    return value
+
+
+def whole(value: Any, least: int = 0, most: float = math.inf) -> int:
+    """Return a whole number within limits; refuse anything else, True and 1.0 included."""
+    if type(value) is not int or not least <= value <= most:
+        limits = f"from {least} to {most:g}" if most < math.inf else f"of {least} or more"
+        raise ValueError(f"a whole number {limits} was expected, not {shortened(value)}")
+    return value
+
+
+def number(value: Any, *, least: float = -math.inf, above: float = -math.inf, finite: bool = True) -> float:
+    """Return a number that is at least ``least`` and above ``above``; refuse anything else.
+
+    Without ``finite``, infinite numbers and NaN are numbers like others.
+    """
+    if type(value) not in (int, float):
+        raise ValueError(f"a number was expected, not {shortened(value)}")
+    found = float(value)
+    if finite and not (math.isfinite(found) and found >= least and found > above):
+        limit = f" above {above:g}" if above > -math.inf else f" of {least:g} or more" if least > -math.inf else ""
+        raise ValueError(f"a finite number{limit} was expected, not {shortened(value)}")
+    return found
+
+
+def references(value: Any, count: int) -> list[int]:
+    """Return distinct numbers of things of which there are ``count``."""
+    found = [whole(item, 0, count - 1) for item in listed(value)]
+    if len(set(found)) < len(found):
+        raise ValueError(f"the numbers {shortened(found)} are not distinct")
+    return found
+
+
+def numbers(value: Any) -> npt.NDArray[np.float64]:
+    """Return a list of finite numbers as an array."""
+    if not {type(item) for item in listed(value)} <= {int, float}:
+        raise ValueError("a list of numbers was expected")
+    found = np.array(value, dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError("a list of finite numbers was expected")
+    return found
+
+
+def cells(described: Mapping[str, Any], size: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    """Return the observed cells of ``size``, ascending, and their weights, which are positive."""
+    places, weights = listed(described["cells"]), numbers(described["weights"])
+    if not {type(item) for item in places} <= {int} or not all(0 <= item < size for item in places):
+        raise ValueError(f"the cells must be whole numbers from 0 to {size - 1}")
+    found = np.array(places, dtype=np.int64)
+    if not (np.diff(found) > 0).all() or len(found) != len(weights) or not (weights > 0).all():
+        raise ValueError("there must be a positive weight for every cell, and the cells must ascend")
+    with np.errstate(over="ignore"):
+        if not weights.sum() <= MOST_WEIGHT:
+            raise ValueError("the weights are too large to compute with")
+    return found, weights
+
+
+def shortened(value: Any) -> str:
+    """Return what a value is, in a few characters."""
+    try:
+        shown = repr(value)
+    except ValueError:  # a whole number of thousands of digits
+        shown = f"a {type(value).__name__} that is too long to show"
+    return shown if len(shown) <= 60 else shown[:57] + "..."

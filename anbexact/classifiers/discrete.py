@@ -1,0 +1,87 @@
+"""What all classifiers share: names and states, the score, and saving."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABCMeta, abstractmethod
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_consistent_length
+
+from anbexact.classifiers.parameters import named_constructor
+from anbexact.discretize import Cuts
+from anbexact.inputs import read_labels
+from anbexact.table import check_weights
+from anbexact.vocabulary import CodeArray, Vocabulary
+
+
+class DiscreteClassifier(
+    ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
+    BaseEstimator,  # type: ignore[misc]  # likewise
+    metaclass=ABCMeta,
+):
+    """A classifier of rows of states, which continuous columns are cut into. Subclasses say how it learns."""
+
+    classes_: npt.NDArray[Any]
+    vocabulary_: Vocabulary
+    cut_points_: dict[Hashable, Cuts]
+    n_features_in_: int
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Give every estimator a constructor that goes by its own name, whatever group its parameters come from."""
+        super().__init_subclass__(**kwargs)
+        if "__init__" not in vars(cls):
+            cls.__init__ = named_constructor(cls)  # type: ignore[method-assign]
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from the rows of a table."""
+
+    @abstractmethod
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
+
+    @abstractmethod
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return P(class | row), shape (rows, classes), columns as in ``classes_``."""
+
+    @abstractmethod
+    def _codes(self, X: Any) -> CodeArray:
+        """Return the codes of the features, shape (features, rows)."""
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the accuracy; rows of a class that was not there in ``fit`` count as errors, with a warning."""
+        predicted = self.predict(X).tolist()
+        check_consistent_length(predicted, y)
+        weights = check_weights(sample_weight, len(predicted))
+        codes, categories = read_labels(y).coded
+        labels = [categories[code] if code >= 0 else None for code in codes]
+        known = set(self.classes_.tolist())
+        strangers = [label for label in dict.fromkeys(labels) if label not in known]
+        if strangers:
+            warnings.warn(
+                f"y holds the class {strangers[0]!r}, which was not there in fit "
+                f"(classes: {self.classes_.tolist()}); its rows count as errors",
+                UserWarning,
+                stacklevel=2,
+            )
+        right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]
+        return float(np.average(right, weights=weights))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted classifier to a JSON file that :func:`anbexact.load` reads."""
+        from anbexact.adapters.files import save
+
+        save(self, path)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.input_tags.allow_nan = True
+        return tags

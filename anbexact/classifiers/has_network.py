@@ -1,0 +1,48 @@
+"""What a classifier offers that has a network, for pgmpy and other programs."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from sklearn.utils.validation import check_is_fitted
+
+if TYPE_CHECKING:
+    from pgmpy.models import DiscreteBayesianNetwork
+
+    from anbexact.classifiers.base import NetworkClassifier
+
+
+class HasNetwork:
+    """A fitted classifier whose class posterior is that of a network with conditional tables."""
+
+    _network: DiscreteBayesianNetwork | None
+
+    @abstractmethod
+    def _with_tables(self) -> NetworkClassifier:
+        """Return a classifier that has the conditional tables, for other programs."""
+
+    @property
+    def network_(self) -> DiscreteBayesianNetwork:
+        """The network as a pgmpy ``DiscreteBayesianNetwork``, built and checked on first use."""
+        check_is_fitted(self)
+        if self._network is None:
+            self._network = self.to_pgmpy()
+        return self._network
+
+    def to_pgmpy(self) -> DiscreteBayesianNetwork:
+        """Return a new pgmpy network; see :func:`anbexact.adapters.to_pgmpy`."""
+        from anbexact.adapters.pgmpy import to_pgmpy
+
+        return to_pgmpy(self)
+
+    def __dir__(self) -> list[str]:
+        """List the attributes that there are, ``network_`` only once it is built.
+
+        scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read whatever is listed here, and
+        scikit-learn's own ``__dir__`` reads it, too, while the network of large tables takes a minute and gigabytes.
+        """
+        listed = set(object.__dir__(self))
+        if vars(self).get("_network") is None:
+            listed.discard("network_")
+        return sorted(name for name in listed if hasattr(self, name))

@@ -1,0 +1,226 @@
+"""The recommended model as one estimator: a network, learned, then refitted by conditional likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.branching import FANClassifier
+from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.has_network import HasNetwork
+from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
+from anbexact.classifiers.refit import refitted_model
+from anbexact.explain import Explanations
+from anbexact.limits import check_limit
+from anbexact.logit.refit import check_l2, check_max_iter
+from anbexact.structure import Structure
+from anbexact.vocabulary import CodeArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from anbexact.adapters.logit import LogitModel
+
+
+@parameter_group
+class RefittedParameters(TimeLimitParameters):
+    """What is learned first, and how it is refitted."""
+
+    estimator: Any = field(default=None, kw_only=False)
+    l2: float | str = "auto"
+    max_iter: int = 500
+
+
+class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
+    """A network that is learned and then refitted by conditional likelihood, in one ``fit``.
+
+    First ``estimator`` learns a network, which fits features and class together. Then the network's class posterior,
+    a multinomial logistic regression, is refitted to maximise ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ (ln φ - ln θ)²``
+    over the entries φ of the tables of the class and its children, where θ are those learned first; see
+    :meth:`anbexact.adapters.LogitModel.refit`. Predictions are those of the refitted model.
+
+    Parameters
+    ----------
+    estimator : NetworkClassifier, optional
+        An unfitted network, such as ``TANClassifier(ess="auto")``, which is cloned. None stands for
+        ``FANClassifier(ess="auto")``: its refit predicted about as well as any over 28 tables (``docs/logit.md``),
+        its search is exact and fast for any number of features, and it always has a ``network_``. A network that is
+        fitted already, within ``sklearn.frozen.FrozenEstimator``, is refitted as it is.
+    l2 : float or "auto", default "auto"
+        Precision of the Gaussian prior around the network's tables. ``"auto"``: the one that predicts left-out rows
+        best in cross-validation within the training rows. 0: none; the maximum is infinite if classes are separated.
+    max_iter : int, default 500
+        Most iterations of the refit.
+    time_limit : float, optional
+        Seconds after which the refit ends with the best so far, with a warning. The estimator has its own limit.
+
+    Attributes
+    ----------
+    classes_ : (classes,) array
+        The classes, sorted; the columns of ``predict_proba``.
+    estimator_ : NetworkClassifier
+        The network as it was learned.
+    logit_ : LogitModel
+        The refitted logistic regression, with its coefficients; ``logit_.refitted`` says how the refit went.
+    structure_ : Structure
+        The graph, with its score and certificate.
+    vocabulary_ : Vocabulary
+        Names and states of all variables.
+    cut_points_ : dict
+        Cut points of every column that was discretised.
+    network_ : pgmpy ``DiscreteBayesianNetwork``
+        The network with the refitted posterior, built and checked on first use; ``dir`` lists it from then on. If
+        ``logit_`` is not ``equivalent`` to its network there may be none, and this raises ValueError.
+    n_iter_ : int
+        Iterations of the refit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str
+        Names of the features, where all of them are strings.
+
+    References
+    ----------
+    Feelders and Ivanovs, *Discriminative Structure Learning of Bayesian Network Classifiers through Logistic
+    Regression*; Roos, Wettig, Grünwald, Myllymäki and Tirri, Machine Learning 59 (2005).
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import StratifiedKFold, cross_val_score
+    >>> from anbexact import RefittedClassifier, TANClassifier
+    >>> from anbexact.datasets import load_tic_tac_toe
+    >>> X, y = load_tic_tac_toe()
+    >>> tan = TANClassifier(ess="auto")
+    >>> folds = StratifiedKFold(shuffle=True, random_state=0)
+    >>> for model in (tan, RefittedClassifier(tan)):
+    ...     print(round(cross_val_score(model, X, y, cv=folds, scoring="neg_log_loss").mean(), 2))
+    -0.49
+    -0.1
+    """
+
+    estimator_: NetworkClassifier
+    logit_: LogitModel
+    structure_: Structure
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the network, and refit it.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for the estimator's ``fit``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError
+            If ``estimator`` is not a network of this package, or for input that cannot be learned from.
+        ValueError
+            For a parameter that makes no sense, for input that cannot be learned from, or if a table of the network
+            holds a zero.
+
+        Warns
+        -----
+        UserWarning
+            If the refit does not converge, with the reason; if classes are separated (with ``l2=0``), with what goes
+            to infinity.
+        """
+        check_l2(self.l2)
+        check_max_iter(self.max_iter)
+        check_limit("time_limit", self.time_limit)
+        network = self._learned(X, y, sample_weight)
+        model = refitted_model(
+            network, X, y, sample_weight, l2=self.l2, max_iter=self.max_iter, time_limit=self.time_limit
+        )
+        return self._set_refitted(network, model)
+
+    def _learned(self, X: Any, y: Any, sample_weight: Any) -> NetworkClassifier:
+        """Return the network that is to be refitted, fitted."""
+        estimator = FANClassifier(ess="auto") if self.estimator is None else self.estimator
+        frozen = isinstance(estimator, FrozenEstimator)
+        network = estimator.estimator if frozen else estimator
+        if not isinstance(network, NetworkClassifier):
+            made = f"{network.__name__}()" if isinstance(network, type) else "TANClassifier()"
+            raise TypeError(
+                f"estimator must be a classifier of anbexact with a network, such as {made}, not {network!r}"
+            )
+        if frozen:
+            check_is_fitted(network)
+            return network
+        learned: NetworkClassifier = clone(network).fit(X, y, sample_weight=sample_weight)
+        return learned
+
+    def _set_refitted(self, network: NetworkClassifier, model: LogitModel) -> Self:
+        """Store what was learned."""
+        self.estimator_, self.logit_, self._network = network, model, None
+        self.classes_, self.structure_, self.vocabulary_ = model.classes_, model.structure, model.vocabulary
+        self.cut_points_ = model.cut_points
+        self.n_iter_ = model.refitted.fit.iterations if model.refitted is not None else 0
+        self.n_features_in_ = network.n_features_in_
+        self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
+        if hasattr(network, "feature_names_in_"):
+            self.feature_names_in_ = network.feature_names_in_
+        return self
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
+        return self.to_logit().predict(X)
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
+
+        Missing cells and unknown states are summed out under a network with this posterior, to which arcs are added
+        where they are needed (:meth:`anbexact.adapters.LogitModel.close`).
+        """
+        return self.to_logit().predict_proba(X)
+
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
+        return self.to_logit().predict_log_proba(X)
+
+    def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
+        """Return, per row, what each feature adds to the log odds of one class against another.
+
+        See :meth:`anbexact.NetworkClassifier.explain` and :meth:`anbexact.adapters.LogitModel.explain`.
+        """
+        return self.to_logit().explain(X, label=label, against=against)
+
+    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
+        """Return P(class | some cells), the others being summed out; see :meth:`anbexact.NetworkClassifier.query`."""
+        return self.to_logit().query(evidence, **values)
+
+    def to_logit(self) -> LogitModel:
+        """Return the refitted logistic regression, ``logit_``."""
+        check_is_fitted(self)
+        return self.logit_
+
+    def _with_tables(self) -> NetworkClassifier:
+        """Return the network with the refitted posterior.
+
+        Raises
+        ------
+        ValueError
+            If there may be none with this graph.
+        """
+        model = self.to_logit()
+        if not model.equivalent:
+            raise ValueError(
+                f"there may be no network of this structure with the refitted posterior ({model.why}). Call "
+                "logit_.close().to_classifier(), which adds the arcs that are missing; or refit a "
+                "NaiveBayesClassifier, a TANClassifier or a FANClassifier, which always have one"
+            )
+        return model.to_classifier()
+
+    def _codes(self, X: Any) -> CodeArray:
+        check_is_fitted(self)
+        return self.estimator_._codes(X)

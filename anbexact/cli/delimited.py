@@ -1,0 +1,204 @@
+"""Text with separators: which separator, decimal mark and encoding a file has, and its table."""
+
+from __future__ import annotations
+
+import csv
+import re
+import warnings
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+
+import pandas as pd
+
+from anbexact.cli.cells import MISSING_CELLS, numbered_names, without_unnamed
+from anbexact.cli.messages import InputError, note
+from anbexact.cli.sources import Source, encoding_of, other_encoding
+
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
+"""By the word for it; where several fit, in this order. A space stands for any number of blanks."""
+TABBED = (".tsv", ".tab")
+SAMPLE = 200
+"""Lines by which a separator is told."""
+DECIMAL_POINT, DECIMAL_COMMA = re.compile(r"[+-]?\d+\.\d+"), re.compile(r"[+-]?\d+,\d+")
+GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+"""What may be thousands as well as decimals."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a file of separated text is to be read.
+
+    Attributes
+    ----------
+    names : list of str
+        The column names; a column without one has the name ``""``.
+    unnamed_first : bool
+        Whether every row begins with a cell more than there are names in the file (R writes such row names).
+    """
+
+    encoding: str
+    separator: str
+    decimal: str
+    names: list[str]
+    unnamed_first: bool = False
+
+    def rows(self, lines: Iterator[str]) -> Iterator[list[str]]:
+        """Return the cells of lines."""
+        return _rows(lines, self.separator)
+
+
+def read_delimited(
+    source: Source, separator: str | None, decimal: str | None, encoding: str | None, texts: Collection[str]
+) -> tuple[pd.DataFrame, Dialect]:
+    """Read separated text, the columns ``texts`` as text, and what is None as the file itself tells."""
+    tried = encoding_of(source, encoding)
+    try:
+        dialect = _dialect(source, tried, separator, decimal)
+        return read_as(source, dialect, texts), dialect
+    except UnicodeDecodeError:
+        dialect = _dialect(source, other_encoding(source, tried, encoding is not None), separator, decimal)
+        return read_as(source, dialect, texts), dialect
+
+
+def read_as(
+    source: Source, dialect: Dialect, texts: Collection[str], only: Collection[str] | None = None
+) -> pd.DataFrame:
+    """Read separated text whose dialect is known; with ``only``, just those columns, each cell as it stands there."""
+    numbered = numbered_names(dialect.names)
+    whole = only is None
+    with source.text(dialect.encoding) as file, warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            frame = pd.read_csv(
+                file,
+                sep=r"\s+" if dialect.separator == " " else dialect.separator,
+                decimal=dialect.decimal,
+                header=0,
+                names=numbered,
+                usecols=None if only is None else list(only),
+                dtype={name: str for name in numbered if not whole or name in texts},
+                keep_default_na=False,
+                na_values=list(MISSING_CELLS) if whole else None,
+                na_filter=whole,
+                skipinitialspace=True,
+                float_precision="round_trip" if pd.__version__.startswith("2.") else None,
+                low_memory=False,
+                index_col=False,
+            )
+        except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
+            raise _ragged(source, dialect) or InputError(f"cannot read {source.label}: {error}") from None
+    too_short = whole and len(frame) and frame.iloc[:, -1].isna().any()  # it is, where a row is too short
+    if too_short and (wrong := _ragged(source, dialect)):
+        raise wrong
+    return without_unnamed(frame, source.label) if whole else frame
+
+
+def _dialect(source: Source, encoding: str, separator: str | None, decimal: str | None) -> Dialect:
+    """Tell separator, names and decimal mark from the first lines."""
+    with source.text(encoding) as file:
+        lines = list(islice(file, SAMPLE))
+    if not lines or not any(line.strip() for line in lines):
+        raise InputError(f"{source.label} is empty")
+    if any("\0" in line for line in lines):
+        raise InputError(
+            f"cannot read {source.label}: it is not a text file, nor a format that is known (--format); "
+            "if it is UTF-16 without a byte-order mark, pass --encoding utf-16-le"
+        )
+    if separator is None:
+        separator = "\t" if source.name.lower().endswith(TABBED) else _separator(lines, source.name)
+    try:
+        names, *rows = _rows(iter(lines), separator)
+    except csv.Error as error:
+        raise InputError(f"cannot read {source.label}: {error}") from None
+    if not names:
+        raise InputError(f"cannot read {source.label}: its first line, which should hold the column names, is empty")
+    names = [name.strip() for name in names]
+    if separator != "," and _row_names(names, rows[: -1 if len(lines) == SAMPLE else None]):
+        names = ["", *names]
+        dialect = Dialect(encoding, separator, decimal or ".", names, unnamed_first=True)
+    else:
+        dialect = Dialect(encoding, separator, decimal or ".", names)
+    _check_names(names, source)
+    if decimal is None and separator != "," and (cell := _decimal_comma(rows, separator)):
+        note(f"{source.label}: numbers such as {cell} have a decimal comma; --decimal . reads them as text")
+        dialect = replace(dialect, decimal=",")
+    return dialect
+
+
+def _rows(lines: Iterator[str], separator: str) -> Iterator[list[str]]:
+    if separator == " ":
+        lines = (line.strip(" \r\n") + "\n" for line in lines)
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
+
+
+def _separator(lines: list[str], name: str) -> str:
+    """Return the separator by which most rows have as many cells as the first line, and that more than one."""
+    best, separator = (0.0, 0), ","
+    for candidate in SEPARATORS.values():
+        try:
+            header, *rows = _rows(iter(lines), candidate)
+        except csv.Error:
+            continue
+        rows = rows[: -1 if len(lines) == SAMPLE else None]  # the last may go on
+        widths = [len(row) for row in rows if row]
+        named = len(header) + _row_names(header, rows)
+        share = sum(width == named for width in widths) / len(widths) if widths else 1.0
+        if candidate == " " and (share < 1 or not widths or name.lower().endswith(".csv")):
+            continue
+        if len(header) > 1 and (share, len(header)) > best:
+            best, separator = (share, len(header)), candidate
+    return separator
+
+
+def _row_names(names: list[str], rows: list[list[str]]) -> bool:
+    """Whether all rows have a cell more than there are names, and begin with one of their own."""
+    rows = [row for row in rows if row]
+    longer = bool(rows) and all(len(row) == len(names) + 1 for row in rows)
+    return longer and len({row[0] for row in rows}) == len(rows) and any(row[-1].strip() for row in rows)
+
+
+def _check_names(names: list[str], source: Source) -> None:
+    for place, name in enumerate(names):
+        if name and name in names[:place]:
+            raise InputError(
+                f"cannot read {source.label}: two columns are called {name!r}; give every column a name of its own"
+            )
+
+
+def _decimal_comma(rows: list[list[str]], separator: str) -> str | None:
+    """Return a number with a decimal comma if columns hold such numbers, and none holds numbers with a point."""
+    found = None
+    for cells in zip(*(row for row in rows if len(row) == len(rows[0])), strict=True):
+        given = [cell.strip() for cell in cells if cell.strip() not in MISSING_CELLS]
+        if any(DECIMAL_POINT.fullmatch(cell) for cell in given):
+            return None
+        commas = [cell for cell in given if DECIMAL_COMMA.fullmatch(cell)]
+        numbers = all(DECIMAL_COMMA.fullmatch(cell) or re.fullmatch(r"[+-]?\d+", cell) for cell in given)
+        ambiguous = separator != ";" and all(GROUPED.fullmatch(cell) for cell in commas)
+        if commas and numbers and not ambiguous:
+            found = found or commas[0]
+    return found
+
+
+def _ragged(source: Source, dialect: Dialect) -> InputError | None:
+    """Return what is wrong with the first row that has more or fewer cells than there are names."""
+    width = len(dialect.names)
+    own = width - dialect.unnamed_first
+    end = 0
+    with source.text(dialect.encoding) as file:
+        reader = csv.reader(file, delimiter=dialect.separator, skipinitialspace=True)
+        if dialect.separator == " ":
+            reader = csv.reader((line.strip(" \r\n") for line in file), delimiter=" ", skipinitialspace=True)
+        try:
+            for number, row in enumerate(reader):
+                start, end = end + 1, reader.line_num
+                blank = not row or (len(row) == 1 and width > 1 and not row[0].strip())
+                if number and not blank and len(row) != width:
+                    return InputError(
+                        f"cannot read {source.label}: line {start} has {len(row)} cells, but there are {own} column "
+                        "names; if a cell holds the separator, it must stand in quotation marks"
+                    )
+        except csv.Error as error:
+            return InputError(f"cannot read {source.label}: line {end + 1}: {error}")
+    return None

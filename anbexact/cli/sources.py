@@ -1,0 +1,193 @@
+"""Where a table comes from: a file or a stream, perhaps compressed, as bytes and as text.
+
+A stream (standard input, a pipe, ``<(command)``) can be read only once, so it is kept in memory; a file is opened
+again each time.
+"""
+
+from __future__ import annotations
+
+import bz2
+import codecs
+import gzip
+import io
+import lzma
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any
+
+from anbexact.cli.messages import InputError, note
+
+STANDARD_INPUT = "-"
+DESCRIPTORS = ("/dev/stdin", "/dev/fd/", "/proc/self/fd/")
+"""Starts of paths that name what is open already."""
+
+COMPRESSIONS: dict[str, tuple[bytes, Callable[..., Any]]] = {
+    ".gz": (b"\x1f\x8b", gzip.open),
+    ".bz2": (b"BZh", bz2.open),
+    ".xz": (b"\xfd7zXZ\x00", lzma.open),
+}
+"""By extension: how such a file starts, and what opens it. Archives (``.zip``) are opened by their one member."""
+ZIP, ZSTANDARD = b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
+
+BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8-sig",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""In this order: that of little-endian UTF-16 is the beginning of that of UTF-32."""
+WESTERN = ("cp1252", "latin-1")
+"""What text is read as that is not UTF-8: Windows' Western European code page, or where that has gaps, Latin-1."""
+
+READ_ERRORS = (ValueError, ImportError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError)
+"""What reading a damaged file raises, beside `OSError`."""
+
+
+class Source:
+    """The bytes of a table, decompressed, as often as they are asked for.
+
+    Attributes
+    ----------
+    label : str
+        What messages call it.
+    name : str
+        Its name without the extension of a compression; that of the member of an archive. The format is told by it.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.label = "standard input" if path in (STANDARD_INPUT, "/dev/stdin") else path
+        self._path = path
+        self._data: bytes | None = None
+        if path == STANDARD_INPUT:
+            if sys.stdin.isatty():
+                note("reading the table from standard input; end it by Ctrl-D")
+            self._data = sys.stdin.buffer.read()
+        elif path.startswith(DESCRIPTORS) or not (Path(path).is_file() or Path(path).is_dir()):
+            self._data = Path(path).read_bytes()
+        self._unpack = self._compression()
+        self.name = self._path
+        for extension in (*COMPRESSIONS, ".zip"):
+            if self._path.lower().endswith(extension):
+                self.name = self._path[: -len(extension)]
+        if isinstance(self._unpack, str):
+            self.name = self._unpack
+
+    def open(self) -> IO[bytes]:
+        """Return the decompressed bytes from their beginning, as a file that can seek."""
+        file = self._open_packed()
+        if isinstance(self._unpack, str):
+            return zipfile.ZipFile(file).open(self._unpack)
+        return file if self._unpack is None else self._unpack(file)
+
+    def head(self, size: int = 1 << 16) -> bytes:
+        """Return the first bytes."""
+        with self.open() as file:
+            return file.read(size)
+
+    def text(self, encoding: str) -> io.TextIOWrapper:
+        """Return the text from its beginning, its line ends as they are."""
+        return io.TextIOWrapper(self.open(), encoding=encoding, newline="")
+
+    def is_(self, path: str) -> bool:
+        """Whether this is the file of that path."""
+        return self._data is None and Path(path).exists() and Path(path).samefile(self._path)
+
+    def _open_packed(self) -> IO[bytes]:
+        return io.BytesIO(self._data) if self._data is not None else Path(self._path).open("rb")
+
+    def _compression(self) -> Callable[[Any], Any] | str | None:
+        """Return what decompresses the bytes; the name of the member if they are an archive; or None."""
+        with self._open_packed() as file:
+            start = file.read(8)
+            if start.startswith(ZSTANDARD):
+                raise InputError(f"{self.label} is compressed by Zstandard: decompress it first (zstd -d)")
+            if start.startswith(ZIP):
+                return self._member(file)
+        return next((opened for magic, opened in COMPRESSIONS.values() if start.startswith(magic)), None)
+
+    def _member(self, file: IO[bytes]) -> str | None:
+        """Return the one member of an archive; None if the file is a workbook or another document."""
+        with zipfile.ZipFile(file) as archive:
+            infos = archive.infolist()
+        if any(info.filename in ("[Content_Types].xml", "mimetype") for info in infos):
+            return None
+        members = [
+            info
+            for info in infos
+            if not info.is_dir()
+            and not info.filename.startswith("__MACOSX/")
+            and not Path(info.filename).name.startswith(".")
+        ]
+        if len(members) != 1:
+            names = ", ".join(info.filename for info in members[:10])
+            raise InputError(f"{self.label} must hold one file, not {len(members)} ({names}): unpack the table")
+        if members[0].flag_bits & 1:
+            raise InputError(f"{self.label} needs a password: unpack it first")
+        return members[0].filename
+
+
+def encoding_of(source: Source, wanted: str | None) -> str:
+    """Return the encoding to try first: the one that is asked for, that of a byte-order mark, or UTF-8."""
+    head = source.head(4)
+    marked = next((encoding for mark, encoding in BYTE_ORDER_MARKS.items() if head.startswith(mark)), None)
+    if wanted is not None:
+        try:
+            found = codecs.lookup(wanted).name
+        except LookupError:
+            raise InputError(
+                f"--encoding {wanted} is not known: give a name such as utf-8, utf-16, cp1252, latin-1 or shift_jis"
+            ) from None
+        return marked if marked is not None and found.startswith(marked[:5]) else found
+    return marked or "utf-8-sig"
+
+
+def other_encoding(source: Source, tried: str, asked: bool) -> str:
+    """Return what to read text as that is not of the encoding tried, and say so.
+
+    Raises
+    ------
+    InputError
+        If the encoding was asked for or is that of a byte-order mark, or if some lines are UTF-8 and others not.
+    """
+    if asked or tried != "utf-8-sig":
+        line = _first_bad_line(source, tried)
+        where = f", first in line {line}" if line else ""
+        raise InputError(f"cannot read {source.label}: it is not {tried.removesuffix('-sig')} text{where}")
+    good = bad = 0
+    gaps = False
+    with source.open() as file:
+        for number, line_bytes in enumerate(file, start=1):
+            if line_bytes.isascii():
+                continue
+            try:
+                line_bytes.decode("utf-8")
+                good = good or number
+            except UnicodeDecodeError:
+                bad = bad or number
+            gaps = gaps or any(byte in line_bytes for byte in b"\x81\x8d\x8f\x90\x9d")
+    if good:
+        raise InputError(
+            f"cannot read {source.label}: it mixes encodings, since line {good} is UTF-8 and line {bad} is not; "
+            "save it as UTF-8, or pass --encoding latin-1, which reads any bytes but garbles those lines"
+        )
+    encoding = WESTERN[gaps]
+    note(f"{source.label} is not UTF-8 (line {bad}) and is read as {encoding}; --encoding names another")
+    return encoding
+
+
+def _first_bad_line(source: Source, encoding: str) -> int:
+    """Return the number of the first line that cannot be decoded; 0 if lines cannot be told apart."""
+    lines = 0
+    with source.open() as file:
+        decoder = codecs.getincrementaldecoder(encoding)()
+        for number, line_bytes in enumerate(file, start=1):
+            try:
+                decoder.decode(line_bytes)
+            except UnicodeDecodeError:
+                return number
+            lines = number
+    return lines

@@ -1,0 +1,115 @@
+"""Tables of predictions: the format by the file's extension, refused before the work where there is none."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from anbexact.cli.formats import require
+from anbexact.cli.messages import InputError
+from anbexact.cli.sources import COMPRESSIONS
+
+if TYPE_CHECKING:
+    from anbexact.cli.sources import Source
+
+STANDARD_OUTPUT = "-"
+WRITERS = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".parquet": "parquet",
+    ".feather": "feather",
+    ".xlsx": "xlsx",
+}
+"""Formats by extension."""
+PACKED = (*COMPRESSIONS, ".zip")
+"""Extensions that compress a format of text."""
+OUTPUT_HELP = ", ".join(WRITERS) + f"; the first four also with {', '.join(PACKED)}"
+
+
+def check_table_output(path: str | None, source: Source) -> None:
+    """Refuse, before all the work, an output that could not be written, or that is the input."""
+    if path is None or path == STANDARD_OUTPUT:
+        return
+    form, packed = _format(path)
+    if packed and form not in ("csv", "tsv", "json", "jsonl"):
+        raise InputError(f"{path}: {form} files are compressed within; leave {PurePath(path).suffix} out")
+    require(form, path)
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder, not a file")
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: there is no folder {folder}")
+    if source.is_(path):
+        raise InputError(f"{path} is the table that is read: write to another file")
+
+
+def write_table(frame: pd.DataFrame, path: str | None) -> None:
+    """Write a table to a file, or as CSV to standard output."""
+    if path is None or path == STANDARD_OUTPUT:
+        frame.to_csv(sys.stdout, index=False)
+        return
+    form, _ = _format(path)
+    if form in ("csv", "tsv"):
+        frame.to_csv(path, index=False, sep="\t" if form == "tsv" else ",")
+    elif form == "parquet":
+        frame.to_parquet(path, index=False)
+    elif form == "feather":
+        frame.to_feather(path)
+    elif form == "xlsx":
+        _without_zones(frame).to_excel(path, index=False)
+    else:
+        _write_json(frame, path, lines=form == "jsonl")
+
+
+def _format(path: str) -> tuple[str, bool]:
+    """Return the format of a path, and whether it is to be compressed."""
+    suffixes = [suffix.lower() for suffix in PurePath(path).suffixes]
+    packed = bool(suffixes) and suffixes[-1] in PACKED
+    suffix = (suffixes[:-1] if packed else suffixes)[-1:]
+    if not suffix or suffix[0] not in WRITERS:
+        raise InputError(f"{path}: which format? Give it one of the extensions {OUTPUT_HELP}")
+    return WRITERS[suffix[0]], packed
+
+
+def _write_json(frame: pd.DataFrame, path: str, *, lines: bool) -> None:
+    """Write an array of objects, or one object per line."""
+    names = list(map(str, frame))
+    columns = [[_json_cell(cell) for cell in frame[name].astype(object)] for name in frame]
+    rows = (dict(zip(names, cells, strict=True)) for cells in zip(*columns, strict=True))
+    texts = [json.dumps(row, ensure_ascii=False, allow_nan=False) for row in rows]
+    text = "".join(f"{row}\n" for row in texts) if lines else "[" + ",\n ".join(texts) + "]\n"
+    suffix = PurePath(path).suffix.lower()
+    if suffix == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr(PurePath(path).stem, text)
+    else:
+        opened: Callable[..., Any] = COMPRESSIONS[suffix][1] if suffix in COMPRESSIONS else open
+        with opened(path, "wt", encoding="utf-8") as file:
+            file.write(text)
+
+
+def _json_cell(cell: Any) -> Any:
+    """Return a cell as JSON has it: null where it is missing or not finite, dates as text."""
+    if pd.isna(cell) or (isinstance(cell, float) and not math.isfinite(cell)):
+        return None
+    if hasattr(cell, "item"):
+        return _json_cell(cell.item())
+    if isinstance(cell, str | bool | int | float):
+        return cell
+    return cell.isoformat() if isinstance(cell, datetime.date) else str(cell)
+
+
+def _without_zones(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table whose dates Excel can hold: those with a time zone as text."""
+    zoned = [name for name in frame if getattr(frame[name].dtype, "tz", None) is not None]
+    return frame.astype(dict.fromkeys(zoned, str))

@@ -1,0 +1,51 @@
+"""What the exact searches tell people before they start, and when they end without a proof."""
+
+from __future__ import annotations
+
+from math import isinf
+
+from anbexact.limits import human_seconds
+from anbexact.search.constraints import Constraints
+from anbexact.search.enumerated import enumerated_families
+from anbexact.search.set_scores import n_sets
+from anbexact.structure import Certificate
+from anbexact.table import DiscreteTable
+
+LONG_SEARCH = 30.0
+"""Estimated seconds above which a search is announced."""
+FEW = 2
+"""The limit on parents that is recommended."""
+
+
+def expected_to_be_long(table: DiscreteTable, constraints: Constraints, seconds: float, *, lattice: bool) -> str:
+    """Return the announcement of a search: what it goes through, how long it may take, what would shorten it.
+
+    Parameters
+    ----------
+    lattice : bool
+        Whether all sets of features can be scored; otherwise parent sets are.
+    """
+    n = len(table.vocabulary.features)
+    most = min(constraints.max_parents, n - 1)
+
+    def sets(max_parents: int) -> str:
+        if lattice:
+            return f"{n_sets(n, max_parents + 1):,} sets of features"
+        return f"{enumerated_families(n, max_parents):,} parent sets"
+
+    shorter = ["time_limit=, in seconds, ends the search with the best structure found by then"]
+    if most > FEW:
+        shorter.insert(0, f"max_parents={FEW} leaves {sets(FEW)}")
+    return (
+        f"the search over {n} features and {len(table.weights):,} distinct rows ({sets(most)}) may take about "
+        f"{human_seconds(seconds)}. To shorten it: {'; '.join(shorter)}; TANClassifier is quicker still."
+    )
+
+
+def not_proved(certificate: Certificate, constraints: Constraints) -> str:
+    """Return the advice for a search that gave its proof up."""
+    gap = "nothing is proved" if isinf(certificate.gap) else f"the gap is at most {certificate.gap:.6g} nats"
+    ways = ["time_limit=, in seconds, lets the search for a proof go on for longer than half a minute"]
+    if constraints.max_parents > FEW:
+        ways.insert(0, f"max_parents={FEW} is proved optimal in seconds as a rule")
+    return f"the structure is not proved optimal ({gap}; see its certificate): {'; '.join(ways)}."

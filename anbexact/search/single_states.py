@@ -1,0 +1,94 @@
+"""Features of one state: they leave a table before a search starts, and join the structure that it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from dataclasses import replace
+from functools import wraps
+from typing import Any, Concatenate, ParamSpec, cast
+
+from anbexact.scores import BDeu, Universal
+from anbexact.search.constraints import Edge
+from anbexact.structure import Structure
+from anbexact.table import DiscreteTable
+from anbexact.vocabulary import Vocabulary
+
+P = ParamSpec("P")
+Search = Callable[Concatenate[DiscreteTable, P], Structure]
+
+
+def single_states(table: DiscreteTable, score: object, keep: Collection[Hashable] = ()) -> tuple[Hashable, ...]:
+    """Return the features of one state that a search by a score can do without, in table order.
+
+    A feature of one state scores 0 whatever its parents, and changes nothing as a parent, by a score that says so
+    with a true attribute ``ignores_single_states``; see :class:`~anbexact.scores.Score`. Continuous variables of a
+    universal measure stay, as their number decides how many levels the others have.
+
+    Parameters
+    ----------
+    keep : collection of features
+        Features that stay in any case.
+    """
+    if not getattr(score, "ignores_single_states", False):
+        return ()
+    kept = {*keep, *(score.partitions if isinstance(score, Universal) else ())}
+    return tuple(name for name in table.vocabulary.features if table.vocabulary.arity(name) == 1 and name not in kept)
+
+
+def without(table: DiscreteTable, names: Collection[Hashable]) -> DiscreteTable:
+    """Return the table without features of one state; its distinct rows stay distinct."""
+    vocabulary = table.vocabulary
+    places = [j for j, name in enumerate(vocabulary.names) if name not in names]
+    states = {vocabulary.names[j]: vocabulary.states[vocabulary.names[j]] for j in places}
+    return replace(table, vocabulary=Vocabulary(states, vocabulary.class_name), codes=table.codes.T[places].T)
+
+
+def single_states_apart(*, below_class: bool) -> Callable[[Search[P]], Search[P]]:
+    """Let a search work on the table without its features of one state.
+
+    They join the structure afterwards, without children; the class is their parent if ``below_class``. Those that
+    ``required`` arcs name stay in the table, and so do all of them if the score is not known to ignore them.
+
+    Parameters
+    ----------
+    below_class : bool
+        Whether the class is a parent of every feature in the structures that the search admits.
+    """
+
+    def decorated(search: Search[P]) -> Search[P]:
+        @wraps(search)
+        def door(table: DiscreteTable, *args: P.args, **kwargs: P.kwargs) -> Structure:
+            options: dict[str, Any] = kwargs
+            score = args[0] if args else options.get("score")
+            required = options.get("required", ())
+            keep = () if isinstance(required, Iterator) else _ends(required)
+            apart = single_states(table, BDeu() if score is None else score, keep)
+            if not apart:
+                return search(table, *args, **kwargs)
+            if "forbidden" in options:
+                options["forbidden"] = _without_edges(options["forbidden"], apart, table.vocabulary.names)
+            structure = search(without(table, apart), *args, **kwargs)
+            above = (structure.class_name,) if below_class else ()
+            parents = {name: above if name in apart else structure.parents[name] for name in table.vocabulary.names}
+            return replace(structure, parents=parents)
+
+        return cast(Search[P], door)
+
+    return decorated
+
+
+def _ends(edges: Iterable[Any]) -> set[Hashable]:
+    """Return what edges name; nothing for what is not a pair, which the search refuses."""
+    return {name for edge in edges if isinstance(edge, tuple | list) for name in edge if isinstance(name, Hashable)}
+
+
+def _without_edges(edges: Iterable[Any], apart: Collection[Hashable], known: Collection[Hashable]) -> Iterable[Edge]:
+    """Return the edges without those between a feature that is left out and another known variable."""
+    if isinstance(edges, Iterator):
+        return edges
+
+    def is_moot(edge: Any) -> bool:
+        ends = _ends([edge])
+        return len(ends) == 2 == len(edge) and ends <= set(known) and not ends.isdisjoint(apart)
+
+    return tuple(edge for edge in edges if not is_moot(edge))

@@ -1,0 +1,93 @@
+"""Messages of the library on the command line: they name its options, never parameters of Python."""
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import anbexact
+from anbexact import classifiers
+from anbexact.cli import main
+from anbexact.cli.messages import OPTIONS, in_options
+
+ROOT = Path(inspect.getfile(anbexact)).parent
+CLASSIFIERS = [
+    value for value in vars(classifiers).values() if inspect.isclass(value) and not inspect.isabstract(value)
+]
+PARAMETERS = {name for kind in CLASSIFIERS for name in inspect.signature(kind).parameters}
+NAMED = re.compile(rf"(?<![\w.-])({'|'.join(sorted(PARAMETERS - {'k'}, key=len, reverse=True))})=")
+"""A parameter where advice gives it a value."""
+NOT_REACHED = ("cli", "_kernels", "datasets")
+"""Folders whose messages do not come from the library, or not to users."""
+ONLY_IN_PYTHON = (
+    "discretizer is None",  # the command line always cuts
+    "discretizer must be one of",  # its choices are checked before
+    "l2=",  # of refits, which choose it themselves there
+    "handle_missing= goes with models that are named",  # the command line names them
+    "declare it in categories= too",  # no option declares states
+)
+"""Parts of messages that no option leads to."""
+
+
+def texts():
+    """Return the texts of all messages that are raised or warned of, formatted parts as ``x``."""
+    found = []
+    for path in sorted([*ROOT.rglob("*.py"), *(ROOT.parent / "adapters").glob("*.py")]):
+        if path.relative_to(ROOT.parent).parts[1] in NOT_REACHED:
+            continue
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        parts_or_docs = {
+            id(part)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.JoinedStr | ast.Expr)
+            for part in (node.values if isinstance(node, ast.JoinedStr) else [node.value])
+        }
+        for node in ast.walk(tree):
+            if id(node) in parts_or_docs:
+                continue
+            if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
+                parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+                text = "".join(part.value if isinstance(part, ast.Constant) else "x" for part in parts)
+                if NAMED.search(text) and "\n" not in text:
+                    found.append((f"{path.name}:{node.lineno}", text))
+    return found
+
+
+def test_there_are_messages():
+    assert any("handle_missing='own_state'" in text for _, text in texts())
+
+
+@pytest.mark.parametrize(("place", "text"), texts())
+def test_no_message_names_a_parameter(place, text):
+    if not any(part in text for part in ONLY_IN_PYTHON):
+        assert not NAMED.search(in_options(text)), place
+
+
+def test_every_option_is_one(capsys):
+    """What a translation recommends is an option of the command."""
+    main(["fit", "--help"])
+    main(["compare", "--help"])
+    help_text = capsys.readouterr().out
+    for option in OPTIONS.values():
+        assert re.search(rf"{option}\b", help_text), option
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("use handle_missing='own_state' to treat", "use --missing own_state to treat"),
+        (
+            "learned again with max_parents=3; give max_parents= to choose",
+            "learned again with --max-parents 3; give --max-parents to choose",
+        ),
+        ("ess must be a finite number", "--ess must be a finite number"),
+        ("select features first, or raise memory_limit", "select features first, or raise --memory-limit"),
+        ("declare it in categories=, or use handle_unknown='marginalize'", "or fit again with --unknown marginalize"),
+        ("column 'max_parents' has time_limit.csv", "column 'max_parents' has time_limit.csv"),
+        ("the threshold of 3 models", "the threshold of 3 models"),
+    ],
+)
+def test_translations(text, expected):
+    assert in_options(text) == expected

@@ -1,0 +1,734 @@
+"""Tables on the command line: formats, separators, encodings and streams in, formats out, and what is refused."""
+
+import bz2
+import datetime
+import gzip
+import io
+import json
+import lzma
+import os
+import subprocess
+import sys
+import threading
+import zipfile
+from numbers import Number
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import anbexact
+from anbexact import NaiveBayesClassifier
+from anbexact.cli import formats, main, writing
+from anbexact.cli.delimited import SEPARATORS
+from anbexact.cli.formats import Reading, TableFile
+from anbexact.cli.sources import Source
+from anbexact.cli.tables import read_frame, recognised
+
+PLACES = ("Köln", "Málaga", "Aix, en Provence", "s;o")
+"""Of one byte each in cp1252; two hold separators."""
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def table(rows=60):
+    """Return a table with gaps in columns of every kind."""
+    rng = np.random.default_rng(1)
+    answer = rng.choice(["no", "yes"], rows)
+    frame = pd.DataFrame(
+        {
+            "width": rng.normal(0, 1, rows).round(3) + (answer == "yes"),
+            "count": rng.integers(0, 4, rows),
+            "gaps": pd.Series(rng.integers(0, 3, rows), dtype="Int64"),
+            "flag": rng.random(rows) < 0.3 + 0.4 * (answer == "yes"),
+            "maybe": pd.Series(rng.random(rows) < 0.5, dtype="boolean"),
+            "code": [f"{k:02d}" for k in rng.integers(0, 12, rows)],
+            "place": rng.choice(PLACES, rows),
+            "day": [datetime.date(2024, 2, 27) + datetime.timedelta(int(k)) for k in rng.integers(0, 5, rows)],
+            "time": pd.Timestamp("2024-02-27 10:30") + pd.to_timedelta(rng.integers(0, 90, rows), unit="h"),
+            "answer": answer,
+        }
+    )
+    for place, name in enumerate(["width", "gaps", "maybe", "place", "day", "time"]):
+        frame.loc[place * 7 + 3, name] = None
+    return frame
+
+
+def write_csv(frame, path, **settings):
+    frame.to_csv(path, index=False, **settings)
+
+
+def write_zip(frame, path):
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("__MACOSX/._t.csv", "x")
+        archive.writestr("folder/t.tsv", frame.to_csv(index=False, sep="\t"))
+
+
+def write_jsonl(frame, path, encoding="utf-8"):
+    frame.to_json(path, orient="records", lines=True, force_ascii=False, date_format="iso")
+    if encoding != "utf-8":
+        Path(path).write_text(Path(path).read_text(encoding="utf-8"), encoding=encoding)
+
+
+def write_r(frame, path):
+    """As R's write.table does: names of rows, without a name for their column."""
+    text = frame.set_axis([f"row {k}" for k in range(len(frame))]).to_csv(sep=" ", quoting=2, na_rep="NA")
+    Path(path).write_text(text.removeprefix('"" '), encoding="utf-8")
+
+
+def write_packed(frame, path, opened):
+    with opened(path, "wb") as file:
+        file.write(frame.to_csv(index=False).encode())
+
+
+WRITERS = {
+    "plain.csv": write_csv,
+    "mark.csv": lambda t, p: write_csv(t, p, encoding="utf-8-sig"),
+    "tabs.tsv": lambda t, p: write_csv(t, p, sep="\t"),
+    "tabs.txt": lambda t, p: write_csv(t, p, sep="\t", lineterminator="\r\n"),
+    "semicolons.csv": lambda t, p: write_csv(t, p, sep=";"),
+    "decimals.csv": lambda t, p: write_csv(t, p, sep=";", decimal=","),
+    "pipes.dat": lambda t, p: write_csv(t, p, sep="|", na_rep="?"),
+    "quoted.csv": lambda t, p: write_csv(t, p, quoting=2, na_rep="NA"),
+    "western.csv": lambda t, p: write_csv(t, p, encoding="cp1252"),
+    "excel.txt": lambda t, p: write_csv(t, p, sep="\t", encoding="utf-16"),
+    "big.csv": lambda t, p: write_csv(t, p, encoding="utf-16-be"),
+    "rows.csv": lambda t, p: t.to_csv(p),
+    "r.txt": write_r,
+    "a.csv.gz": lambda t, p: write_packed(t, p, gzip.open),
+    "a.csv.bz2": lambda t, p: write_packed(t, p, bz2.open),
+    "a.csv.xz": lambda t, p: write_packed(t, p, lzma.open),
+    "packed without saying so.csv": lambda t, p: write_packed(t, p, gzip.open),
+    "a.zip": write_zip,
+    "a.parquet": lambda t, p: t.to_parquet(p),
+    "a.feather": lambda t, p: t.to_feather(p),
+    "a.xlsx": lambda t, p: t.to_excel(p, index=False),
+    "rows.xlsx": lambda t, p: t.to_excel(p),
+    "a.json": lambda t, p: t.to_json(p, orient="records", date_format="iso"),
+    "indented.json": lambda t, p: t.to_json(p, orient="records", indent=2, date_format="iso"),
+    "a.jsonl": write_jsonl,
+    "western.jsonl": lambda t, p: write_jsonl(t, p, "cp1252"),
+    "parquet, whatever it is called.csv": lambda t, p: t.to_parquet(p),
+}
+"""How one table can be written; the name tells how it must be read."""
+
+
+def read(path, texts=(), **reading):
+    file = TableFile(Source(str(path)), Reading(**reading))
+    return recognised(read_frame(file, texts), file, texts)
+
+
+def run(capsys, *args):
+    """Return exit code, standard output and standard error."""
+    code = main([str(arg) for arg in args])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def refusal(capsys, *args):
+    code, out, err = run(capsys, *args)
+    assert (code, out) == (2, "")
+    assert "Traceback" not in err
+    return err.splitlines()[-1].removeprefix("anbexact: error: ")
+
+
+class TestSameTable:
+    @pytest.mark.parametrize("name", WRITERS)
+    def test_same_frame(self, name):
+        frame = table()
+        WRITERS[name](frame, name)
+        got = read(name, ["code"], encoding="utf-16-be" if name == "big.csv" else None)
+        assert got["code"].tolist() == frame["code"].tolist()
+        assert got["gaps"].dtype == "Int64"
+        assert got["maybe"].dtype == "boolean"
+        WRITERS["plain.csv"](frame, "first.csv")
+        pd.testing.assert_frame_equal(got, read("first.csv", ["code"]))
+        pd.testing.assert_frame_equal(got, frame, check_dtype=False)
+
+    @pytest.mark.parametrize("name", ["plain.csv", "excel.txt", "western.csv", "a.parquet", "a.feather", "a.xlsx"])
+    def test_same_model_and_predictions(self, capsys, name):
+        frame = table()
+        X = frame.drop(columns="answer")
+        expected = NaiveBayesClassifier(handle_missing="own_state").fit(X, frame["answer"])
+        WRITERS[name](frame, name)
+        options = ["--model", "nb", "--missing", "own_state", "--text", "code"]
+        code, _, _ = run(capsys, "fit", name, "--class", "answer", *options, "-o", "m.json")
+        assert code == 0
+        model = anbexact.load("m.json")
+        assert model.vocabulary_ == expected.vocabulary_
+        np.testing.assert_array_equal(model.predict_proba(X), expected.predict_proba(X))
+        code, _, _ = run(capsys, "predict", "m.json", name, "--proba", "-o", "out.parquet")
+        assert code == 0
+        out = pd.read_parquet("out.parquet")
+        np.testing.assert_array_equal(out.iloc[:, 1:], expected.predict_proba(X))
+        assert out["predicted"].tolist() == expected.predict(X).tolist()
+
+    cells = st.one_of(
+        st.none(),
+        st.integers(-(2**40), 2**40),
+        st.booleans(),
+        st.floats(-1e6, 1e6, width=32),
+        st.sampled_from(["a", "b c", " d", "?", "NA", "", "0012", "1e3", "True", "x,y", 'q"q', "ö\n"]),
+    )
+    kinds = st.sampled_from([int, float, bool, str, object])
+
+    @settings(max_examples=25)
+    @given(st.lists(cells, min_size=2, max_size=6), kinds)
+    def test_any_column_of_one_kind(self, cells, kind):
+        """A column of one Python type, or of text alone, is the same from JSON, Parquet and Excel."""
+        cells = [cell if kind is object or type(cell) is kind or cell is None else None for cell in cells]
+        frame = pd.DataFrame({"a": pd.Series(cells, dtype=object), "z": 1})
+        Path("t.json").write_text(json.dumps([{"a": cell, "z": 1} for cell in cells]), encoding="utf-8")
+        expected = read("t.json")
+        frame.to_excel("t.xlsx", index=False)
+        from_excel = read("t.xlsx")
+        pd.testing.assert_series_equal(expected["a"].isna(), from_excel["a"].isna())
+        if kind is not object:
+            pd.testing.assert_frame_equal(from_excel, expected, rtol=1e-14)
+            frame.infer_objects().to_parquet("t.parquet")
+            pd.testing.assert_frame_equal(read("t.parquet"), expected)
+
+    def test_mixed_cells_are_text(self):
+        Path("t.json").write_text('[{"a": 1, "b": true}, {"a": "x", "b": "y"}, {"a": 2.5, "b": null}]')
+        got = read("t.json")
+        assert got["a"].tolist() == ["1", "x", "2.5"]
+        assert got["b"].fillna("-").tolist() == ["True", "y", "-"]
+
+    def test_whole_numbers_are_integers(self):
+        pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": [1.0, 2.0, 3.0], "c": [1.0, 2.5, 3.0]}).to_parquet("t.parquet")
+        assert [str(dtype) for dtype in read("t.parquet").dtypes] == ["Int64", "int64", "float64"]
+        pd.DataFrame({"a": [2.0**60, 1.0], "b": [np.inf, 1.0]}).to_parquet("t.parquet")
+        assert [str(dtype) for dtype in read("t.parquet").dtypes] == ["float64", "float64"]
+
+    def test_text_of_numbers(self):
+        """--text: separated text as it stands, the rest as it would be written."""
+        Path("t.csv").write_text("a,b\n007,1.50\n,2\n")
+        assert read("t.csv", ["a", "b"]).fillna("-").to_numpy().tolist() == [["007", "1.50"], ["-", "2"]]
+        pd.DataFrame({"a": [7, 8], "b": [1.5, None]}).to_parquet("t.parquet")
+        assert read("t.parquet", ["a", "b"]).fillna("-").to_numpy().tolist() == [["7", "1.5"], ["8", "-"]]
+
+    def test_declared_categories_stay(self):
+        declared = pd.Categorical(["low", "high", "low"], categories=["low", "middle", "high"], ordered=True)
+        pd.DataFrame({"a": declared}).to_feather("t.feather")
+        assert read("t.feather")["a"].cat.categories.tolist() == ["low", "middle", "high"]
+
+
+class TestDialects:
+    @pytest.mark.parametrize("word", SEPARATORS)
+    def test_separators(self, word):
+        Path("t.txt").write_text(SEPARATORS[word].join(["a b", "c d", "e"]).replace("a b", "ab").replace("c d", "cd"))
+        with Path("t.txt").open("a") as file:
+            for k in range(3):
+                file.write("\n" + SEPARATORS[word].join([str(k), "u", "v"]))
+        got = read("t.txt")
+        assert got.columns.tolist() == ["ab", "cd", "e"]
+        assert got["ab"].tolist() == [0, 1, 2]
+        pd.testing.assert_frame_equal(got, read("t.txt", separator=SEPARATORS[word]))
+
+    def test_separators_within_cells(self):
+        Path("t.csv").write_text('name;note\n"a, b";x,y\nc;"d;e"\n')
+        assert read("t.csv").to_numpy().tolist() == [["a, b", "x,y"], ["c", "d;e"]]
+        Path("t.csv").write_text("one column\nfirst second\nthird fourth\n")
+        assert read("t.csv").columns.tolist() == ["one column"]
+
+    def test_blanks_beside_separators(self):
+        Path("t.csv").write_text("a, b , c\n 1, x, ?\n2, x , u\n")
+        got = read("t.csv")
+        assert got.columns.tolist() == ["a", "b", "c"]
+        assert got["b"].tolist() == ["x", "x"]
+        assert got["c"].isna().tolist() == [True, False]
+
+    def test_decimal_commas(self, capsys):
+        Path("t.csv").write_text("a;b\n1,5;x\n-2,25;y\n3;x\n")
+        assert read("t.csv")["a"].tolist() == [1.5, -2.25, 3.0]
+        assert "numbers such as 1,5 have a decimal comma" in capsys.readouterr().err
+        assert read("t.csv", decimal=".")["a"].tolist() == ["1,5", "-2,25", "3"]
+        Path("t.tsv").write_text("a\tb\n1,234\tx\n12,500\ty\n")  # thousands, or decimals?
+        assert read("t.tsv")["a"].tolist() == ["1,234", "12,500"]
+        assert read("t.tsv", decimal=",")["a"].tolist() == [1.234, 12.5]
+        Path("t.csv").write_text("a;b\n1,5;2.5\n")
+        assert read("t.csv")["a"].tolist() == ["1,5"]
+
+    def test_a_mark_beats_the_option(self):
+        Path("t.csv").write_bytes("größe,y\n1,a\n".encode("utf-16"))
+        assert read("t.csv", encoding="utf-16").columns.tolist() == ["größe", "y"]
+        Path("t.csv").write_bytes("größe,y\n1,a\n".encode("utf-8-sig"))
+        assert read("t.csv", encoding="utf-8").columns.tolist() == ["größe", "y"]
+        Path("t.csv").write_bytes("имя,y\n1,a\n".encode("cp1251"))
+        assert read("t.csv", encoding="cp1251").columns.tolist() == ["имя", "y"]
+
+    def test_western_text_is_noted(self, capsys):
+        Path("t.csv").write_bytes("a,y\nu,1\nné,2\n".encode("cp1252"))
+        assert read("t.csv")["a"].tolist() == ["u", "né"]
+        assert (
+            "t.csv is not UTF-8 (line 3) and is read as cp1252; --encoding names another" in capsys.readouterr().err
+        )
+        Path("t.csv").write_bytes(b"a,y\nu,1\n\x81,2\n")
+        assert read("t.csv")["a"].tolist() == ["u", "\x81"]
+        assert "latin-1" in capsys.readouterr().err
+
+
+class TestStreams:
+    def test_standard_input(self, capsys, monkeypatch):
+        frame = table()
+        frame.to_parquet("t.parquet")
+        frame.to_csv("t.csv", index=False)
+        for name in ("t.parquet", "t.csv"):
+            stream = io.TextIOWrapper(io.BytesIO(Path(name).read_bytes()))
+            monkeypatch.setattr(sys, "stdin", stream)
+            code, out, _ = run(capsys, "fit", "-", "--class", "answer", "--model", "nb")
+            assert code == 0
+            assert out.startswith("standard input: 54 rows to learn from, 9 features")
+
+    def test_a_stream_is_read_once(self, capsys):
+        """A named pipe, as process substitution makes one: whoever opens it again waits for ever."""
+        frame = table()
+        os.mkfifo("pipe")
+        writer = threading.Thread(target=lambda: Path("pipe").write_bytes(frame.to_csv(index=False).encode("cp1252")))
+        writer.start()
+        code, out, _ = run(capsys, "fit", "pipe", "--class", "answer", "--model", "nb")
+        writer.join()
+        assert code == 0
+        assert "pipe: 54 rows" in out
+
+    def test_process(self):
+        """The command of the issue: its header was consumed."""
+        command = [sys.executable, "-m", "anbexact"]
+        fit = [*command, "fit", "/dev/stdin", "--class", "answer", "--model", "nb", "-o", "m.json"]
+        data = table().to_csv(index=False).encode()
+        subprocess.run(fit, input=data, check=True, capture_output=True)
+        predict = subprocess.run(
+            [*command, "predict", "m.json", "-", "--id", "code", "-o", "-"],
+            input=data,
+            check=True,
+            capture_output=True,
+        )
+        assert pd.read_csv(io.BytesIO(predict.stdout)).columns.tolist() == ["code", "predicted"]
+
+
+class TestPredict:
+    @pytest.fixture(autouse=True)
+    def _model(self):
+        frame = table()
+        NaiveBayesClassifier().fit(frame.drop(columns="answer"), frame["answer"]).save("m.json")
+        frame.to_csv("t.csv", index=False)
+
+    def expected(self):
+        frame = table()
+        return frame, anbexact.load("m.json").predict(frame.drop(columns="answer")).tolist()
+
+    @pytest.mark.parametrize("name", ["o.csv", "o.tsv", "o.json", "o.jsonl", "o.parquet", "o.feather", "o.xlsx"])
+    def test_formats(self, capsys, name):
+        """What is written is read again: the format is that of the extension."""
+        frame, predicted = self.expected()
+        code, out, _ = run(capsys, "predict", "m.json", "t.csv", "--keep", "-o", name)
+        assert (code, out) == (0, "")
+        head = Path(name).read_bytes()[:4]
+        binary = {"o.parquet": b"PAR1", "o.feather": b"ARRO", "o.xlsx": b"PK\x03\x04"}
+        assert head == binary.get(name, head)
+        assert head.startswith(b"[{") == (name == "o.json")
+        assert head.startswith(b"{") == (name == "o.jsonl")
+        assert (b"\t" in Path(name).read_bytes().splitlines()[0]) == (name == "o.tsv")
+        got = read(name, ["code"])
+        assert got["predicted"].tolist() == predicted
+        assert got["code"].tolist() == frame["code"].tolist()
+        assert got.columns.tolist() == [*frame.columns, "predicted"]
+
+    @pytest.mark.parametrize("extension", [".gz", ".bz2", ".xz", ".zip"])
+    @pytest.mark.parametrize("form", ["csv", "jsonl"])
+    def test_compression(self, capsys, form, extension):
+        _, predicted = self.expected()
+        assert run(capsys, "predict", "m.json", "t.csv", "-o", f"o.{form}{extension}")[0] == 0
+        assert Path(f"o.{form}{extension}").read_bytes()[:2] in (b"\x1f\x8b", b"BZ", b"\xfd7", b"PK")
+        assert read(f"o.{form}{extension}")["predicted"].tolist() == predicted
+
+    def test_columns_passed_through_stay_as_they_were(self, capsys):
+        Path("new.csv").write_text(
+            pd.read_csv("t.csv", dtype=str).assign(number="0042", when="1.50").to_csv(index=False)
+        )
+        code, out, err = run(capsys, "predict", "m.json", "new.csv", "--id", "number,code", "--id", "when")
+        assert code == 0
+        assert out.startswith("number,code,when,predicted\n0042,")
+        assert ",1.50," in out.splitlines()[1]
+        assert "ignoring" not in err
+        _, out, _ = run(capsys, "predict", "m.json", "new.csv", "--keep")
+        assert out.splitlines()[0] == ",".join([*table().columns, "number", "when", "predicted"])
+        assert (
+            pd.read_csv(io.StringIO(out), dtype=str, keep_default_na=False)
+            .drop(columns="predicted")
+            .equals(pd.read_csv("new.csv", dtype=str, keep_default_na=False))
+        )
+
+    @pytest.mark.parametrize("name", ["o.csv", "o.parquet", "o.jsonl"])
+    def test_explain(self, capsys, name):
+        frame, predicted = self.expected()
+        model = anbexact.load("m.json")
+        code, out, err = run(capsys, "predict", "m.json", "t.csv", "--explain", "--id", "code", "--proba", "-o", name)
+        assert (code, out) == (0, ""), err
+        got = read(name, ["code"])
+        X = read("t.csv").drop(columns="answer")
+        sums = got.groupby("row")["nats"].sum()
+        proba = np.sort(model.predict_proba(X), axis=1)
+        np.testing.assert_allclose(sums, np.log(proba[:, -1] / proba[:, -2]), atol=1e-9)
+        first = got[got["row"] == 0]
+        assert set(first["feature"]) == {*frame.columns.drop("answer"), "(prior of answer)"}
+        assert set(first["predicted"]) == {predicted[0]}
+        assert first["against"].iloc[0] != predicted[0]
+        assert set(first["code"]) == {frame["code"][0]}
+        assert first.set_index("feature")["value"]["place"] == frame["place"][0]
+        assert got.columns.tolist()[:6] == ["row", "code", "predicted", "P(no)", "P(yes)", "against"]
+
+    def test_explain_what_is_no_network(self, capsys):
+        run(capsys, "fit", "t.csv", "--class", "answer", "--model", "aode", "-o", "a.json")
+        line = refusal(capsys, "predict", "a.json", "t.csv", "--explain")
+        assert line == "--explain does not belong to a.json: AODEClassifier is not a network"
+
+    def test_one_odd_cell_does_not_spoil_a_column(self, capsys):
+        frame, predicted = self.expected()
+        odd = frame.astype({"count": object, "width": object, "flag": object})
+        odd.loc[0, ["count", "width", "flag"]] = ["many", "wide", "perhaps"]
+        odd.to_csv("odd.csv", index=False)
+        code, out, err = run(capsys, "predict", "m.json", "odd.csv")
+        assert code == 0
+        assert out.split()[2:] == predicted[1:]
+        assert "column 'width': 1 cells are not numbers (first: 'wide') and are summed out" in err
+        assert "column 'count': 1 cells hold no known state (first: 'many')" in err
+        assert "column 'flag': 1 cells hold no known state (first: 'perhaps')" in err
+
+    @pytest.mark.parametrize(
+        ("args", "message"),
+        [
+            (["-o", "o.rds"], "o.rds: which format? Give it one of the extensions .csv, .tsv, .json"),
+            (["-o", "out"], "out: which format?"),
+            (["-o", "o.parquet.gz"], "o.parquet.gz: parquet files are compressed within; leave .gz out"),
+            (["-o", "no/o.csv"], "no/o.csv: there is no folder"),
+            (["-o", "t.csv"], "t.csv is the table that is read: write to another file"),
+            (["--id", "Codes"], "--id Codes: t.csv has no column 'Codes'; did you mean 'code'?"),
+            (["--id", "code", "--keep"], "argument --keep: not allowed with argument --id"),
+            (["--text", "widht"], "--text widht: t.csv has no column 'widht'; did you mean 'width'?"),
+        ],
+    )
+    def test_refused(self, capsys, monkeypatch, args, message):
+        """Before the work."""
+        monkeypatch.setattr(NaiveBayesClassifier, "predict_proba", None)
+        assert message in refusal(capsys, "predict", "m.json", "t.csv", *args)
+
+    def test_a_name_that_is_taken(self, capsys):
+        table().assign(predicted=1).to_csv("again.csv", index=False)
+        line = refusal(capsys, "predict", "m.json", "again.csv", "--keep")
+        assert line == "again.csv has a column 'predicted' already: rename it, or pass others by --id"
+
+    def test_what_must_be_installed(self, capsys, monkeypatch):
+        monkeypatch.setattr(formats, "find_spec", lambda _: None)
+        assert "o.xlsx: xlsx files need openpyxl: pip install openpyxl" in refusal(
+            capsys, "predict", "m.json", "t.csv", "-o", "o.xlsx"
+        )
+        for name in ("t.parquet", "t.feather", "t.xlsx"):
+            Path(name).write_bytes(b"")
+            assert "pip install " in refusal(capsys, "predict", "m.json", name)
+
+    def test_dates_to_json_and_excel(self):
+        frame = pd.DataFrame(
+            {"when": pd.to_datetime(["2024-05-06", None]), "zone": pd.Timestamp("2024-05-06", tz="UTC")}
+        )
+        writing.write_table(frame, "o.json")
+        assert json.loads(Path("o.json").read_text())[1]["when"] is None
+        assert json.loads(Path("o.json").read_text())[0]["when"] == "2024-05-06T00:00:00"
+        writing.write_table(frame, "o.xlsx")
+        assert pd.read_excel("o.xlsx")["zone"].tolist() == ["2024-05-06 00:00:00+00:00"] * 2
+
+
+class TestColumns:
+    @pytest.fixture(autouse=True)
+    def _table(self):
+        table().assign(**{"a,b": 1}).to_csv("t.csv", index=False)
+
+    def features(self, capsys, *args):
+        code, out, err = run(capsys, "fit", "t.csv", "--class", "answer", "--model", "nb", "--json", *args)
+        assert code == 0, err
+        return json.loads(out)["features"]
+
+    def test_drop_and_columns(self, capsys):
+        everything = table().columns.drop("answer").tolist()
+        assert self.features(capsys) == [*everything, "a,b"]
+        assert self.features(capsys, "--drop", "width,flag", "--drop", "a,b") == [
+            name for name in everything if name not in ("width", "flag")
+        ]
+        assert self.features(capsys, "--columns", "flag, code", "--columns", "answer") == ["flag", "code"]
+        chosen = self.features(capsys, "--columns", "flag,code", "--weights", "count", "--drop", "gaps")
+        assert chosen == ["flag", "code"]
+
+    def test_text(self, capsys):
+        run(capsys, "fit", "t.csv", "--class", "answer", "--model", "nb", "--text", "count", "-o", "m.json")
+        assert anbexact.load("m.json").vocabulary_.states["count"] == ("0", "1", "2", "3")
+        code, out, err = run(capsys, "predict", "m.json", "t.csv")
+        assert (code, len(out.splitlines()), "summed out" in err) == (0, 61, False)
+
+    @pytest.mark.parametrize(
+        ("args", "message"),
+        [
+            (["--drop", "Flags"], "--drop Flags: t.csv has no column 'Flags'; did you mean 'flag'?"),
+            (["--columns", "zzz"], "--columns zzz: t.csv has no column 'zzz'; its columns: 'width', 'count', "),
+            (["--text", "cods"], "--text cods: t.csv has no column 'cods'; did you mean 'code'?"),
+            (["--drop", "answer"], "--drop answer: this column is needed"),
+            (["--drop", "flag", "--columns", "flag,code"], "'flag' is named by --columns and by --drop"),
+            (["--weights", "counts"], "--weights: t.csv has no column 'counts'; did you mean 'count'?"),
+            (
+                ["--required", "flag->Code"],
+                "--required: 'flag->Code': t.csv has no column 'Code'; did you mean 'code'?",
+            ),
+            (["--forbidden", "flag"], "--forbidden flag: this is neither an arc A->B nor a text file of arcs"),
+            (["--model", "nb", "--tabu", "3"], "--tabu does not belong to --model nb"),
+            (["--model", "nb", "--required", "flag->code"], "--required does not belong to --model nb"),
+            (["--sep", "ab"], "argument --sep: 'ab' is neither one character nor one of comma, semicolon, tab"),
+            (["--sheet", "x"], "--sheet does not belong to t.csv, which is read as csv"),
+            (["--format", "json", "--sep", ";"], "--sep does not belong to t.csv, which is read as json"),
+            (["--encoding", "klingon"], "--encoding klingon is not known: give a name such as utf-8"),
+            (["--memory-limit", "much"], "argument --memory-limit: 'much' is not a size, such as 4GB or 500MB"),
+            (["--threshold", "1,x"], "argument --threshold: '1,x' is not a number, nor several with commas"),
+        ],
+    )
+    def test_refused(self, capsys, args, message):
+        assert message in refusal(capsys, "fit", "t.csv", "--class", "answer", *args)
+
+
+class TestModelOptions:
+    def test_arcs(self, capsys):
+        table().to_csv("t.csv", index=False)
+        Path("arcs.txt").write_text("# of interest\nflag -> count\n\ncode->maybe  \n")
+        arguments = ["fit", "t.csv", "--class", "answer", "--json", "--drop", "place,gaps"]
+        arcs = ["--required", "arcs.txt", "--required", "width->flag", "--forbidden", "width -> code"]
+        edges = json.loads(run(capsys, *arguments, *arcs)[1])["feature_edges"]
+        assert {("flag", "count"), ("code", "maybe"), ("width", "flag")} <= set(map(tuple, edges))
+        assert ["width", "code"] not in edges
+        Path("arcs.txt").write_text("flag -> count\nflag, maybe\n")
+        assert "arcs.txt, line 2: 'flag, maybe' is not an arc A->B" in refusal(
+            capsys, *arguments, "--required", "arcs.txt"
+        )
+
+    @pytest.mark.parametrize(
+        ("model", "options", "parameters"),
+        [
+            ("anb", ["--memory-limit", "1GB", "--max-parents", "1"], {"memory_limit": 1e9, "max_parents": 1}),
+            (
+                "ggbn",
+                ["--tabu", "5", "--restarts", "2", "--random-state", "7"],
+                {"tabu": 5, "restarts": 2, "random_state": 7},
+            ),
+            (
+                "fsanb",
+                ["--ess", "1,5", "--threshold", "1,3.5", "--network-ess", "2"],
+                {"ess": (1.0, 5.0), "threshold": (1.0, 3.5), "network_ess": 2.0},
+            ),
+            (
+                "aode",
+                ["--min-weight", "4", "--missing", "own_state"],
+                {"min_weight": 4.0, "handle_missing": "own_state"},
+            ),
+            ("nb", ["--unknown", "error"], {"handle_unknown": "error"}),
+        ],
+    )
+    def test_reach_the_classifier(self, capsys, monkeypatch, model, options, parameters):
+        from anbexact.cli import fit
+
+        table().to_csv("t.csv", index=False)
+        seen = {}
+        learn = fit.learn
+        monkeypatch.setattr(fit, "learn", lambda c, *rest: (seen.update(c.get_params()), learn(c, *rest))[1])
+        code, _, err = run(capsys, "fit", "t.csv", "--class", "answer", "--model", model, *options)
+        assert code == 0, err
+        assert {name: seen[name] for name in parameters} == parameters
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("t.csv", b"a,y\n1,p\n2\n", "cannot read t.csv: line 3 has 1 cells, but there are 2 column names"),
+        ("t.csv", b'a,y\n"1\n2",p\n3,p,q\n', "cannot read t.csv: line 4 has 3 cells, but there are 2 column names"),
+        ("t.csv", b"a,,y\n1,2,p\n", "column 2 has no name; name it, or remove it"),
+        ("t.csv", b",y\n1,p\n1,q\n", "column 1 has no name; name it, or remove it"),
+        ("t.csv", b"a,a,y\n1,2,p\n", "two columns are called 'a'; give every column a name of its own"),
+        ("t.csv", "a,y\né,p\n".encode() + b"\xe9,p\n", "it mixes encodings, since line 2 is UTF-8 and line 3 is not"),
+        ("t.csv", b"\xff\xfea\x00,\x00y\x00\n\x00\x00\xd8,\x00p", "cannot read t.csv: it is not utf-16 text"),
+        ("t.csv", "a,y\n1,p\n".encode("utf-16-le"), "pass --encoding utf-16-le"),
+        ("t.csv", b"\n\n", "t.csv is empty"),
+        ("t.gz", b"\x1f\x8b\x08\x00", "cannot read t.gz: "),
+        ("t.csv", b"\x28\xb5\x2f\xfd\x00", "t.csv is compressed by Zstandard: decompress it first"),
+        ("t.xls", b"\xd0\xcf\x11\xe0\xa1", "it is an old Excel workbook (.xls): save it as .xlsx or CSV"),
+        ("t.json", b"", "t.json is empty"),
+        ("t.json", b"[]", "t.json holds no rows"),
+        ("t.json", b'[{"a": 1, "a": 2}]', "cannot read t.json: two columns are called 'a'"),
+        ("t.json", b'[{"a": 1},\n{"a": }]', "cannot read t.json: line 2: "),
+        ("t.json", b'{"a": 1}\n{"a"\n', "cannot read t.json: line 2: "),
+        ("t.json", b"[1, 2]", "row 1 is not an object with one value per column"),
+        ("t.json", b'[{"y": [1, 2]}]', "column 'y' holds lists or records"),
+        ("t.parquet", b"PAR1", "cannot read t.parquet: "),
+        ("t.xlsx", b"PK\x03\x04", "cannot read t.xlsx: "),
+    ],
+)
+def test_damaged_tables(capsys, name, content, message):
+    Path(name).write_bytes(content)
+    assert message in refusal(capsys, "fit", name, "--class", "y")
+
+
+def test_archives_and_workbooks_with_several_tables(capsys):
+    with zipfile.ZipFile("t.zip", "w") as archive:
+        archive.writestr("a.csv", "a,y\n")
+        archive.writestr("b.csv", "a,y\n")
+    assert "t.zip must hold one file, not 2 (a.csv, b.csv)" in refusal(capsys, "fit", "t.zip", "--class", "y")
+    with pd.ExcelWriter("t.xlsx") as workbook:
+        pd.DataFrame({"a": [1, 2], "y": ["p", "q"]}).to_excel(workbook, sheet_name="one", index=False)
+        pd.DataFrame({"b": [3, 4], "y": ["p", "q"]}).to_excel(workbook, sheet_name="two", index=False)
+    assert read("t.xlsx").columns.tolist() == ["a", "y"]
+    assert "sheet 'one' is read; --sheet names another ('two')" in capsys.readouterr().err
+    assert read("t.xlsx", sheet="two").columns.tolist() == ["b", "y"]
+    assert "has no sheet 'three'" in refusal(capsys, "fit", "t.xlsx", "--class", "y", "--sheet", "three")
+
+
+def test_row_names_are_left_out_and_said(capsys):
+    Path("t.csv").write_text(",a,y\nr1,1,p\nr2,2,q\n")
+    assert read("t.csv").columns.tolist() == ["a", "y"]
+    assert "t.csv: column 1 has no name and a different value in every row" in capsys.readouterr().err
+    Path("t.csv").write_text("a,y,\n1,p,\n2,q,\n")
+    assert read("t.csv").columns.tolist() == ["a", "y"]
+    assert "t.csv: column 3 has no name and no cells; it is left out" in capsys.readouterr().err
+    pd.DataFrame({"a": [1, 2]}, index=pd.Index(["u", "v"], name="who")).to_parquet("t.parquet")
+    assert read("t.parquet").columns.tolist() == ["who", "a"]
+
+
+class TestInterruptedComparison:
+    """The lines of finished models are printed, the exit code is 130, and the rest is named."""
+
+    @pytest.fixture(autouse=True)
+    def _interrupt(self, monkeypatch):
+        def fit(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(anbexact.TANClassifier, "fit", fit)
+
+    def test_text(self, capsys):
+        code, out, err = run(capsys, "compare", "--dataset", "monks1", "--models", "NB,TAN,ANB", "--folds", "3")
+        assert code == 130
+        assert err == "anbexact: error: interrupted; not measured: TAN, ANB\n"
+        assert "NB refitted" in out
+        assert "Lowest log loss: " in out
+
+    def test_json(self, capsys):
+        arguments = ["compare", "--dataset", "monks1", "--folds", "3", "--seed", "4", "--json", "--models"]
+        code, out, _ = run(capsys, *arguments, "NB,TAN")
+        document = json.loads(out)
+        assert code == 130
+        assert document["unfinished"] == ["TAN"]
+        assert [row["model"] for row in document["models"]] == ["NB", "NB refitted"]
+        code, out, _ = run(capsys, *arguments, "NB")
+        assert document["models"][0]["accuracy"] == json.loads(out)["models"][0]["accuracy"]
+        assert json.loads(run(capsys, *arguments, "TAN")[1])["models"] == []
+
+    def test_nothing_finished(self, capsys):
+        code, out, _ = run(capsys, "compare", "--dataset", "monks1", "--models", "TAN")
+        assert code == 130
+        assert "cross-validation" not in out
+
+
+def test_compare_options(capsys):
+    table().assign(empty="").to_csv("t.csv", index=False)
+    arguments = ["compare", "t.csv", "--class", "answer", "--models", "NB", "--no-refit", "--folds", "3", "--json"]
+    code, out, err = run(capsys, *arguments, "--columns", "count,flag", "--text", "count", "--drop", "code")
+    assert code == 0, err
+    assert json.loads(out)["learned"]["features"] == ["count", "flag"]
+    code, out, err = run(capsys, *arguments, "--drop", "empty", "--text", "code", "--missing", "own_state")
+    assert code == 0, err
+    document = json.loads(out)
+    assert document["notes"] == [
+        "6 rows have a missing feature: this package's classifiers take the missing cells as states of their own; "
+        "the others have them filled in"
+    ]
+    assert document["rows"] == 60
+    X, y = read("t.csv", ["code"]).drop(columns=["answer", "empty"]), table()["answer"]
+    own = {"own": NaiveBayesClassifier(handle_missing="own_state")}
+    expected = anbexact.compare.compare(X, y, models=own, folds=3, refit=False).loc["own", "log_loss"]
+    assert document["models"][0]["log_loss"] == pytest.approx(expected)
+    assert "--drop goes with DATA" in refusal(capsys, "compare", "--dataset", "iris", "--drop", "width")
+
+
+class TestTextThatIsMore:
+    """Text that is numbers or ISO dates becomes such; numbers with leading zeros stay text."""
+
+    def table(self, path, n=60):
+        k = np.arange(n) * 7 % n
+        frame = pd.DataFrame(
+            {
+                "when": [f"2021-06-{1 + m // 24:02d} {m % 24:02d}:30" for m in k],
+                "day": [f"2021-06-{1 + m % 3:02d}" for m in k],
+                "zip": [f"{m % 4:05d}" for m in k],
+                "blank": [f" {m} " for m in k],
+                "kind": np.where(k < 30, "early", "late"),
+            }
+        )
+        frame.to_csv(path, index=False)
+        return frame
+
+    def test_fit_and_predict(self, capsys):
+        frame = self.table("t.csv")
+        code, out, err = run(capsys, "fit", "t.csv", "--class", "kind", "-o", "m.json", "--discretizer", "median")
+        assert code == 0
+        assert err == (
+            "anbexact: note: column 'zip' holds numbers with leading zeros, such as 00000: it is read as text\n"
+        )
+        assert "cut points (median): when at 2021-06-02 06:00; blank at 29.5" in out
+        model = anbexact.load("m.json")
+        assert model.vocabulary_.states["zip"] == ("00000", "00001", "00002", "00003")
+        assert list(map(str, model.vocabulary_.states["day"])) == ["2021-06-01", "2021-06-02", "2021-06-03"]
+        code, out, err = run(capsys, "predict", "m.json", "t.csv", "--proba")
+        assert (code, err) == (0, "anbexact: note: accuracy 1.0000 on the 60 rows whose kind is given\n")
+        typed = frame.assign(
+            when=pd.to_datetime(frame["when"]), day=pd.to_datetime(frame["day"]), blank=frame["blank"].astype(float)
+        )
+        proba = model.set_params(handle_unknown="error").predict_proba(typed.drop(columns="kind"))
+        assert pd.read_csv(io.StringIO(out))["P(early)"].tolist() == pytest.approx(proba[:, 0].tolist(), abs=1e-12)
+
+    def test_json_shows_cut_points_in_their_units(self, capsys):
+        self.table("t.csv")
+        _, out, _ = run(capsys, "fit", "t.csv", "--class", "kind", "--discretizer", "median", "--json")
+        assert json.loads(out)["cut_points"] == {"when": ["2021-06-02 06:00"], "blank": [29.5]}
+
+    def test_what_is_no_date_at_prediction(self, capsys):
+        frame = self.table("t.csv")
+        run(capsys, "fit", "t.csv", "--class", "kind", "-o", "m.json")
+        frame.assign(when=["soon", *frame["when"][1:]]).to_csv("bad.csv", index=False)
+        assert refusal(capsys, "predict", "m.json", "bad.csv") == (
+            "bad.csv: column 'when' held datetimes in fit, but now holds 'soon': pass datetimes, or ISO text such as "
+            "'2021-06-15 12:00'"
+        )
+
+    @pytest.mark.parametrize(
+        ("cells", "expected"),
+        [
+            (["1", "02"], ["1", "02"]),
+            (["0", "0.5"], [0.0, 0.5]),
+            (["-3", "", "07"], ["-3", None, "07"]),
+            (["1 ", " 2e3"], [1.0, 2000.0]),
+            (["1", "x"], ["1", "x"]),
+            (["2021-02-29"], ["2021-02-29"]),
+            (["2021-02-28", ""], ["2021-02-28", None]),
+            (["2021-01-01 00:00", "2021-01-01 00:00Z"], ["2021-01-01 00:00", "2021-01-01 00:00Z"]),
+            (["2021-01-01T02:00+02:00", "2021-01-01T02:00+0100"], ["2021-01-01 00:00:00", "2021-01-01 01:00:00"]),
+        ],
+    )
+    def test_columns(self, cells, expected):
+        Path("c.csv").write_text("a,b\n" + "".join(f'"{cell}",x\n' for cell in cells))
+        got = read("c.csv")["a"]
+        if isinstance(got.dtype, pd.DatetimeTZDtype):
+            got = got.dt.tz_convert("UTC").dt.tz_localize(None).astype(str)
+        shown = [None if pd.isna(cell) else cell if isinstance(cell, Number) else str(cell) for cell in got]
+        assert shown == expected
+
+    def test_columns_that_are_to_stay_text(self):
+        Path("c.csv").write_text("a,b\n2021-01-01,1\n2021-01-02,2\n")
+        assert read("c.csv", ["a", "b"]).to_numpy().tolist() == [["2021-01-01", "1"], ["2021-01-02", "2"]]
