@@ -120,7 +120,7 @@ def to_file(classifier: HasNetwork, path: str | Path) -> None:
         name: dict(zip(of_name, safe_names(of_name, "v"), strict=True)) for name, of_name in vocabulary.states.items()
     }
     document = describe_names(source, names, states)
-    twin = renamed(source, names, states, names[vocabulary.class_name], {}, {})
+    twin = renamed(source, names, states, names[vocabulary.class_name], {}, {}, {})
     text = _written(to_pgmpy(twin), kind, network_name(document))
     try:
         _compare(twin.conditional_tables_, dict(twin.vocabulary_.states), _parsed(text.encode("ascii"), kind))

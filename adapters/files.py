@@ -274,6 +274,11 @@ def _describe(classifier: DiscreteClassifier) -> dict[str, Any]:
             {
                 "name": encode_as("the column name", name),
                 "states": [encode_as(f"a state of column {name!r}", state) for state in states],
+                **(
+                    {"groups": encode_as(f"a value of column {name!r}", vocabulary.groups[name])}
+                    if name in vocabulary.groups
+                    else {}
+                ),
             }
             for name, states in vocabulary.states.items()
         ],
@@ -451,9 +456,19 @@ def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
         quantities = {list(states)[k]: decode(value) for k, (_, value) in zip(places, described, strict=True)}
         if not all(isinstance(quantity, Quantity) for quantity in quantities.values()):
             raise ValueError("a quantity was expected")
+    with reading("groups"):
+        groups = {
+            name: decode(variable["groups"])
+            for name, variable in zip(states, variables, strict=True)
+            if "groups" in variable
+        }
+        if not all(
+            isinstance(of_name, tuple) and {type(g) for g in of_name} <= {tuple} for of_name in groups.values()
+        ):
+            raise ValueError("a tuple of tuples was expected")
     with reading("class"):
         class_name = list(states)[whole(document["class"], 0, len(states) - 1)]
-        return Vocabulary(states, class_name, quantities=quantities)
+        return Vocabulary(states, class_name, quantities=quantities, groups=groups)
 
 
 def _read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dict[Hashable, Cuts]:

@@ -32,6 +32,8 @@ TOLERANCE = 1e-6
 """Columns whose sum is farther from 1 are refused."""
 CUT_POINTS = "anbexact_cut_points"
 """Where ``network.graph`` keeps the cut points of discretised columns, by node."""
+GROUPS = "anbexact_groups"
+"""Where ``network.graph`` keeps the groups of values of grouped columns, by node."""
 QUANTITIES = "anbexact_quantities"
 """Where it keeps what the numbers of columns stand for that are dates, durations, decimals and the like."""
 
@@ -46,7 +48,8 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
     A name that is not a string becomes ``str(name)``, as pgmpy requires. Every CPD carries all states of its
     variables, as native Python objects in the order of ``vocabulary_``, and equals ``conditional_tables_``;
     its columns sum to 1 within 1e-12. To the network, a discretised column is one of named intervals; its
-    cut points are kept in ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them.
+    cut points are kept in ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them. So are the
+    groups of values of grouped columns, in ``network.graph["anbexact_groups"]``.
 
     Parameters
     ----------
@@ -93,6 +96,8 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
         network.graph[CUT_POINTS] = {nodes[name]: cuts.copy() for name, cuts in source.cut_points_.items()}
     if vocabulary.quantities:
         network.graph[QUANTITIES] = {nodes[name]: quantity for name, quantity in vocabulary.quantities.items()}
+    if vocabulary.groups:
+        network.graph[GROUPS] = {nodes[name]: groups for name, groups in vocabulary.groups.items()}
     network.add_nodes_from(nodes.values())
     network.add_edges_from((nodes[parent], nodes[child]) for parent, child in source.structure_.edges)
     for name in vocabulary.names:
@@ -179,8 +184,9 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
             values = np.ascontiguousarray(table.values.take(order, axis=table.variables.index(class_name)))
             tables[name] = ConditionalTable(name, table.parents, values)
     quantities = network.graph.get(QUANTITIES, {})
+    groups = {name: of_name for name, of_name in network.graph.get(GROUPS, {}).items() if name in features}
     vocabulary = Vocabulary(
-        {name: states[name] for name in (*features, class_name)}, class_name, quantities=quantities
+        {name: states[name] for name in (*features, class_name)}, class_name, quantities=quantities, groups=groups
     )
     tables = {name: tables[name] for name in (class_name, *features)}
     parents = {name: table.parents for name, table in tables.items()}

@@ -22,7 +22,7 @@ from anbexact.columns import sorted_positions
 from anbexact.discretize import Cuts, interval_names
 from anbexact.parameters import ConditionalTable
 from anbexact.quantities import Quantity
-from anbexact.vocabulary import Vocabulary
+from anbexact.vocabulary import Groups, Vocabulary
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -117,6 +117,7 @@ def describe_names(
     states: Mapping[Hashable, Mapping[Any, str]],
 ) -> dict[str, Any]:
     """Return the contents of the file that explains the names, and keeps what network files cannot hold."""
+    groups = classifier.vocabulary_.groups
     document = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,
@@ -134,6 +135,7 @@ def describe_names(
                 ],
                 "cut_points": encode(classifier.cut_points_[name]) if name in classifier.cut_points_ else None,
                 **_quantity(classifier.vocabulary_, name),
+                **({"groups": encode_as(f"a value of column {name!r}", groups[name])} if name in groups else {}),
             }
             for name, safe in names.items()
         ],
@@ -180,7 +182,13 @@ def read_names(path: Path) -> dict[str, Any] | None:
                     raise ValueError(f"the states of {variable['name']!r} are not the intervals of its cut points")
         names = {variable["safe"]: variable["name"] for variable in document["variables"]}
         states = {variable["name"]: [state for _, state in variable["states"]] for variable in document["variables"]}
-        Vocabulary({name: tuple(of_name) for name, of_name in states.items()}, names[document["class"]])
+        groups = {
+            variable["name"]: decode(variable["groups"]) for variable in document["variables"] if "groups" in variable
+        }
+        document["groups"] = groups
+        Vocabulary(
+            {name: tuple(of_name) for name, of_name in states.items()}, names[document["class"]], groups=groups
+        )
         if min(len(names), len(states)) < len(document["variables"]):
             raise ValueError("two variables have the same name")
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -195,6 +203,7 @@ def renamed(
     class_name: Hashable,
     cut_points: dict[Hashable, Cuts],
     quantities: Mapping[Hashable, Quantity],
+    groups: Mapping[Hashable, Groups],
     **parameters: Any,
 ) -> FixedStructureClassifier:
     """Return a classifier with the same network under other names.
@@ -207,7 +216,7 @@ def renamed(
         Of all variables, in the new order: features, class.
     states : mapping of name to mapping of state to new state
         Of all variables; the states in their new order.
-    class_name, cut_points, quantities
+    class_name, cut_points, quantities, groups
         By their new names.
     **parameters
         Of the constructor.
@@ -223,7 +232,10 @@ def renamed(
         tables[names[name]] = ConditionalTable(names[name], tuple(names[parent] for parent in table.parents), values)
     parents = {name: table.parents for name, table in tables.items()}
     vocabulary = Vocabulary(
-        {new: tuple(states[name].values()) for name, new in names.items()}, class_name, quantities=quantities
+        {new: tuple(states[name].values()) for name, new in names.items()},
+        class_name,
+        quantities=quantities,
+        groups=groups,
     )
     classifier = FixedStructureClassifier(parents, **parameters)
     classifier.n_features_in_ = len(vocabulary.features)
@@ -273,7 +285,9 @@ def restored(
         if variable["quantity"] is not None
     }
     safe = from_pgmpy(network, chosen)
-    classifier = renamed(safe, names, states, names[chosen], cut_points, quantities, **document["parameters"])
+    classifier = renamed(
+        safe, names, states, names[chosen], cut_points, quantities, document["groups"], **document["parameters"]
+    )
     features = classifier.vocabulary_.features
     if document["named_columns"] and _all_text(features):
         classifier.feature_names_in_ = np.array(features, dtype=object)

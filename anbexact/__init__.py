@@ -19,7 +19,7 @@ from anbexact.classifiers import (
     RefittedClassifier,
     TANClassifier,
 )
-from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer
+from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, MODLGrouper
 from anbexact.measure import UniversalMeasure
 from anbexact.scores import BDeu
 from anbexact.search import (
@@ -48,6 +48,8 @@ __all__ = [
     "FSANBClassifier",
     "GBNClassifier",
     "MDLPDiscretizer",
+    "MODLDiscretizer",
+    "MODLGrouper",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
     "NetworkClassifier",

@@ -77,6 +77,8 @@ class Column:
         What the numbers stand for; None if they are the cells themselves.
     cells : Cells, optional
         What codes and categories are made of on demand.
+    ordered : bool
+        Whether the dtype says that its categories have an order.
     """
 
     name: Hashable
@@ -86,6 +88,7 @@ class Column:
     numbers: Numbers | None = None
     quantity: Quantity | None = None
     cells: Cells | None = None
+    ordered: bool = False
 
     def __len__(self) -> int:
         values = self.codes if self.codes is not None else self.numbers
@@ -243,7 +246,7 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
     """Read a pandas series."""
     array = series.array
     if isinstance(array, pd.Categorical):
-        return Column(name, array.codes, _native(array.categories), declared=True)
+        return Column(name, array.codes, _native(array.categories), declared=True, ordered=bool(array.ordered))
     dtype = array.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         return Column(name, numbers=np.asarray(array))

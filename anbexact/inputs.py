@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_consistent_length, column_or_1d, vali
 
 from anbexact.class_weights import apply_class_weight
 from anbexact.columns import Column, frame_names, is_series, read_column, read_columns
-from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, interval_names
+from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, group_values, interval_names
+from anbexact.discretize.base import row_weights
 from anbexact.missing import missing_cells
 from anbexact.quantities import Quantity
 from anbexact.questions import question_class, without_identifiers
@@ -28,10 +29,10 @@ from anbexact.table import (
     class_name_of,
     table_from_columns,
 )
-from anbexact.vocabulary import LEFT_OUT, CodeArray, Vocabulary
+from anbexact.vocabulary import LEFT_OUT, CodeArray, Groups, Vocabulary
 
 MANY_VALUES = 10
-"""Numeric columns with more distinct values than this are continuous."""
+"""Numeric columns with more distinct values than this are continuous; columns of categories are grouped."""
 
 
 HANDLE_UNKNOWN = ("marginalize", "error")
@@ -68,6 +69,8 @@ class TrainingColumns:
         Weights of all rows, class weights included.
     categories : mapping
         Declared states, those of the class included.
+    groups : mapping
+        The groups of columns of categories that have many values.
     handle_missing : str
         What becomes of missing cells.
     dropped : mapping
@@ -78,6 +81,7 @@ class TrainingColumns:
     target: Column
     weights: Weights
     categories: Mapping[Hashable, Sequence[Any]]
+    groups: Mapping[Hashable, Groups]
     handle_missing: str
     dropped: Mapping[Hashable, str]
 
@@ -88,13 +92,16 @@ class TrainingColumns:
             self.target,
             self.weights,
             categories=self.categories,
+            groups=self.groups,
             handle_missing=self.handle_missing,
             measured=measured,
         )
 
     def learned_weights(self, measured: Collection[Hashable]) -> Weights:
         """Return the weights of the rows that count if the columns ``measured`` are: 0 for a row left out."""
-        cells = missing_cells(self.columns, self.target, self.weights, self.categories, self.handle_missing, measured)
+        cells = missing_cells(
+            self.columns, self.target, self.weights, self.categories, self.handle_missing, measured, self.groups
+        )
         return self.weights * ~cells.incomplete
 
 
@@ -123,7 +130,8 @@ def training_columns(
     if getattr(estimator, "drop_identifiers", False):
         columns, dropped = without_identifiers(columns, weights, {*categories, *named})
     columns = [column.exactly(weights > 0) for column in columns]
-    return TrainingColumns(columns, target, weights, categories, estimator.handle_missing, dropped)
+    groups = fit_groups(columns, target, weights, estimator.group_categories, categories)
+    return TrainingColumns(columns, target, weights, categories, groups, estimator.handle_missing, dropped)
 
 
 def read_training(
@@ -243,15 +251,49 @@ def fit_cut_points(
     values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
     found = find_cut_points(discretizer, values[kept], target.coded[0][kept].astype(np.int64), weights[kept])
     if not any(map(len, found)):
-        total, n_rows = weights[kept].sum(), int(kept.sum())
-        light = f"; the weights sum to {total:.6g} over {n_rows} rows: scale them up" if total < n_rows / 2 else ""
         warnings.warn(
             f"no cut point was found in any of the {len(names)} continuous columns ({names[0]!r}, ...), so that they "
-            f"say nothing about the class{light}; discretizer='median' cuts in any case",
+            f"say nothing about the class; discretizer='median' cuts in any case",
             UserWarning,
             stacklevel=5,
         )
     return dict(zip(names, found, strict=True))
+
+
+def fit_groups(
+    columns: Sequence[Column],
+    target: Column,
+    weights: Weights,
+    group_categories: int | str | None,
+    declared: Collection[Hashable],
+) -> dict[Hashable, Groups]:
+    """Return the groups of the columns of categories that have many values and are not declared.
+
+    Raises
+    ------
+    ValueError
+        If ``group_categories`` is neither ``"auto"``, None nor a whole number above 0.
+    """
+    if group_categories is None:
+        return {}
+    automatic = isinstance(group_categories, str) and group_categories == "auto"
+    whole = isinstance(group_categories, int | np.integer) and not isinstance(group_categories, bool)
+    if not automatic and not (whole and int(group_categories) > 0):
+        raise ValueError(
+            f"group_categories must be 'auto', None or a whole number above 0, not {group_categories!r}: columns of "
+            "categories with more values than this number are grouped"
+        )
+    most = MANY_VALUES if automatic else int(group_categories)
+    labels = target.coded[0].astype(np.int64)
+    kept = (weights > 0) & (labels >= 0)
+    kept_weights = row_weights(weights * kept)
+    return {
+        column.name: group_values(column, labels, kept_weights)
+        for column in columns
+        if column.numbers is None
+        and column.name not in declared
+        and len(pd.unique(column.coded[0][kept & ~column.missing])) > most
+    }
 
 
 def continuous_columns(

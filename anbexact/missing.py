@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact.columns import Column, native
-from anbexact.vocabulary import Vocabulary
+from anbexact.vocabulary import Groups, Vocabulary
 
 HANDLE_MISSING = ("auto", "marginalize", "own_state", "error")
 """What can become of missing cells."""
@@ -63,6 +63,7 @@ def missing_cells(
     categories: Categories,
     handle_missing: str,
     measured: Collection[Hashable] = (),
+    groups: Mapping[Hashable, Groups] | None = None,
 ) -> MissingCells:
     """Decide what becomes of the missing cells of training rows.
 
@@ -80,6 +81,8 @@ def missing_cells(
         As above.
     measured : collection
         Columns in which a missing cell cannot be a state, because they are measured and not discrete.
+    groups : mapping, optional
+        Groups of the values of columns whose states are groups.
 
     Raises
     ------
@@ -93,7 +96,8 @@ def missing_cells(
     single = {}
     for column in columns:
         if column.name in gaps and column.name not in measured and handle_missing != "error":
-            states = _states(column, kept, categories)
+            of_column = (groups or {}).get(column.name)
+            states = _states(column, kept, categories) if of_column is None else [values[0] for values in of_column]
             if len(states) == 1:
                 single[column.name] = states[0]
     own: frozenset[Hashable] = frozenset()
@@ -122,7 +126,7 @@ def known_missing_cells(
     rules = vocabulary.missing_rules(handle_missing)
     own = frozenset(name for name in gaps if rules[name] == "own_state")
     single = {
-        name: vocabulary.states[name][0]
+        name: vocabulary.groups[name][0][0] if name in vocabulary.groups else vocabulary.states[name][0]
         for name in gaps
         if rules[name] == "marginalize" and vocabulary.arity(name) == 1
     }

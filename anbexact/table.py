@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from anbexact.columns import Column, native, read_column, read_columns, sorted_positions
 from anbexact.missing import Categories, MissingCells, filled, known_missing_cells, missing_cells
-from anbexact.vocabulary import MISSING_STATE, CodeArray, Vocabulary
+from anbexact.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
 from anbexact.warn import warn
 
 Weights = npt.NDArray[np.float64]
@@ -115,7 +115,7 @@ class DiscreteTable:
         weights = np.bincount(inverse, self.weights, len(first)).astype(np.float64, copy=False)
         class_name = self.vocabulary.class_name if self.vocabulary.class_name in chosen else None
         states = {name: self.vocabulary.states[name] for name in kept}
-        vocabulary = Vocabulary(states, class_name, quantities=self.vocabulary.quantities)
+        vocabulary = replace(self.vocabulary, states=states, class_name=class_name)
         return DiscreteTable(vocabulary, np.asfortranarray(self.codes[first][:, places]), weights, self.n_rows)
 
     def column(self, name: Hashable) -> CodeArray:
@@ -171,27 +171,30 @@ def table_from_columns(
     weights: Weights,
     *,
     categories: Categories = None,
+    groups: Mapping[Hashable, Groups] | None = None,
     handle_missing: str = "auto",
     measured: Collection[Hashable] = (),
 ) -> DiscreteTable:
     """Make a table from columns that are all discrete (see :meth:`DiscreteTable.from_frame`).
 
-    In the columns ``measured`` a missing cell cannot be a state of its own.
+    The states of a column that has ``groups`` are these. In the columns ``measured`` a missing cell cannot be a state
+    of its own.
     """
+    groups = groups or {}
     names = [column.name for column in columns]
     if target is not None and target.name in names:
         raise ValueError(f"the class and a feature are both called {target.name!r}: rename one of them")
     check_declared(categories, [*names, *([target.name] if target is not None else [])])
     _refuse_missing_class(target, weights)
-    cells = missing_cells(columns, target, weights, categories, handle_missing, measured)
+    cells = missing_cells(columns, target, weights, categories, handle_missing, measured, groups)
     columns, target, weights, rows = _usable_rows(columns, target, weights, cells)
-    states = {column.name: _states(column, categories, column.name in cells.own_state) for column in columns}
+    states = {column.name: _states(column, categories, groups, column.name in cells.own_state) for column in columns}
     if target is not None:
-        of_class = _states(target, categories, False)
+        of_class = _states(target, categories, {}, False)
         states[target.name] = tuple(of_class[i] for i in sorted_positions(of_class))
     declared = {} if categories is None else categories
     quantities = {c.name: c.quantity for c in columns if c.quantity is not None and c.name not in declared}
-    vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities)
+    vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities, groups=groups)
     all_columns = [*columns, *([target] if target is not None else [])]
     advice = "declare it in categories= too, or leave out such rows"
     return _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
@@ -331,10 +334,14 @@ def check_declared(categories: Categories, names: Sequence[Hashable]) -> None:
         raise ValueError(f"categories names {strangers[0]!r}, but the columns are {list(names)}")
 
 
-def _states(column: Column, categories: Categories, missing_is_state: bool) -> tuple[Any, ...]:
-    """Return the states of a column: declared ones, else the observed values."""
+def _states(
+    column: Column, categories: Categories, groups: Mapping[Hashable, Groups], missing_is_state: bool
+) -> tuple[Any, ...]:
+    """Return the states of a column: groups, else declared ones, else the observed values."""
     codes, values = column.coded
-    if categories is not None and column.name in categories:
+    if column.name in groups:
+        states: tuple[Any, ...] = group_names(groups[column.name])
+    elif categories is not None and column.name in categories:
         states = tuple(native(value) for value in categories[column.name])
     elif column.declared:
         states = values

@@ -26,7 +26,36 @@ LEFT_OUT = "(left out)"
 MAX_STATES = 32_767
 """Most states that a variable may have (codes are 16-bit)."""
 
+LONGEST_NAME = 60
+"""Characters of a group's name, unless its first value is longer."""
+
 CodeArray = npt.NDArray[np.int16]
+Groups = tuple[tuple[Any, ...], ...]
+"""Groups of a column's values, each a state: the values of the first group, of the second, and so on."""
+
+
+def group_names(groups: Groups) -> tuple[str, ...]:
+    """Return readable, distinct names of groups: all values, or the first ones and how many more there are.
+
+    Examples
+    --------
+    >>> group_names((("a", "b"), (3,)))
+    ('{a, b}', '{3}')
+    """
+    names: list[str] = []
+    for values in groups:
+        texts = [str(value) for value in values]
+        shown = len(texts)
+        while shown > 1 and sum(map(len, texts[:shown])) + 2 * shown > LONGEST_NAME:
+            shown -= 1
+        more = f", … {len(texts) - shown} more" if shown < len(texts) else ""
+        name = plain = "{" + ", ".join(texts[:shown]) + more + "}"
+        number = 1
+        while name in names:  # values of several types, such as 1 and "1", read alike; so do ends that are cut off
+            number += 1
+            name = f"{plain} ({number})"
+        names.append(name)
+    return tuple(names)
 
 
 def is_missing(value: Any) -> bool:
@@ -48,12 +77,17 @@ class Vocabulary:
         The class variable.
     quantities : Mapping
         What the numbers of variables stand for whose values are dates, durations, decimals and the like, by name.
+    groups : Mapping
+        Of every variable whose states are groups of values, the values of each group, in the order of the states (the
+        state of missing cells has none). A cell that holds one of the values has the group's state.
     """
 
     states: Mapping[Hashable, tuple[Any, ...]]
     class_name: Hashable | None = None
     quantities: Mapping[Hashable, Quantity] = field(default_factory=dict)
+    groups: Mapping[Hashable, Groups] = field(default_factory=dict)
     _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
+    _values: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         states = {name: tuple(of_name) for name, of_name in self.states.items()}
@@ -75,13 +109,28 @@ class Vocabulary:
                 raise ValueError(f"the states of column {name!r} are not distinct: {of_name!r}")
             if any(map(is_missing, of_name)):
                 raise ValueError(f"the states of column {name!r} hold a missing value: {of_name!r}")
+        groups = {name: tuple(map(tuple, self.groups[name])) for name in states if name in self.groups}
         object.__setattr__(self, "states", MappingProxyType(states))
+        object.__setattr__(self, "groups", MappingProxyType(groups))
         own = {name: quantity for name, quantity in self.quantities.items() if name in states}
         object.__setattr__(self, "quantities", MappingProxyType(own))
         object.__setattr__(self, "_places", places)
+        object.__setattr__(self, "_values", places | {name: self._codes_of_values(name) for name in groups})
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities))
+        return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities), dict(self.groups))
+
+    def _codes_of_values(self, name: Hashable) -> dict[Any, int]:
+        """Return the code of every value of a grouped variable; refuse groups that do not belong to its states."""
+        groups = self.groups[name]
+        values = {value: code for code, group in enumerate(groups) for value in group}
+        expected = group_names(groups)
+        if self.states[name] not in (expected, (*expected, MISSING_STATE)) or len(values) < sum(map(len, groups)):
+            raise ValueError(
+                f"the states of column {name!r}, {self.states[name]!r}, are not the names of its groups of distinct "
+                f"values, {groups!r}"
+            )
+        return values
 
     @property
     def names(self) -> tuple[Hashable, ...]:
@@ -115,8 +164,13 @@ class Vocabulary:
         return len(self.states[name])
 
     def code(self, name: Hashable, state: Any) -> int:
-        """Return the code of a state; ``UNKNOWN`` if the variable does not have it."""
-        return self._places[name].get(state, UNKNOWN)
+        """Return the code of a state, or of the group that a value is in; ``UNKNOWN`` if there is neither."""
+        code = self._places[name].get(state)
+        return self._values[name].get(state, UNKNOWN) if code is None else code
+
+    def values(self, name: Hashable) -> tuple[Any, ...]:
+        """Return the values that a column may hold: its states, or the members of its groups."""
+        return tuple(self._values[name])
 
     def encode(
         self,
@@ -155,10 +209,11 @@ class Vocabulary:
         """
         column = self._with_states(column)
         coded, categories = column.coded
-        places = self._places[column.name]
+        places = self._values[column.name]
         lookup = np.empty(len(categories) + 1, dtype=np.int16)
         lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
-        lookup[-1] = places.get(MISSING_STATE, MISSING) if handle_missing in ("auto", "own_state") else MISSING
+        own_state = self._places[column.name].get(MISSING_STATE, MISSING)
+        lookup[-1] = own_state if handle_missing in ("auto", "own_state") else MISSING
         codes = lookup[coded]
         self._warn_of_other_types(column.name, [value for value in categories if value not in places])
         if handle_missing == "error":
@@ -193,7 +248,7 @@ class Vocabulary:
         """Warn of an unknown value that reads like a state but is of another type, such as ``"1"`` for ``1``."""
         if not unknown:
             return
-        texts = {str(state): state for state in self.states[name]}
+        texts = {str(state): state for state in self._values[name]}
         alike = next((value for value in unknown if str(value) in texts), None)
         if alike is not None:
             state = texts[str(alike)]

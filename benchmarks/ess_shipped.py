@@ -34,7 +34,7 @@ def one_fold(name: str, fold: int) -> list[Row]:
         if parameters.get("smoothing") == "alike":
             parameters = {"ess": rows[-1]["ess"]}
         try:
-            fitted = ANBClassifier(n_jobs=1, **parameters).fit(X.iloc[train], y.iloc[train])
+            fitted = ANBClassifier(discretizer="mdlp", n_jobs=1, **parameters).fit(X.iloc[train], y.iloc[train])
         except ValueError:
             nothing = dict.fromkeys(("rows", "accuracy", "log_loss", "ess", "smoothing"))
             return [{"table": name, "fold": fold, "setting": "refused", **nothing}]

@@ -65,7 +65,7 @@ def defaults(name: str, target: float, *, cut: bool = True) -> list[Row]:
     """Time a refit of an exact ANB with its defaults, the choice of the prior's strength included."""
     X, y, _ = load(name, cut=cut)
     X = X if cut else X.astype(float)  # continuous then, and cut by MDLP
-    logit = to_logit(ANBClassifier(ess=1.0).fit(X, y))
+    logit = to_logit(ANBClassifier(ess=1.0, discretizer="mdlp").fit(X, y))
     runs = [logit.refit(X, y) for _ in range(1 if target > 10 else 3)]
     found = runs[0].refitted
     before, after = logit.log_likelihood(X, y) / len(y), runs[0].log_likelihood(X, y) / len(y)

@@ -30,9 +30,9 @@ MODELS = {
     "ANB universal, 2 parents": ANBClassifier(max_parents=2, **MEASURED),
     "TAN universal": TANClassifier(**MEASURED),
     "NB universal": NaiveBayesClassifier(**MEASURED),
-    "ANB MDLP": ANBClassifier(n_jobs=1, ess=1.0),
-    "TAN MDLP": TANClassifier(n_jobs=1, ess=1.0),
-    "NB MDLP": NaiveBayesClassifier(n_jobs=1, ess=1.0),
+    "ANB MDLP": ANBClassifier(discretizer="mdlp", n_jobs=1, ess=1.0),
+    "TAN MDLP": TANClassifier(discretizer="mdlp", n_jobs=1, ess=1.0),
+    "NB MDLP": NaiveBayesClassifier(discretizer="mdlp", n_jobs=1, ess=1.0),
     "GaussianNB": GaussianNB(),
     "KDE-NB": KernelNaiveBayes(),
 }

@@ -709,7 +709,7 @@ class TestRefit:
         message = error_of(
             capsys, "fit", "anes.csv", "--class", "vote", "--model", "nb", "--continuous", "universal", "--refit"
         )
-        assert "use continuous='discretize'" in message
+        assert "use --continuous discretize" in message
 
     def test_is_compared_by_name(self, capsys):
         arguments = ["--class", "monk", "--folds", "2", "--models", "NB refitted,TAN"]

@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from sklearn.ensemble import AdaBoostClassifier
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
 
-from anbexact import MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier
+from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, NaiveBayesClassifier
+from anbexact._kernels.modl import improved
 from anbexact.datasets import load_iris
 from anbexact.discretize import RULES, cut_codes, cuts_from_edges, find_cut_points, interval_names
+from anbexact.discretize.base import row_weights, with_coarse_cuts
 
 VALUES = st.lists(st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 1)), min_size=1, max_size=15)
 WEIGHTS = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.0, 1.0, 2.0, 3.7]), min_size=15, max_size=15)
@@ -73,9 +76,9 @@ class TestMedian:
         assert cut_of(values) == cut_of(values[::-1])
 
 
-def mdlp(values, labels, weights=None):
+def mdlp(values, labels, weights=None, **settings):
     """The cuts of one column."""
-    (cuts,) = MDLPDiscretizer().fit(np.array(values, dtype=float)[:, None], labels, weights).cut_points_
+    (cuts,) = MDLPDiscretizer(**settings).fit(np.array(values, dtype=float)[:, None], labels, weights).cut_points_
     return cuts.tolist()
 
 
@@ -94,9 +97,10 @@ def labelled_columns(draw):
 
 class TestMDLP:
     @given(labelled_columns())
-    @settings(max_examples=300)
+    @settings(max_examples=100)
     def test_equals_the_published_recursion(self, column):
-        assert mdlp(*column) == oracles.mdlp_cuts(*column)
+        values, labels, weights = column
+        assert mdlp(*column) == oracles.mdlp_cuts(values, labels, oracles.row_weights(weights))
 
     @pytest.mark.parametrize("seed", range(6))
     def test_equals_the_published_recursion_on_many_rows(self, seed):
@@ -136,6 +140,26 @@ class TestMDLP:
         values, labels, weights = zip(*rows, strict=True)
         assert mdlp(*column) == mdlp(values, ["zyxwv"[k] for k in labels], weights)
 
+    @given(labelled_columns(), st.integers(1, 5))
+    @settings(max_examples=80)
+    def test_at_most_so_many_intervals(self, column, most):
+        values, labels, weights = column
+        assert mdlp(*column, max_bins=most) == oracles.mdlp_cuts(values, labels, oracles.row_weights(weights), most)
+
+    def test_most_saving_cut_first(self):
+        # The first cut of aaa bbb cccccc dddddd is 6.5; of the two that follow, 12.5 saves more bits than 3.5.
+        values, labels = range(1, 19), list("aaabbbccccccdddddd")
+        assert mdlp(values, labels) == [3.5, 6.5, 12.5]
+        assert mdlp(values, labels, max_bins=1) == []
+        assert mdlp(values, labels, max_bins=2) == [6.5]
+        assert mdlp(values, labels, max_bins=3) == [6.5, 12.5]
+
+    @pytest.mark.parametrize("rule", [MDLPDiscretizer, MODLDiscretizer])
+    @pytest.mark.parametrize("number", [0, -1, 2.5, True, "3"])
+    def test_numbers_of_intervals_are_checked(self, rule, number):
+        with pytest.raises(ValueError, match=f"max_bins must be a whole number above 0, or None, not {number!r}"):
+            rule(max_bins=number).fit([[1.0], [2.0]], ["a", "b"])
+
     def test_missing_cells_count_for_nothing(self):
         X = [[1.0, 1.0], [2.0, np.nan], [np.nan, 2.0], [3.0, 3.0], [4.0, 4.0]]
         cuts = MDLPDiscretizer().fit(X, list("aabbb")).cut_points_
@@ -157,6 +181,177 @@ class TestMDLP:
     def test_needs_the_classes(self):
         with pytest.raises(ValueError, match="requires y"):
             MDLPDiscretizer().fit([[1.0], [2.0]])
+
+
+def modl(values, labels, weights=None, **settings):
+    """The cuts of one column."""
+    (cuts,) = MODLDiscretizer(**settings).fit(np.array(values, dtype=float)[:, None], labels, weights).cut_points_
+    return cuts.tolist()
+
+
+@st.composite
+def short_columns(draw):
+    """Columns of at most 10 distinct values, whose classes often come in runs; some class codes are not there."""
+    n = draw(st.integers(1, 30))
+    values = [float(value) for value in draw(st.lists(st.integers(0, 9), min_size=n, max_size=n))]
+    noise = draw(st.lists(st.sampled_from([0, 0, 0, 1, 4]), min_size=n, max_size=n))
+    labels = [2 * int(v > 4) + int(v > 7) if k == 0 else k for v, k in zip(values, noise, strict=True)]
+    of_weight = draw(st.sampled_from([st.just(1.0), st.integers(1, 40).map(float), st.floats(0.01, 20)]))
+    return values, labels, draw(st.lists(of_weight, min_size=n, max_size=n))
+
+
+class TestMODL:
+    @given(short_columns(), st.one_of(st.none(), st.integers(1, 6)))
+    @settings(max_examples=80)
+    def test_no_partition_costs_less(self, column, most):
+        values, labels, weights = column
+        found = modl(*column, max_bins=most)
+        weights = oracles.row_weights(weights)
+        best = oracles.modl_best_cost(values, labels, weights, most or 10)
+        assert oracles.modl_cost(values, labels, weights, found) == pytest.approx(best, rel=1e-9, abs=1e-7)
+        assert len(found) + 1 <= (most or 10)
+
+    def test_khiops_criterion_by_hand(self):
+        # Ten values, two classes, aaaaabbbbb. One interval: ln 10 + ln C(10, 0) + ln C(11, 1) + ln 10!/(5! 5!)
+        # = ln(10 * 1 * 11 * 252). Two equal ones: ln 10 + ln C(11, 1) + 2 (ln C(6, 1) + ln 1) = ln(10 * 11 * 36).
+        values, labels = range(10), list("aaaaabbbbb")
+        assert oracles.modl_cost(values, labels, [1] * 10, []) == pytest.approx(np.log(27_720))
+        assert oracles.modl_cost(values, labels, [1] * 10, [4.5]) == pytest.approx(np.log(3_960))
+        assert modl(values, labels) == [4.5]
+        # abab: ln(4 * 1 * 5 * 6) = ln 120 for one interval; the best two, a | bab: ln(4 * 5 * 2 * 4 * 3) = ln 480.
+        assert oracles.modl_cost(range(4), list("abab"), [1] * 4, []) == pytest.approx(np.log(120))
+        assert oracles.modl_cost(range(4), list("abab"), [1] * 4, [0.5]) == pytest.approx(np.log(480))
+        assert modl(range(4), list("abab")) == []
+
+    @given(short_columns(), st.data())
+    def test_weights_are_copies(self, column, data):
+        values, labels, _ = column
+        repeats = data.draw(st.lists(st.integers(0, 3), min_size=len(values), max_size=len(values)))
+        if any(repeats):
+            assert modl(values, labels, repeats) == modl(*(np.repeat(part, repeats) for part in (values, labels)))
+
+    @given(short_columns(), st.randoms())
+    def test_row_order_and_names_of_classes_do_not_matter(self, column, random):
+        rows = list(zip(*column, strict=True))
+        random.shuffle(rows)
+        values, labels, weights = zip(*rows, strict=True)
+        assert modl(*column) == modl(values, ["abcde"[k] for k in labels], weights)
+
+    @pytest.mark.parametrize("whole", [True, False])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_joining_and_improving_comes_close_to_the_optimum(self, seed, whole, monkeypatch):
+        rng = np.random.default_rng(seed)
+        labels = rng.integers(0, 2 + seed % 3, 600)
+        values = np.round(rng.normal(labels * (seed > 0), 1), 2)
+        weights = rng.integers(1, 3, 600) if whole else rng.exponential(size=600)
+        weights = weights.astype(float).tolist()
+        exact = oracles.modl_cost(values, labels, weights, modl(values, labels, weights))
+        monkeypatch.setattr("anbexact.discretize.modl.EXACT", 200)
+        found = modl(values, labels, weights)
+        assert (len(found) > 0) == (seed > 0)
+        assert exact - 1e-6 <= oracles.modl_cost(values, labels, weights, found) <= exact + 3.0
+        assert len(modl(values, labels, weights, max_bins=2)) <= 1
+
+    def test_steps_improve_a_poor_partition(self):
+        sums = np.array(
+            [[0, 0], *np.cumsum([[19, 1], [18, 2], [1, 19], [2, 18], [19, 1], [19, 2]], axis=0)], dtype=float
+        )
+        logs, prices = np.empty(0), np.array([0.0, *(oracles.log_choose(120 + k - 1, k - 1) for k in range(1, 7))])
+        for ends in ([0, 6], [0, 1, 6], [0, 1, 2, 3, 4, 5, 6], [0, 3, 4, 5, 6]):
+            assert improved(sums, np.array(ends), prices, 6, 1e-9, logs).tolist() == [0, 2, 4, 6]
+        assert improved(sums, np.array([0, 6]), prices, 2, 1e-9, logs).tolist() == [0, 4, 6]
+
+    def test_very_many_distinct_values_are_joined_first(self, monkeypatch):
+        rng = np.random.default_rng(0)
+        labels = rng.integers(0, 2, 5000)
+        values = rng.normal(labels * 2.0, 1)
+        fine = oracles.modl_cost(values, labels, [1] * 5000, modl(values, labels))
+        monkeypatch.setattr("anbexact.discretize.modl.FINEST", 500)
+        coarse = modl(values, labels)
+        assert fine <= oracles.modl_cost(values, labels, [1] * 5000, coarse) <= fine + 30.0
+
+    def test_missing_cells_count_for_nothing(self):
+        X = [[1.0, 1.0], [2.0, np.nan], [np.nan, 2.0], [3.0, 3.0], [4.0, 4.0]]
+        X, y = np.repeat(X, 3, axis=0), np.repeat(list("aabbb"), 3)
+        cuts = MODLDiscretizer().fit(X, y).cut_points_
+        assert [of_column.tolist() for of_column in cuts] == [[2.5], [1.5]]
+        assert MODLDiscretizer().fit([[np.nan], [np.nan]], ["a", "b"]).cut_points_[0].tolist() == []
+
+
+class TestCoarseCuts:
+    @pytest.mark.parametrize("rule", [MDLPDiscretizer, MODLDiscretizer])
+    def test_columns_that_say_little_are_cut_in_three(self, rule):
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, 2, 200)
+        three = np.where(y == 1, rng.random(200), rng.choice([-1, 1], 200) + rng.random(200))
+        many = np.where(np.arange(200) % 10, 0.0, 5.0 * y)
+        X = np.column_stack([rng.permutation(200), y + rng.random(200), three, many, np.ones(200)])
+        plain, coarse = (rule(coarse=coarse).fit(X, y).cut_points_ for coarse in (False, True))
+        assert [len(cuts) for cuts in plain[:3]] == [0, 1, 2]
+        assert coarse[0].tolist() == [39.5, 159.5]
+        assert len(coarse[1]) == 2
+        assert coarse[2].tolist() == plain[2].tolist()
+        assert len(coarse[3]) == 1
+        assert coarse[4].tolist() == []
+
+    @given(VALUES, WEIGHTS)
+    def test_cuts_are_the_nearest_to_the_shares(self, values, weights):
+        rows = sorted((v, w) for v, w in zip(values, weights, strict=False) if w > 0)
+        if not rows:
+            return
+        values, weights = map(np.array, zip(*rows, strict=True))
+        cuts = with_coarse_cuts(np.empty(0), values, weights)
+        possible = [weights[values <= value].sum() for value in sorted(set(values))[:-1]]
+        assert len(cuts) <= min(2, len(possible))
+        for share in (weights.sum() / 5, 4 * weights.sum() / 5):
+            if possible:
+                nearest = min(abs(of_cut - share) for of_cut in possible)
+                found = min(abs(weights[values <= cut].sum() - share) for cut in cuts)
+                assert found == pytest.approx(nearest, abs=1e-6)
+
+    def test_a_cut_stays_if_there_is_no_second_one(self):
+        values = np.array([0.0] * 9 + [1.0, 2.0])
+        assert with_coarse_cuts(np.array([1.5]), values, np.ones(11)).tolist() == [1.5]
+        assert with_coarse_cuts(np.empty(0), values, np.ones(11)).tolist() == [0.5]
+
+    def test_weights_are_copies(self):
+        values, repeats = np.array([1.0, 2.0, 4.0, 5.0, 9.0]), np.array([3, 1, 0, 2, 5])
+        kept = repeats > 0
+        weighted = with_coarse_cuts(np.empty(0), values[kept], repeats[kept].astype(float))
+        copied = with_coarse_cuts(np.empty(0), np.repeat(values, repeats), np.ones(11))
+        assert weighted.tolist() == copied.tolist() == [1.5, 7.0]
+
+    @pytest.mark.parametrize("model", [NaiveBayesClassifier, ANBClassifier])
+    def test_by_default_no_column_is_left_whole_and_none_gets_very_many_parents(self, model):
+        rng = np.random.default_rng(1)
+        X = rng.normal(size=(150, 9))
+        y = (X[:, 0] + 0.5 * rng.normal(size=150) > 0).astype(int)
+        fitted = model().fit(X, y)
+        assert all(len(cuts) >= 2 for cuts in fitted.cut_points_.values())
+        assert max(map(len, fitted.structure_.parents.values())) <= 4
+
+    def test_by_default_at_most_so_many_intervals(self):
+        y = np.arange(3000) // 20 % 2
+        assert len(MODLDiscretizer().fit(np.arange(3000.0)[:, None], y).cut_points_[0]) == 149
+        (cuts,) = NaiveBayesClassifier().fit(np.arange(3000.0)[:, None], y).cut_points_.values()
+        assert len(cuts) <= 15
+
+
+class TestRowWeights:
+    @given(st.lists(st.sampled_from([0.0, 1e-9, 0.01, 0.3, 0.7, 1.0, 2.5]), min_size=1, max_size=9).filter(any))
+    def test_by_the_formula(self, weights):
+        kept = [weight for weight in weights if weight > 0]
+        np.testing.assert_allclose(row_weights(np.array(kept)), oracles.row_weights(kept), rtol=1e-9)
+
+    @pytest.mark.parametrize("rule", [MDLPDiscretizer, MODLDiscretizer])
+    def test_weights_that_sum_to_1_count_as_rows(self, rule):
+        X, y = load_iris()
+        light = rule().fit(X, y, sample_weight=np.full(150, 1 / 150)).cut_points_
+        assert [cuts.tolist() for cuts in light] == [cuts.tolist() for cuts in rule().fit(X, y).cut_points_]
+
+    def test_counts_keep_their_meaning(self):
+        counts = np.array([0.25, 0.5, 1.0])
+        assert row_weights(counts) is counts
 
 
 class TestRules:
@@ -218,10 +413,20 @@ class TestThroughAClassifier:
         for name, cuts in weighted.cut_points_.items():
             np.testing.assert_array_equal(cuts, copied.cut_points_[name])
 
-    def test_light_weights_that_leave_no_cut_are_named(self):
+    @pytest.mark.parametrize("rule", ["mdlp", "modl", "auto"])
+    def test_weights_that_sum_to_1_find_the_cuts_of_rows(self, rule):
         X, y = load_iris()
-        with pytest.warns(UserWarning, match=r"no cut point was found .* the weights sum to 1 over 150 rows: scale"):
-            NaiveBayesClassifier().fit(X, y, sample_weight=np.full(150, 1 / 150))
+        light = NaiveBayesClassifier(discretizer=rule).fit(X, y, sample_weight=np.full(150, 1 / 150)).cut_points_
+        rows = NaiveBayesClassifier(discretizer=rule).fit(X, y).cut_points_
+        assert {name: cuts.tolist() for name, cuts in light.items()} == {n: c.tolist() for n, c in rows.items()}
+
+    def test_boosting_learns_from_weights_that_sum_to_1(self):
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(400, 3))
+        y = (X[:, 0] ** 2 + X[:, 1] ** 2 > 1.3).astype(int)
+        boosted = AdaBoostClassifier(NaiveBayesClassifier(), n_estimators=10).fit(X[:200], y[:200])
+        assert all(any(map(len, stage.cut_points_.values())) for stage in boosted.estimators_)
+        assert boosted.score(X[200:], y[200:]) > 0.85
 
 
 class TestTransformer:

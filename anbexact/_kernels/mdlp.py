@@ -65,16 +65,23 @@ def accepted_cuts(blocks, labels, weights, n_classes):
     """Return the accepted cuts, sorted: each is the number of the first block to its right.
 
     Rows are sorted by value; block b, the rows of one value, is ``blocks[b]:blocks[b + 1]``.
+
+    Returns
+    -------
+    cuts, saved, parents
+        The cuts; the bits that each saves; and for each the position among them of the cut that made its interval, -1
+        for the first.
     """
     sums, rows = np.empty(n_classes), np.empty(n_classes, np.int64)
     left = np.empty(n_classes)
-    accepted = np.zeros(len(blocks), np.bool_)
-    waiting = np.empty((len(blocks) + 1, 2), np.int64)
-    waiting[0] = 0, len(blocks) - 1
+    saved = np.zeros(len(blocks))
+    parents = np.empty(len(blocks), np.int64)
+    waiting = np.empty((len(blocks) + 1, 3), np.int64)
+    waiting[0] = 0, len(blocks) - 1, -1
     n_waiting = 1
     while n_waiting > 0:
         n_waiting -= 1
-        low, high = waiting[n_waiting]
+        low, high, parent = waiting[n_waiting]
         if high - low < 2:
             continue
         total, bits, classes = _summary(blocks[low], blocks[high], labels, weights, sums, rows)
@@ -88,8 +95,13 @@ def accepted_cuts(blocks, labels, weights, n_classes):
         if total > 2.0:
             cost += np.log2(total - 1.0)
         if bits - bits_l - bits_r > cost:
-            accepted[b] = True
-            waiting[n_waiting] = low, b
-            waiting[n_waiting + 1] = b, high
+            saved[b] = bits - bits_l - bits_r - cost
+            parents[b] = parent
+            waiting[n_waiting] = low, b, b
+            waiting[n_waiting + 1] = b, high, b
             n_waiting += 2
-    return np.flatnonzero(accepted)
+    cuts = np.flatnonzero(saved > 0.0)
+    of_cuts = parents[cuts]
+    for k in range(len(cuts)):
+        of_cuts[k] = np.searchsorted(cuts, of_cuts[k]) if of_cuts[k] >= 0 else -1
+    return cuts, saved[cuts], of_cuts

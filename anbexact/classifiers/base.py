@@ -68,15 +68,20 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         predicts every training row best from the others (see :func:`~anbexact.smoothing.best_smoothing`), or, with a
         total weight below 1,000, rows held out in 5 folds in which the structure is learned again. None: as ``ess``
         says.
-    discretizer : {"auto", "median", "mdlp", "equal_frequency", "equal_width"}, None or transformer, default "auto"
+    discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
         What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MDLPDiscretizer`,
-        :class:`~anbexact.MedianDiscretizer`, or scikit-learn's ``KBinsDiscretizer`` with five intervals; None
-        refuses such columns. ``"auto"`` is ``"mdlp"``: of the four rules it had the highest accuracy and the
-        lowest log loss for the exact ANB in ten-fold cross-validation over 17 tables (0.836 and 0.49, median cut
-        0.780 and 0.60; ``docs/cut-points.md``). A transformer must offer ``fit(X, y, sample_weight=...)`` and then
-        ``cut_points_``, or ``bin_edges_``.
+        :class:`~anbexact.MODLDiscretizer`, :class:`~anbexact.MedianDiscretizer`, or scikit-learn's
+        ``KBinsDiscretizer`` with five intervals; None refuses such columns. ``"auto"``, the default, is
+        ``MODLDiscretizer(max_bins=16, coarse=True)``, which leaves no column whole that has two values; measured in
+        ``docs/cut-points.md``. A transformer must offer ``fit(X, y, sample_weight=...)`` and then ``cut_points_``, or
+        ``bin_edges_``.
     categories : mapping of column name to states, optional
         Declared states. Else those of a categorical dtype, else the observed values.
+    group_categories : "auto", int or None, default "auto"
+        Columns of categories with more observed values than this number (``"auto"``: more than 10) have groups of
+        values as states, the most probable ones given the classes; see :class:`~anbexact.MODLGrouper`. A column that
+        is declared in ``categories`` is never grouped; the values of an ordered categorical dtype are only grouped
+        with their neighbours. None groups nothing.
     handle_unknown : {"marginalize", "error"}, default "marginalize"
         A value at prediction that is no state is summed out, or refused.
     handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
@@ -126,6 +131,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         What ``handle_missing`` came to for every feature: ``"own_state"``, ``"marginalize"`` or ``"error"``.
     dropped_ : dict
         The columns that were left out as identifiers, each with the reason.
+    groups_ : dict
+        Groups of values of every column of categories that was grouped, each a tuple of its values.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str

@@ -11,13 +11,13 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact.classifiers.parameters import named_constructor
 from anbexact.discretize import Cuts
 from anbexact.inputs import read_labels
 from anbexact.table import check_weights
-from anbexact.vocabulary import CodeArray, Vocabulary
+from anbexact.vocabulary import CodeArray, Groups, Vocabulary
 
 
 class DiscreteClassifier(
@@ -72,6 +72,12 @@ class DiscreteClassifier(
             )
         right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]
         return float(np.average(right, weights=weights))
+
+    @property
+    def groups_(self) -> dict[Hashable, Groups]:
+        """The groups of values of every column of categories that was grouped."""
+        check_is_fitted(self)
+        return dict(self.vocabulary_.groups)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to a JSON file that :func:`anbexact.load` reads."""

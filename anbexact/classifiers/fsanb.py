@@ -87,7 +87,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     >>> X, y = load_anes96()
     >>> fsanb = FSANBClassifier(ess=1.0, threshold=3.0).fit(X, y)
     >>> {name: round(factor, 1) for name, factor in fsanb.removed_.items()}
-    {'TVnews': 23.9, 'educ': 18.9, 'income': 81.5}
+    {'TVnews': 23.9, 'age': 5.3, 'educ': 18.9}
     """
 
     selection_ess_: float

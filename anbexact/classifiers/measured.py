@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping
 from copy import copy
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -206,7 +207,7 @@ class MeasuredClassifier(NetworkClassifier):
         cut_points = {name: partition.cuts_at(levels[name]) for name, partition in measure.partitions.items()}
         states, quantities = dict(self.vocabulary_.states), self.vocabulary_.quantities
         states.update({name: interval_names(cuts, quantities.get(name)) for name, cuts in cut_points.items()})
-        return Vocabulary(states, self.vocabulary_.class_name, quantities=quantities), cut_points
+        return replace(self.vocabulary_, states=states), cut_points
 
     def _reported_table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
         if self.measure_ is None:

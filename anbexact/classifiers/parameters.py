@@ -63,6 +63,7 @@ class TableParameters:
 
     discretizer: Any = "auto"
     categories: Mapping[Hashable, Sequence[Any]] | None = None
+    group_categories: int | str | None = "auto"
     handle_unknown: str = "marginalize"
     handle_missing: str = "auto"
     drop_identifiers: bool | str = "auto"

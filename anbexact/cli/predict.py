@@ -106,11 +106,11 @@ def _names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hasha
 
 def _text_columns(classifier: DiscreteClassifier, names: Mapping[str, Hashable]) -> list[str]:
     """Return the columns whose states are text, even where a file has only some that look like numbers."""
-    states = classifier.vocabulary_.states
+    vocabulary = classifier.vocabulary_
     return [
         text
         for text, name in names.items()
-        if all(isinstance(state, str) for state in states[name]) and name not in classifier.cut_points_
+        if all(isinstance(value, str) for value in vocabulary.values(name)) and name not in classifier.cut_points_
     ]
 
 

@@ -31,7 +31,7 @@ from anbexact.columns import Column, read_columns
 from anbexact.compare.data import Data
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.measures import Floats
-from anbexact.discretize import AUTO, RULES
+from anbexact.discretize import RULES
 from anbexact.inputs import MANY_VALUES
 
 MODELS = ("NB", "TAN", "FAN", "C2G", "kDB", "AODE", "ANB", "CategoricalNB", "logistic regression")
@@ -227,7 +227,7 @@ def _categorical_nb(columns: Sequence[Column]) -> Any:
         mode = SimpleImputer(missing_values=-1, strategy="most_frequent", keep_empty_features=True)
         return make_pipeline(encoder, mode)
 
-    cut = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), RULES[AUTO]())
+    cut = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), RULES["auto"]())
     parts = [
         ("cut", cut, continuous),
         ("declared", codes([np.arange(float(arity)) for arity in arities]), declared),

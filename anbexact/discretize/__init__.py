@@ -2,8 +2,10 @@
 
 from anbexact.discretize.base import CutPointDiscretizer
 from anbexact.discretize.cuts import Cuts, cut_codes, cut_texts, cuts_from_edges, interval_names
+from anbexact.discretize.groups import MODLGrouper, group_values
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
+from anbexact.discretize.modl import MODLDiscretizer
 from anbexact.discretize.nested import Counts, EqualWidth, NestedCuts, PartitionRule, Quantiles
 from anbexact.discretize.rules import AUTO, RULES, find_cut_points
 
@@ -15,6 +17,8 @@ __all__ = [
     "Cuts",
     "EqualWidth",
     "MDLPDiscretizer",
+    "MODLDiscretizer",
+    "MODLGrouper",
     "MedianDiscretizer",
     "NestedCuts",
     "PartitionRule",
@@ -23,5 +27,6 @@ __all__ = [
     "cut_texts",
     "cuts_from_edges",
     "find_cut_points",
+    "group_values",
     "interval_names",
 ]

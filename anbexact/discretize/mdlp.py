@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import heapq
+
 import numpy as np
+import numpy.typing as npt
 
 from anbexact._kernels.mdlp import accepted_cuts
-from anbexact.discretize.base import CutPointDiscretizer, Labels, Values
+from anbexact.discretize.base import (
+    CutPointDiscretizer,
+    Labels,
+    Values,
+    check_max_bins,
+    sorted_blocks,
+    with_coarse_cuts,
+)
 from anbexact.discretize.cuts import Cuts, midpoint
 from anbexact.table import Weights
 
@@ -23,6 +33,18 @@ class MDLPDiscretizer(CutPointDiscretizer):
     would: a row of weight 2 is as good as two. (A set of weight 2 or less pays 0 for ``log₂(N - 1)``.) Missing cells
     (NaN) count for nothing and stay missing.
 
+    Weights of which none reaches 1, such as those of boosting, are first scaled to their effective number of rows;
+    see :func:`~anbexact.discretize.base.row_weights`.
+
+    Parameters
+    ----------
+    max_bins : int, optional
+        Most intervals. The recursion then makes the cut that saves most bits first, whichever interval it is in, and
+        stops when there are this many. None sets no limit.
+    coarse : bool, default False
+        Whether a column of which the rule makes fewer than three intervals is cut in three instead, with a fifth of
+        the weight in the lowest and a fifth in the highest.
+
     Fitted attributes are those of :class:`~anbexact.discretize.CutPointDiscretizer`.
 
     References
@@ -39,13 +61,36 @@ class MDLPDiscretizer(CutPointDiscretizer):
 
     supervised = True
 
+    def __init__(self, *, max_bins: int | None = None, coarse: bool = False) -> None:
+        self.max_bins = max_bins
+        self.coarse = coarse
+
+    def _check_parameters(self) -> None:
+        check_max_bins(self.max_bins)
+
     def _cuts(self, values: Values, labels: Labels, weights: Weights) -> Cuts:
         if len(values) == 0:
             return np.empty(0)
-        uniform = weights.max() == weights.min()
-        order = np.argsort(values, kind="stable") if uniform else np.lexsort((weights, labels, values))
-        values, labels, weights = values[order], labels[order], weights[order]
-        starts = np.flatnonzero(np.concatenate([[True], values[1:] != values[:-1]]))
+        values, labels, weights, starts = sorted_blocks(values, labels, weights)
         blocks = np.append(starts, len(values))
-        accepted = accepted_cuts(blocks, labels, weights, int(labels.max()) + 1)
-        return np.array([midpoint(float(values[blocks[b] - 1]), float(values[blocks[b]])) for b in accepted])
+        accepted, saved, parents = accepted_cuts(blocks, labels, weights, int(labels.max()) + 1)
+        if self.max_bins is not None and len(accepted) >= self.max_bins:
+            accepted = accepted[_first(saved, parents, self.max_bins - 1)]
+        cuts = np.array([midpoint(float(values[blocks[b] - 1]), float(values[blocks[b]])) for b in accepted])
+        return with_coarse_cuts(cuts, values, weights) if self.coarse else cuts
+
+
+def _first(saved: npt.NDArray[np.float64], parents: npt.NDArray[np.int64], n_cuts: int) -> list[int]:
+    """Return the positions, sorted, of the cuts that come first if the one that saves most is always made next."""
+    below: dict[int, list[int]] = {}
+    for k, parent in enumerate(parents.tolist()):
+        below.setdefault(parent, []).append(k)
+    chosen: list[int] = []
+    saved = saved.round(9)  # equal savings are equal, however they were added up
+    possible = [(-saved[k], k) for k in below[-1]]
+    while len(chosen) < n_cuts:
+        _, k = heapq.heappop(possible)
+        chosen.append(k)
+        for child in below.get(k, ()):
+            heapq.heappush(possible, (-saved[child], child))
+    return sorted(chosen)

@@ -15,6 +15,7 @@ from anbexact.discretize.base import Labels, Values
 from anbexact.discretize.cuts import Cuts, cuts_from_edges
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
+from anbexact.discretize.modl import MODLDiscretizer
 from anbexact.table import Weights
 
 N_BINS = 5
@@ -31,12 +32,22 @@ def _equal_width() -> KBinsDiscretizer:
     return KBinsDiscretizer(N_BINS, encode="ordinal", strategy="uniform", subsample=None)
 
 
-AUTO = "mdlp"
-"""The rule that ``discretizer="auto"`` stands for."""
+AUTO = "modl"
+"""The rule that ``discretizer="auto"`` builds on."""
+MAX_BINS = 16
+"""Most intervals that ``discretizer="auto"`` makes of a column."""
+
+
+def automatic() -> MODLDiscretizer:
+    """Return the rule that ``discretizer="auto"`` stands for: MODL, three where it makes fewer."""
+    return MODLDiscretizer(max_bins=MAX_BINS, coarse=True)
+
+
 RULES: dict[str, Callable[[], Any]] = {
-    "auto": lambda: RULES[AUTO](),
+    "auto": automatic,
     "median": MedianDiscretizer,
     "mdlp": MDLPDiscretizer,
+    "modl": MODLDiscretizer,
     "equal_frequency": _equal_frequency,
     "equal_width": _equal_width,
 }

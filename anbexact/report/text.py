@@ -64,6 +64,7 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
         "classes": classifier.classes_.tolist(),
         "features": list(vocabulary.features),
         "cut_points": _cut_points(classifier.cut_points_, vocabulary),
+        "groups": {name: list(map(list, groups)) for name, groups in vocabulary.groups.items()},
         "missing_as_states": _missing_as_states(classifier),
         "dropped": classifier.dropped_,
     }

@@ -45,7 +45,7 @@ class BayesFactorSelector(
         δ; 3, 20 and 150 are the limits of "positive", "strong" and "very strong" evidence (Kass and Raftery).
     ess : float, default 1.0
         Equivalent sample size of the BDeu prior.
-    discretizer, categories, handle_missing, n_jobs
+    discretizer, categories, group_categories, handle_missing, n_jobs
         How the table is read: those of :class:`~anbexact.NetworkClassifier`. ``transform`` leaves the values as they
         are, in an array; call ``set_output(transform="pandas")`` to keep names and types of a frame's columns.
 
@@ -86,6 +86,7 @@ class BayesFactorSelector(
         ess: float = 1.0,
         discretizer: Any = "auto",
         categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        group_categories: int | str | None = "auto",
         handle_missing: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
@@ -93,6 +94,7 @@ class BayesFactorSelector(
         self.ess = ess
         self.discretizer = discretizer
         self.categories = categories
+        self.group_categories = group_categories
         self.handle_missing = handle_missing
         self.n_jobs = n_jobs
 
