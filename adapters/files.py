@@ -283,6 +283,7 @@ def _describe(classifier: DiscreteClassifier) -> dict[str, Any]:
             for name, states in vocabulary.states.items()
         ],
         "cut_points": [[number[name], encode(cuts.tolist())] for name, cuts in classifier.cut_points_.items()],
+        "dropped": [[number[name], reason] for name, reason in classifier.dropped_.items()],
         **_describe_quantities(vocabulary, number),
         "further": {
             name: encode(np.asarray(getattr(classifier, name)).tolist()) for name in FURTHER.get(estimator, ())
@@ -385,6 +386,18 @@ def _restore_refitted(document: Mapping[str, Any]) -> RefittedClassifier:
 
 def _restore(document: Mapping[str, Any]) -> TableClassifier:
     """Return the classifier that a document describes."""
+    classifier = _restore_learned(document)
+    features = list(classifier.vocabulary_.names)
+    with reading("dropped"):
+        described = [listed(pair, 2) for pair in listed(document.get("dropped", []))]  # older files have none
+        places = references([place for place, _ in described], len(features))
+        reasons = {features[k]: text(reason) for k, (_, reason) in zip(places, described, strict=True)}
+        classifier.dropped_ = {name: reasons.get(name, reason) for name, reason in classifier.dropped_.items()}
+    return classifier
+
+
+def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
+    """Return the classifier that a document describes, but for the reasons why columns were left out."""
     with reading("estimator"):
         cls = ESTIMATORS[text(document["estimator"])]
     with reading("parameters"):

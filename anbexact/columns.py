@@ -128,7 +128,11 @@ class Column:
 
     def renamed(self, name: Hashable) -> Column:
         """Return the same column under another name."""
-        return replace(self, name=name)
+        return self if name == self.name else replace(self, name=name)
+
+    def constant(self, name: Hashable, state: Any) -> Column:
+        """Return a column of as many rows that holds nothing but a state."""
+        return Column(name, np.zeros(len(self), dtype=np.int8), (state,), declared=True)
 
     def take(self, rows: npt.NDArray[Any]) -> Column:
         """Return the column restricted to ``rows`` (a mask or positions)."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anbexact.vocabulary import MISSING, UNKNOWN, CodeArray
+from anbexact.vocabulary import MISSING, UNKNOWN, CodeArray, is_missing
 
 if TYPE_CHECKING:
     from anbexact.classifiers.table_classifier import TableClassifier
@@ -56,12 +56,13 @@ def code_evidence(classifier: TableClassifier, evidence: Mapping[Hashable, Any])
             raise ValueError(f"the class {name!r} is among the evidence: leave it out, its posterior is asked for")
         if name not in features:
             raise ValueError(f"{name!r} is not a feature of the classifier; its features are {_listed(features)}")
-    own_state = classifier.handle_missing == "own_state"
+    rules = classifier.handle_missing_
     for name, value in evidence.items():
-        if not own_state and pd.api.types.is_scalar(value) and pd.isna(value):
+        if rules[name] != "own_state" and is_missing(value):
             raise ValueError(f"the value of {name!r} is missing ({value!r}): leave the feature out of the evidence")
     reader = copy(classifier)
-    reader.handle_unknown, reader.handle_missing = "marginalize", "own_state" if own_state else "marginalize"
+    reader.handle_unknown = "marginalize"
+    reader.handle_missing_ = {name: "marginalize" if rule == "error" else rule for name, rule in rules.items()}
     columns = list(getattr(classifier, "feature_names_in_", features))
     row = {name: pd.Series([evidence.get(name)], dtype=None if name in evidence else object) for name in columns}
     with warnings.catch_warnings():

@@ -14,19 +14,28 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, column_or_1d, validate_data
 
+from anbexact.class_weights import apply_class_weight
 from anbexact.columns import Column, frame_names, is_series, read_column, read_columns
 from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, group_values, interval_names
 from anbexact.discretize.base import row_weights
+from anbexact.missing import missing_cells
 from anbexact.quantities import Quantity
-from anbexact.table import DiscreteTable, Weights, check_weights, class_name_of, table_from_columns
-from anbexact.vocabulary import CodeArray, Groups, Vocabulary
+from anbexact.questions import question_class, without_identifiers
+from anbexact.table import (
+    DiscreteTable,
+    Weights,
+    check_declared,
+    check_weights,
+    class_name_of,
+    table_from_columns,
+)
+from anbexact.vocabulary import LEFT_OUT, CodeArray, Groups, Vocabulary
 
 MANY_VALUES = 10
 """Numeric columns with more distinct values than this are continuous; columns of categories are grouped."""
 
 
 HANDLE_UNKNOWN = ("marginalize", "error")
-HANDLE_MISSING = ("marginalize", "error", "own_state")
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
@@ -57,27 +66,27 @@ class TrainingColumns:
     target : Column
         The class.
     weights : (rows,) float64
-        Weights of all rows.
-    learned : (rows,) bool
-        The rows that count: of positive weight and, unless missing cells are a state, complete.
+        Weights of all rows, class weights included.
     categories : mapping
         Declared states, those of the class included.
     groups : mapping
         The groups of columns of categories that have many values.
     handle_missing : str
         What becomes of missing cells.
+    dropped : mapping
+        The columns that are left out because they look like identifiers, each with the reason.
     """
 
     columns: list[Column]
     target: Column
     weights: Weights
-    learned: npt.NDArray[np.bool_]
     categories: Mapping[Hashable, Sequence[Any]]
     groups: Mapping[Hashable, Groups]
     handle_missing: str
+    dropped: Mapping[Hashable, str]
 
-    def table(self, cut_points: Mapping[Hashable, Cuts]) -> DiscreteTable:
-        """Return the table, columns cut as given."""
+    def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
+        """Return the table, columns cut as given; in those ``measured`` a missing cell cannot be a state."""
         return table_from_columns(
             [discretise(column, cut_points) for column in self.columns],
             self.target,
@@ -85,38 +94,57 @@ class TrainingColumns:
             categories=self.categories,
             groups=self.groups,
             handle_missing=self.handle_missing,
+            measured=measured,
         )
 
+    def learned_weights(self, measured: Collection[Hashable]) -> Weights:
+        """Return the weights of the rows that count if the columns ``measured`` are: 0 for a row left out."""
+        cells = missing_cells(
+            self.columns, self.target, self.weights, self.categories, self.handle_missing, measured, self.groups
+        )
+        return self.weights * ~cells.incomplete
 
-def training_columns(estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None) -> TrainingColumns:
-    """Read what to learn from, as the estimator's ``categories`` and ``handle_missing`` say.
 
-    Names and width of X are recorded on the estimator; ``classes`` are declared states of the class.
+def training_columns(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None, named: Collection[Hashable] = ()
+) -> TrainingColumns:
+    """Read what to learn from, as the estimator's parameters of reading say.
+
+    Names and width of X are recorded on the estimator; ``classes`` are declared states of the class, and the columns
+    ``named`` stay, whatever they look like.
     """
     columns = record_columns(estimator, X, y)
     weights = check_weights(sample_weight, len(columns[0]))
     target = read_target(y, columns, weights)
-    learned = weights > 0
-    if estimator.handle_missing != "own_state":  # rows with a missing cell are left out of training
-        learned &= ~np.any([column.missing for column in columns], axis=0)
+    check_declared(estimator.categories, [*(column.name for column in columns), target.name])
     categories = estimator.categories or {}
     if classes is not None:
         if target.name in categories:
             raise ValueError(f"the classes are declared twice, by classes= and for {target.name!r} in categories=")
         categories = {**categories, target.name: check_classes(classes)}
-    columns = [column.exactly(learned) for column in columns]
+    question_class(target, weights, categories.get(target.name, ()))
+    weights = apply_class_weight(
+        getattr(estimator, "class_weight", None), target, weights, categories.get(target.name, ())
+    )
+    dropped: dict[Hashable, str] = {}
+    if getattr(estimator, "drop_identifiers", False):
+        columns, dropped = without_identifiers(columns, weights, {*categories, *named})
+    columns = [column.exactly(weights > 0) for column in columns]
     groups = fit_groups(columns, target, weights, estimator.group_categories, categories)
-    return TrainingColumns(columns, target, weights, learned, categories, groups, estimator.handle_missing)
+    return TrainingColumns(columns, target, weights, categories, groups, estimator.handle_missing, dropped)
 
 
 def read_training(
     estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None
-) -> tuple[DiscreteTable, dict[Hashable, Cuts]]:
-    """Return the table to learn from, and the cut points that the estimator's ``discretizer`` finds."""
+) -> tuple[DiscreteTable, dict[Hashable, Cuts], Mapping[Hashable, str]]:
+    """Return the table to learn from, cut points, and the columns that are left out, each with the reason.
+
+    The cut points are those that the estimator's ``discretizer`` finds, of every column in all rows in which it is
+    observed.
+    """
     read = training_columns(estimator, X, y, sample_weight, classes)
-    weights = read.weights * read.learned
-    cut_points = fit_cut_points(read.columns, read.target, weights, estimator.discretizer, read.categories)
-    return read.table(cut_points), cut_points
+    cut_points = fit_cut_points(read.columns, read.target, read.weights, estimator.discretizer, read.categories)
+    return read.table(cut_points), cut_points, read.dropped
 
 
 def check_columns(estimator: Any, X: Any) -> None:
@@ -157,8 +185,16 @@ def read_target(y: Any, columns: Sequence[Column], weights: Weights) -> Column:
         kept = (weights > 0) & ~target.missing
         if np.isinf(target.numbers[kept]).any():
             raise ValueError(f"Input y contains infinity: the class {target.name!r} must hold labels")
-        with np.errstate(invalid="ignore"):  # whole floats beyond 64 bits
-            check_classification_targets(target.numbers[kept])
+        try:
+            with np.errstate(invalid="ignore"):  # whole floats beyond 64 bits
+                check_classification_targets(target.numbers[kept])
+        except ValueError as error:
+            n_values = len(pd.unique(target.numbers[kept]))
+            raise ValueError(
+                f"{error} The class {target.name!r} holds {n_values:,} different numbers, not all of them whole: "
+                "these are measurements. Cut them into a few classes, for instance with pandas.qcut(y, 3), or pass "
+                "labels as text."
+            ) from None
     return target
 
 
@@ -319,13 +355,14 @@ def encode_features(
     cut_points: Mapping[Hashable, Cuts],
     *,
     handle_unknown: str,
-    handle_missing: str,
+    handle_missing: Mapping[Hashable, str],
 ) -> CodeArray:
     """Return the codes of columns that stand in the vocabulary's order, shape (features, rows)."""
     own = in_vocabulary(columns, vocabulary, cut_points)
     codes = np.empty((len(own), len(own[0])), dtype=np.int16)
     for j, column in enumerate(own):
-        codes[j] = vocabulary.encode(column, handle_unknown=handle_unknown, handle_missing=handle_missing)
+        rule = handle_missing[column.name]
+        codes[j] = vocabulary.encode(column, handle_unknown=handle_unknown, handle_missing=rule)
     return codes
 
 
@@ -344,8 +381,11 @@ def in_vocabulary(
         raise ValueError(
             f"X has {len(columns)} features, but {len(features)} are expected as input: {list(features)}"
         )
+    left_out = vocabulary.left_out
     return [
-        discretise(column if column.name == name else column.renamed(name), cut_points, vocabulary)
+        column.constant(name, LEFT_OUT)
+        if name in left_out
+        else discretise(column.renamed(name), cut_points, vocabulary)
         for name, column in zip(features, columns, strict=True)
     ]
 

@@ -11,6 +11,7 @@ import numpy as np
 from anbexact.columns import Column, read_column, read_columns
 from anbexact.discretize import PartitionRule, Quantiles
 from anbexact.inputs import continuous_columns, discretise, numbers_of, refuse_infinite
+from anbexact.missing import missing_cells
 from anbexact.partitions import NestedPartition
 from anbexact.scores.universal import Universal, most_levels
 from anbexact.table import DiscreteTable, Weights, check_weights, class_name_of, table_from_columns
@@ -75,11 +76,12 @@ class UniversalMeasure:
         sample_weight: Any = None,
         categories: Mapping[Hashable, Sequence[Any]] | None = None,
         class_name: Hashable | None = None,
+        handle_missing: str = "auto",
     ) -> tuple[DiscreteTable, Universal]:
         """Return the table of a frame, continuous columns in the cells of their finest level, and the score for it.
 
         Parameters, and what is refused, are those of :meth:`~anbexact.DiscreteTable.from_frame`; but that the class,
-        if there is one, is ``y``.
+        if there is one, is ``y``, and that a missing cell of a continuous column cannot be a state.
 
         Raises
         ------
@@ -93,15 +95,32 @@ class UniversalMeasure:
             target = read_column(y, class_name_of(y, [column.name for column in columns], class_name))
         elif class_name is not None:
             raise ValueError(f"class_name={class_name!r} names y, which is not given")
-        learned = (weights > 0) & ~np.any([column.missing for column in columns], axis=0)
-        columns = [column.exactly(learned) for column in columns]
-        score = self.fit(columns, weights * learned, categories or {})
+        columns = [column.exactly(weights > 0) for column in columns]
+        measured = self.measured(columns, weights, categories or {})
+        cells = missing_cells(columns, target, weights, categories, handle_missing, measured)
+        score = self.fit(columns, weights * ~cells.incomplete, categories or {}, measured)
         cut_points = {name: partition.finest for name, partition in score.partitions.items()}
         own = [discretise(column, cut_points) for column in columns]
-        return table_from_columns(own, target, weights, categories=categories), score
+        table = table_from_columns(
+            own, target, weights, categories=categories, handle_missing=handle_missing, measured=measured
+        )
+        return table, score
 
-    def fit(self, columns: Sequence[Column], weights: Weights, declared: Collection[Hashable]) -> Universal:
-        """Return the score, with the partitions of the continuous columns; rows of weight 0 count for nothing."""
+    def measured(
+        self, columns: Sequence[Column], weights: Weights, declared: Collection[Hashable]
+    ) -> frozenset[Hashable]:
+        """Return the columns that are continuous in the rows of positive weight, or have a partition."""
+        found = {column.name for column in continuous_columns(columns, weights > 0, declared)}
+        return frozenset(found.union(self.partitions))
+
+    def fit(
+        self,
+        columns: Sequence[Column],
+        weights: Weights,
+        declared: Collection[Hashable],
+        measured: Collection[Hashable],
+    ) -> Universal:
+        """Return the score, with the partitions of the columns ``measured``; rows of weight 0 count for nothing."""
         strangers = [name for name in self.partitions if name not in {column.name for column in columns}]
         if strangers:
             raise ValueError(
@@ -110,10 +129,8 @@ class UniversalMeasure:
         twice = [name for name in self.partitions if name in declared]
         if twice:
             raise ValueError(f"column {twice[0]!r} has declared states and a partition: leave out one of them")
-        kept = weights > 0
-        found = {column.name for column in continuous_columns(columns, kept, declared)}
-        continuous = [column for column in columns if column.name in found or column.name in self.partitions]
-        refuse_infinite(continuous, kept)
+        continuous = [column for column in columns if column.name in measured]
+        refuse_infinite(continuous, weights > 0)
         levels = most_levels(1, float(weights.sum())) if self.levels is None else self.levels
         return Universal(
             {column.name: self._partition(column, weights, levels) for column in continuous},

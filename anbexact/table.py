@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -12,7 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact.columns import Column, native, read_column, read_columns, sorted_positions
+from anbexact.missing import Categories, MissingCells, filled, known_missing_cells, missing_cells
 from anbexact.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
+from anbexact.warn import warn
 
 Weights = npt.NDArray[np.float64]
 DENSE = 8
@@ -32,7 +33,7 @@ class DiscreteTable:
     weights : (distinct rows,) float64
         Positive total weight of each distinct row.
     n_rows : int
-        Rows of positive weight that the table was made from (rows with missing cells not counted).
+        Rows of positive weight that the table was made from (without those that were left out for missing cells).
     """
 
     vocabulary: Vocabulary
@@ -49,6 +50,7 @@ class DiscreteTable:
         sample_weight: Any = None,
         categories: Mapping[Hashable, Sequence[Any]] | None = None,
         class_name: Hashable | None = None,
+        handle_missing: str = "auto",
     ) -> DiscreteTable:
         """Read a table whose columns are all discrete.
 
@@ -64,11 +66,13 @@ class DiscreteTable:
             Declared states. Else those of a categorical dtype, else the observed values.
         class_name : Hashable, optional
             See ``X`` and ``y``.
+        handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
+            As in :class:`~anbexact.NetworkClassifier`; a row that a missing cell costs is left out.
 
         Returns
         -------
         DiscreteTable
-            Rows with a missing feature are left out, with a warning that counts them.
+            If rows were left out, a warning counts them.
 
         Raises
         ------
@@ -87,7 +91,7 @@ class DiscreteTable:
             target = named[class_name]
             columns = [column for column in columns if column is not target]
         weights = check_weights(sample_weight, n_rows)
-        return table_from_columns(columns, target, weights, categories=categories)
+        return table_from_columns(columns, target, weights, categories=categories, handle_missing=handle_missing)
 
     @cached_property
     def weight_sum(self) -> float:
@@ -166,23 +170,27 @@ def table_from_columns(
     target: Column | None,
     weights: Weights,
     *,
-    categories: Mapping[Hashable, Sequence[Any]] | None = None,
+    categories: Categories = None,
     groups: Mapping[Hashable, Groups] | None = None,
-    handle_missing: str = "marginalize",
+    handle_missing: str = "auto",
+    measured: Collection[Hashable] = (),
 ) -> DiscreteTable:
     """Make a table from columns that are all discrete (see :meth:`DiscreteTable.from_frame`).
 
-    The states of a column that has ``groups`` are these.
+    The states of a column that has ``groups`` are these. In the columns ``measured`` a missing cell cannot be a state
+    of its own.
     """
     groups = groups or {}
     names = [column.name for column in columns]
     if target is not None and target.name in names:
         raise ValueError(f"the class and a feature are both called {target.name!r}: rename one of them")
-    _check_declared(categories, [*names, *([target.name] if target is not None else [])])
-    columns, target, weights, rows = _usable_rows(columns, target, weights, handle_missing)
-    states = {column.name: _states(column, categories, groups, handle_missing) for column in columns}
+    check_declared(categories, [*names, *([target.name] if target is not None else [])])
+    _refuse_missing_class(target, weights)
+    cells = missing_cells(columns, target, weights, categories, handle_missing, measured, groups)
+    columns, target, weights, rows = _usable_rows(columns, target, weights, cells)
+    states = {column.name: _states(column, categories, groups, column.name in cells.own_state) for column in columns}
     if target is not None:
-        of_class = _states(target, categories, {}, "error")
+        of_class = _states(target, categories, {}, False)
         states[target.name] = tuple(of_class[i] for i in sorted_positions(of_class))
     declared = {} if categories is None else categories
     quantities = {c.name: c.quantity for c in columns if c.quantity is not None and c.name not in declared}
@@ -198,7 +206,7 @@ def table_in_vocabulary(
     weights: Weights,
     vocabulary: Vocabulary,
     *,
-    handle_missing: str = "marginalize",
+    handle_missing: str = "auto",
 ) -> DiscreteTable:
     """Make a table of a given vocabulary.
 
@@ -207,30 +215,36 @@ def table_in_vocabulary(
     ValueError
         For a value that is no state; the message names the column, the value and the row.
     """
-    columns, of_class, weights, rows = _usable_rows(columns, target, weights, handle_missing, known=True)
+    _refuse_missing_class(target, weights)
+    cells = known_missing_cells(columns, weights, vocabulary, handle_missing)
+    columns, of_class, weights, rows = _usable_rows(columns, target, weights, cells)
     assert of_class is not None
     advice = "states are fixed once learned: fit again with all rows, or leave out such rows"
     return _collapsed(vocabulary, [*columns, of_class], weights, rows, handle_missing, advice)
 
 
-def _usable_rows(
-    columns: Sequence[Column], target: Column | None, weights: Weights, handle_missing: str, *, known: bool = False
-) -> tuple[Sequence[Column], Column | None, Weights, npt.NDArray[np.intp]]:
-    """Leave out rows of weight 0, and rows with a missing feature unless that is a state; refuse a missing class.
-
-    Returns columns, target, weights and positions of the rows that are kept: maybe none, if the states are known.
-    """
-    kept = weights > 0
-    if target is not None and (target.missing & kept).any():
-        absent = target.missing & kept
+def _refuse_missing_class(target: Column | None, weights: Weights) -> None:
+    """Refuse rows of positive weight without a class."""
+    if target is not None and (target.missing & (weights > 0)).any():
+        absent = target.missing & (weights > 0)
         raise ValueError(
             f"Input y contains NaN: the class {target.name!r} is missing in {int(absent.sum())} rows "
             f"(first: row {int(absent.argmax())}). Drop these rows: a classifier cannot learn from them."
         )
-    if handle_missing != "own_state":
-        kept &= ~_missing_rows(columns, kept, refuse=handle_missing == "error", known=known)
-    rows = np.flatnonzero(kept)
-    if len(rows) < len(kept):
+
+
+def _usable_rows(
+    columns: Sequence[Column], target: Column | None, weights: Weights, cells: MissingCells
+) -> tuple[Sequence[Column], Column | None, Weights, npt.NDArray[np.intp]]:
+    """Leave out rows of weight 0, and rows that missing cells cost; fill in the columns with a single state.
+
+    Returns columns, target, weights and positions of the rows that are kept: maybe none, if the states are known.
+    """
+    if cells.warning:
+        warn(cells.warning)
+    columns = [filled(column, cells.single) for column in columns]
+    rows = np.flatnonzero((weights > 0) & ~cells.incomplete)
+    if len(rows) < len(weights):
         columns = [column.take(rows) for column in columns]
         target = target.take(rows) if target is not None else None
         weights = weights[rows]
@@ -309,7 +323,8 @@ def check_weights(sample_weight: Any, n_rows: int) -> Weights:
     return weights
 
 
-def _check_declared(categories: Mapping[Hashable, Sequence[Any]] | None, names: Sequence[Hashable]) -> None:
+def check_declared(categories: Categories, names: Sequence[Hashable]) -> None:
+    """Refuse declared states that are not a mapping, or of a column that does not exist."""
     if categories is None:
         return
     if not isinstance(categories, Mapping):
@@ -319,45 +334,8 @@ def _check_declared(categories: Mapping[Hashable, Sequence[Any]] | None, names: 
         raise ValueError(f"categories names {strangers[0]!r}, but the columns are {list(names)}")
 
 
-def _missing_rows(
-    columns: Sequence[Column], kept: npt.NDArray[np.bool_], *, refuse: bool, known: bool
-) -> npt.NDArray[np.bool_]:
-    """Return which of the rows that are kept have a missing feature, and say how many."""
-    missing = np.zeros(len(kept), dtype=bool)
-    for column in columns:
-        missing |= column.missing
-    missing &= kept
-    n_missing, n_rows = int(missing.sum()), int(kept.sum())
-    if n_missing == 0:
-        return missing
-    per_column = {column.name: int((column.missing & kept).sum()) for column in columns if column.missing.any()}
-    worst = max(per_column, key=per_column.__getitem__)
-    advice = "or use handle_missing='own_state' to treat a missing cell as a state of its own"
-    if known:
-        advice = "or fit again with handle_missing='own_state', to treat a missing cell as a state of its own"
-    elif per_column[worst] == n_rows:
-        raise ValueError(
-            f"column {worst!r} has no observed value (all {n_rows} cells are missing): drop it, {advice}"
-        )
-    where = f"most in column {worst!r} ({per_column[worst]})"
-    if refuse:
-        raise ValueError(f"{n_missing} of {n_rows} rows have a missing feature, {where}: fill or drop them, {advice}")
-    if n_missing == n_rows and not known:
-        raise ValueError(f"every row has a missing feature, {where}: drop such columns, {advice}")
-    warnings.warn(
-        f"{n_missing} of {n_rows} rows have a missing feature ({where}) and are left out of training; "
-        f"fill them in, {advice}",
-        UserWarning,
-        stacklevel=4,
-    )
-    return missing
-
-
 def _states(
-    column: Column,
-    categories: Mapping[Hashable, Sequence[Any]] | None,
-    groups: Mapping[Hashable, Groups],
-    handle_missing: str,
+    column: Column, categories: Categories, groups: Mapping[Hashable, Groups], missing_is_state: bool
 ) -> tuple[Any, ...]:
     """Return the states of a column: groups, else declared ones, else the observed values."""
     codes, values = column.coded
@@ -372,7 +350,7 @@ def _states(
         observed[codes] = True
         seen = tuple(value for value, is_seen in zip(values, observed[:-1], strict=True) if is_seen)
         states = tuple(seen[i] for i in sorted_positions(seen))
-    if handle_missing == "own_state" and column.missing.any():
+    if missing_is_state and column.missing.any():
         if MISSING_STATE in states:
             raise ValueError(f"column {column.name!r} already has a state {MISSING_STATE!r}: rename it")
         states = (*states, MISSING_STATE)

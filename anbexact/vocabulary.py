@@ -20,7 +20,9 @@ MISSING = -1
 UNKNOWN = -2
 """Code of a cell that holds no state of the vocabulary."""
 MISSING_STATE = "(missing)"
-"""The state that stands for a missing cell when ``handle_missing="own_state"``."""
+"""The state that stands for a missing cell where that is a state of its own."""
+LEFT_OUT = "(left out)"
+"""The only state of a column that was left out because it looks like an identifier."""
 MAX_STATES = 32_767
 """Most states that a variable may have (codes are 16-bit)."""
 
@@ -54,6 +56,11 @@ def group_names(groups: Groups) -> tuple[str, ...]:
             name = f"{plain} ({number})"
         names.append(name)
     return tuple(names)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is a missing cell."""
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
 @dataclass(frozen=True)
@@ -100,7 +107,7 @@ class Vocabulary:
             places[name] = {state: code for code, state in enumerate(of_name)}
             if len(places[name]) < len(of_name):
                 raise ValueError(f"the states of column {name!r} are not distinct: {of_name!r}")
-            if any(pd.api.types.is_scalar(state) and pd.isna(state) for state in of_name):
+            if any(map(is_missing, of_name)):
                 raise ValueError(f"the states of column {name!r} hold a missing value: {of_name!r}")
         groups = {name: tuple(map(tuple, self.groups[name])) for name in states if name in self.groups}
         object.__setattr__(self, "states", MappingProxyType(states))
@@ -140,6 +147,18 @@ class Vocabulary:
         """The class, a parent of all features in an augmented naive Bayes; nothing without a class."""
         return () if self.class_name is None else (self.class_name,)
 
+    @property
+    def left_out(self) -> tuple[Hashable, ...]:
+        """Features that were left out in training, whose cells are not looked at."""
+        return tuple(name for name in self.features if self.states[name] == (LEFT_OUT,))
+
+    def missing_rules(self, handle_missing: str) -> dict[Hashable, str]:
+        """Return, for every feature, what ``handle_missing`` comes to: ``"auto"`` is decided by the states."""
+        if handle_missing != "auto":
+            return dict.fromkeys(self.features, handle_missing)
+        own = {name: MISSING_STATE in self._places[name] for name in self.features}
+        return {name: "own_state" if own[name] else "marginalize" for name in self.features}
+
     def arity(self, name: Hashable) -> int:
         """Return the number of states of a variable."""
         return len(self.states[name])
@@ -170,9 +189,10 @@ class Vocabulary:
             A column named after one of the variables.
         handle_unknown : {"marginalize", "error"}
             A value that is no state becomes ``UNKNOWN``, or is refused.
-        handle_missing : {"marginalize", "error", "own_state"}
-            A missing cell becomes ``MISSING``, is refused, or becomes the state ``"(missing)"`` where the
-            variable has it.
+        handle_missing : {"marginalize", "auto", "error", "own_state"}
+            A missing cell becomes ``MISSING``; or the state ``"(missing)"`` where the variable has it, else
+            ``MISSING``; or is refused; or becomes that state, and is refused as an unknown value would be where the
+            variable does not have it.
         advice : str
             Ends the message about an unknown value.
         rows : (rows,) integers, optional
@@ -193,7 +213,7 @@ class Vocabulary:
         lookup = np.empty(len(categories) + 1, dtype=np.int16)
         lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
         own_state = self._places[column.name].get(MISSING_STATE, MISSING)
-        lookup[-1] = own_state if handle_missing == "own_state" else MISSING
+        lookup[-1] = own_state if handle_missing in ("auto", "own_state") else MISSING
         codes = lookup[coded]
         self._warn_of_other_types(column.name, [value for value in categories if value not in places])
         if handle_missing == "error":

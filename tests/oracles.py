@@ -1355,3 +1355,24 @@ def conditional_density(columns, weights, variables, measure):
         density[cell] = predictive_density(terms, weights, point)
     masses = np.array([mass for _, _, mass in finest[0]])
     return density / np.einsum("k,k...->...", masses, density)
+
+
+def most_lost_columns(rows, single, most_lost):
+    """Columns whose missing cells are a state: (holes, weight, class) of every row, columns of a single state."""
+
+    def weight(chosen, label=None):
+        return sum(w for holes, w, c in rows if label in (None, c) and any(holes[j] for j in chosen))
+
+    def lost(chosen):
+        shares = [weight(chosen) / sum(w for _, w, _ in rows)]
+        for label in {c for _, w, c in rows if w > 0}:
+            shares.append(weight(chosen, label) / sum(w for _, w, c in rows if c == label))
+        return max(shares)
+
+    holed = [j for j in range(len(rows[0][0])) if weight([j]) > 0]
+    own = {j for j in holed if lost([j]) > most_lost + 1e-9}
+    while True:
+        rest = [j for j in holed if j not in own and j not in single]
+        if lost(rest) <= most_lost + 1e-9:
+            return own
+        own.add(max(rest, key=lambda j: (weight([j]), -j)))

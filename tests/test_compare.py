@@ -8,12 +8,16 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import StackingClassifier
 from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -231,7 +235,7 @@ def test_rivals_of_numbers():
     assert list(frame.index) == names
     assert frame.attrs["refits"] == {}
     (note,) = frame.attrs["notes"]
-    assert note.endswith("the others have them filled in")
+    assert note.endswith("The others have missing cells filled in")
     for name, classifier in (("GaussianNB", GaussianNB()), ("KDE-NB", KernelNaiveBayes())):
         imputed = make_pipeline(SimpleImputer(strategy="median"), classifier)
         expected = slow(X.reset_index(drop=True), y, imputed.fit, lambda _: math.nan, 4, 3)
@@ -506,25 +510,79 @@ def test_rows_without_class_are_left_out():
     assert frame.loc["NB", "accuracy"] == compare(X, y, models=["NB"]).loc["NB", "accuracy"]
 
 
-def test_class_that_vanishes_from_a_training_fold():
-    """The rows of a class may all have a missing feature: it then has probability 0."""
+def test_class_whose_rows_all_have_a_missing_feature():
+    """By default it is learned; a model that leaves the rows out is refused, and the others are measured."""
     X = pd.DataFrame({"a": ["x", "y"] * 10, "b": ["u", "u", "v", "v"] * 5})
     y = pd.Series(["p", "q"] * 8 + ["r"] * 4)
     X.loc[16:, "b"] = None
-    frame = compare(X, y, folds=2, models=["NB"])
-    assert frame.loc["NB", "accuracy"] == 0.8
-    assert frame.loc["NB", "log_loss"] == frame.loc["NB refitted", "log_loss"] == math.inf
+    assert compare(X, y, folds=2, models=["NB"]).loc["NB", "accuracy"] == 1.0
+    own = {"loses": NaiveBayesClassifier(handle_missing="marginalize"), "keeps": NaiveBayesClassifier()}
+    frame = compare(X, y, folds=2, models=own)
+    assert frame.loc[["loses", "loses refitted"]].isna().all(axis=None)
+    assert frame.loc["keeps", "accuracy"] == 1.0
+    assert "loses was refused: the class 'r' of 'class' would be lost" in " ".join(frame.attrs["notes"])
 
 
-def test_one_class_left_in_training():
-    """All complete rows may be of one class: its probability is then 1, with no parameter of its own."""
-    X = pd.DataFrame({"a": ["x", "y"] * 8, "b": ["u", "u", "v", "v"] * 4})
-    y = pd.Series(["p"] * 10 + ["q"] * 6)
-    X.loc[10:, "b"] = None
-    frame = compare(X, y, folds=2, models=["NB"])
-    assert frame["accuracy"].tolist() == [10 / 16, 10 / 16]
-    assert frame.loc["NB refitted", "parameters"] == 0
-    assert frame.loc["NB refitted", "calibration_error"] == pytest.approx(6 / 16)
+def test_identifiers_are_noted():
+    X = pd.DataFrame({"a": ["x", "y"] * 60, "name": [f"n{i}" for i in range(120)]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        frame = compare(X, ["p", "q"] * 60, folds=2, models=["NB"])
+    assert frame.attrs["notes"] == [
+        "this package's classifiers leave out what looks like an identifier: "
+        "'name' (120 different values in 120 rows)"
+    ]
+
+
+class TestWeights:
+    X, y = load_monks(1)
+    weights = np.where(np.arange(432) % 5 == 0, 0.0, np.arange(432) % 3 + 0.5)
+
+    def test_measures_are_weighted(self):
+        """Against sums over rows; weights reach a network, its refit, a pipeline and a classifier of one's own."""
+        models = {
+            "nb": NaiveBayesClassifier(),
+            "pipe": make_pipeline(OneHotEncoder(), LogisticRegression()),
+            "dummy": DummyClassifier(strategy="prior"),
+        }
+        frame = compare(self.X, self.y, sample_weight=self.weights, folds=3, models=models)
+        assert frame.attrs["rows"] == (self.weights > 0).sum()
+        kept = np.flatnonzero(self.weights)
+        X, y, weights = self.X.iloc[kept], self.y.iloc[kept], self.weights[kept]
+        labels = sorted(set(y))
+        for name, model in models.items():
+            right = total = loss = brier = 0.0
+            bins = {}
+            for train, test in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+                argument = "logisticregression__sample_weight" if name == "pipe" else "sample_weight"
+                fitted = clone(model).fit(X.iloc[train], y.iloc[train], **{argument: weights[train]})
+                for p, truth, w in zip(fitted.predict_proba(X.iloc[test]), y.iloc[test], weights[test], strict=True):
+                    hit = labels[int(np.argmax(p))] == truth
+                    right += w * hit
+                    total += w
+                    loss -= w * math.log(p[labels.index(truth)])
+                    brier += w * sum((p[k] - (labels[k] == truth)) ** 2 for k in range(len(labels)))
+                    place = math.ceil(max(p) * 10)
+                    bins[place] = bins.get(place, 0.0) + w * (hit - max(p))
+            expected = [right / total, loss / total, -loss, brier / total, sum(map(abs, bins.values())) / total]
+            measured = frame.loc[name, ["accuracy", "log_loss", "cll", "brier", "calibration_error"]]
+            np.testing.assert_allclose(measured.to_numpy(dtype=float), expected, rtol=1e-9)
+
+    def test_that_are_all_one_change_nothing(self):
+        ones, plain = (
+            compare(self.X, self.y, sample_weight=weights, folds=2, models=["TAN"])
+            for weights in (np.ones(432), None)
+        )
+        pd.testing.assert_frame_equal(ones[KEPT], plain[KEPT])
+
+    def test_who_takes_none_is_named(self):
+        own = {"knn": make_pipeline(OneHotEncoder(), KNeighborsClassifier())}
+        frame = compare(self.X, self.y, sample_weight=self.weights, folds=2, models=own)
+        assert frame.attrs["notes"] == ["knn takes no weights: it learns as if all rows weighed the same"]
+
+    def test_that_make_no_sense(self):
+        with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\), expected \(432,\)"):
+            compare(self.X, self.y, sample_weight=[1, 2, 3])
 
 
 def test_too_large_search_is_a_line_of_its_own(monkeypatch):

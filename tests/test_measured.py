@@ -671,7 +671,7 @@ class TestRefusals:
         X, y = example()
         X.loc[3, "q1"] = np.nan
         with pytest.raises(
-            ValueError, match=r"column 'q1' is continuous and has missing cells.*handle_missing='marg"
+            ValueError, match=r"column 'q1' is continuous and has missing cells.*handle_missing='auto"
         ):
             ANBClassifier(continuous="universal", handle_missing="own_state").fit(X, y)
         kept = np.arange(len(y)) != 3

@@ -84,9 +84,23 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         with their neighbours. None groups nothing.
     handle_unknown : {"marginalize", "error"}, default "marginalize"
         A value at prediction that is no state is summed out, or refused.
-    handle_missing : {"marginalize", "error", "own_state"}, default "marginalize"
-        A missing cell is summed out at prediction and its row left out of training with a warning; or
-        it is refused; or it is a state of its own, ``"(missing)"``.
+    handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
+        What becomes of missing cells of features. ``"marginalize"``: they are summed out at prediction, and their
+        rows are left out of training, with a warning; but a column with a single state costs no row.
+        ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
+        a state in columns that would cost too many rows (see :func:`~anbexact.missing.common_gaps`), and marginalised
+        in the others (measured in ``docs/missing-cells.md``). ``"error"``: they are refused. The cut points of a
+        column come from all rows in which it is observed.
+    drop_identifiers : {"auto", False}, default "auto"
+        Whether columns that look like identifiers, free text or numbers of the rows are left out, with a warning that
+        names them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers
+        that hardly repeat where numbers of such a range would (see :func:`~anbexact.questions.identifier_reason`);
+        never floats, nor what ``categories`` names. A column that is left out stays a feature with the single state
+        ``"(left out)"``: prediction expects it, and takes any value.
+    class_weight : None, "balanced" or mapping, optional
+        Multiplies the weight of every row by that of its class: the given one, 1 for a class that is not in the
+        mapping; or, ``"balanced"``, by W / (s W_c), with W the weight of all rows, s classes, and W_c the weight of
+        the class. Probabilities are then those of a world in which the classes have these shares.
     n_jobs : int, optional
         Threads; None and -1 stand for all processors. Results do not depend on it.
     verbose : int, default 0
@@ -113,6 +127,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         The same network for pgmpy, built and checked on first use; ``dir`` lists it from then on.
     cut_points_ : dict
         Cut points of every column that was discretised.
+    handle_missing_ : dict
+        What ``handle_missing`` came to for every feature: ``"own_state"``, ``"marginalize"`` or ``"error"``.
+    dropped_ : dict
+        The columns that were left out as identifiers, each with the reason.
     groups_ : dict
         Groups of values of every column of categories that was grouped, each a tuple of its values.
     n_features_in_ : int

@@ -59,8 +59,8 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
     time_limit : float, optional
         Seconds of search after which the best structure so far is taken; its final fit is not limited.
 
-    ``discretizer``, ``categories``, ``handle_unknown``, ``handle_missing``, ``n_jobs`` and ``verbose`` are those of
-    :class:`~anbexact.NetworkClassifier`.
+    ``discretizer``, ``categories``, ``handle_unknown``, ``handle_missing``, ``drop_identifiers``, ``class_weight``,
+    ``n_jobs`` and ``verbose`` are those of :class:`~anbexact.NetworkClassifier`.
 
     Attributes
     ----------

@@ -105,20 +105,23 @@ class MeasuredClassifier(NetworkClassifier):
             self.__dict__.pop("level_cost_", None)  # of an earlier fit
             return self
         measure = self.continuous if isinstance(self.continuous, UniversalMeasure) else UniversalMeasure()
-        read = training_columns(self, X, y, sample_weight, classes)
-        score = measure.fit(read.columns, read.weights * read.learned, read.categories)
+        read = training_columns(self, X, y, sample_weight, classes, named=measure.partitions)
+        measured = measure.measured(read.columns, read.weights, read.categories)
+        weights = read.learned_weights(measured)
         for column in read.columns:
-            if column.name in score.partitions and (column.missing & read.learned).any():
+            if column.name in measured and (column.missing & (weights > 0)).any():
                 raise ValueError(
                     f"column {column.name!r} is continuous and has missing cells, which cannot be a state of their "
-                    "own: fill them in, or use handle_missing='marginalize'"
+                    "own: fill them in, or use handle_missing='auto'"
                 )
+        score = measure.fit(read.columns, weights, read.categories, measured)
         cut_points = {name: partition.finest for name, partition in score.partitions.items()}
-        table = read.table(cut_points)
+        table = read.table(cut_points, measured)
         structure = self._learn(table, score, getattr(self, "time_limit", None))
         counts, levels = count_at_levels(table, structure, score), family_levels(table, structure, score)
         self._set_measured(table.vocabulary, structure, counts, levels, score, cut_points)
         self.level_cost_ = self._cost_of_levels(table)
+        self.dropped_ = dict(read.dropped)
         return self
 
     def _set_measured(

@@ -65,7 +65,9 @@ class TableParameters:
     categories: Mapping[Hashable, Sequence[Any]] | None = None
     group_categories: int | str | None = "auto"
     handle_unknown: str = "marginalize"
-    handle_missing: str = "marginalize"
+    handle_missing: str = "auto"
+    drop_identifiers: bool | str = "auto"
+    class_weight: str | Mapping[Any, float] | None = None
     n_jobs: int | None = None
     verbose: int = 0
 

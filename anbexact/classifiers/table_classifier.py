@@ -13,13 +13,13 @@ import pandas as pd
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from anbexact.class_weights import apply_class_weight, check_class_weight
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
 from anbexact.columns import native, read_columns
 from anbexact.discretize import Cuts
 from anbexact.evidence import code_evidence, posterior_of_logs, read_evidence
 from anbexact.inputs import (
-    HANDLE_MISSING,
     HANDLE_UNKNOWN,
     check_choice,
     check_classes,
@@ -31,6 +31,7 @@ from anbexact.inputs import (
     refuse_infinite,
 )
 from anbexact.limits import Progress, default_progress, progress_line, thread_count
+from anbexact.missing import check_handle_missing
 from anbexact.posterior import ClassPosterior
 from anbexact.table import DiscreteTable, check_weights, table_in_vocabulary
 from anbexact.vocabulary import CodeArray, Vocabulary
@@ -44,6 +45,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
 
     ess_: float
     counts_: Any
+    handle_missing_: dict[Hashable, str]
+    dropped_: dict[Hashable, str]
     _posterior: ClassPosterior
 
     @abstractmethod
@@ -101,8 +104,14 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         ------
         ValueError
             For a value or class that is no state (the message names it; nothing is added then), for other classes
-            than in the first call, or for a network whose tables were given, not counted.
+            than in the first call, for ``class_weight="balanced"``, which depends on all rows, or for a network whose
+            tables were given, not counted.
         """
+        if self.class_weight == "balanced":
+            raise ValueError(
+                "class_weight='balanced' depends on all rows, which partial_fit does not see: pass a mapping of "
+                "classes to weights, or sample_weight"
+            )
         if not hasattr(self, "vocabulary_"):
             return self._fit(X, y, classes, sample_weight)
         if self.counts_ is None:
@@ -120,8 +129,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         """Learn everything; ``classes`` are declared states of the class."""
         self._check_parameters()
-        table, cut_points = read_training(self, X, y, sample_weight, classes)
-        return self._learn_table(table, cut_points)
+        table, cut_points, dropped = read_training(self, X, y, sample_weight, classes)
+        self._learn_table(table, cut_points)
+        self.dropped_ = dict(dropped)
+        return self
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row, shape (rows,); the first of equally probable ones.
@@ -209,13 +220,18 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     def _check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
-        check_choice("handle_missing", self.handle_missing, HANDLE_MISSING)
+        check_handle_missing(self.handle_missing)
+        if self.drop_identifiers is not False and self.drop_identifiers != "auto":
+            raise ValueError(f"drop_identifiers must be 'auto' or False, not {self.drop_identifiers!r}")
+        check_class_weight(self.class_weight)
         thread_count(self.n_jobs)
 
     def _keep(self, vocabulary: Vocabulary, cut_points: dict[Hashable, Cuts], posterior: ClassPosterior) -> None:
         """Store what reading and predicting needs."""
         self.vocabulary_ = vocabulary
         self.cut_points_ = cut_points
+        self.handle_missing_ = vocabulary.missing_rules(self.handle_missing)
+        self.dropped_ = dict.fromkeys(vocabulary.left_out, "left out when first learned")
         classes = vocabulary.states[vocabulary.class_name]
         kinds = {type(state) for state in classes}
         self.classes_ = np.empty(len(classes), dtype=object)
@@ -235,7 +251,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             self.vocabulary_,
             self.cut_points_,
             handle_unknown=self.handle_unknown,
-            handle_missing=self.handle_missing,
+            handle_missing=self.handle_missing_,
         )
 
     def _table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
@@ -253,6 +269,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         weights = check_weights(sample_weight, len(columns[0]))
         check_consistent_length(columns[0].missing, y)
         target = read_target(y, columns, weights).renamed(vocabulary.class_name)
+        weights = apply_class_weight(self.class_weight, target, weights, self.classes_.tolist())
         refuse_infinite([column for column in columns if column.name in self.cut_points_], weights > 0)
         own = in_vocabulary(columns, vocabulary, self.cut_points_)
         return table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)

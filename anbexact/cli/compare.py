@@ -14,12 +14,23 @@ import anbexact
 from anbexact.classifiers import NetworkClassifier
 from anbexact.cli.learning import learn, unfitted
 from anbexact.cli.messages import InputError, ProgressLine, in_options, note
-from anbexact.cli.options import DATA_HELP, MISSING_HELP, Commands, add_choosing, add_command, add_common, add_reading
-from anbexact.cli.tables import embedded_table, training_table
+from anbexact.cli.options import (
+    DATA_HELP,
+    MISSING_HELP,
+    Commands,
+    add_choosing,
+    add_command,
+    add_common,
+    add_reading,
+    add_weights,
+)
+from anbexact.cli.tables import embedded_table, take_weights, training_table
 from anbexact.compare import InterruptedComparisonError, compare
 from anbexact.compare.data import prepare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
-from anbexact.inputs import HANDLE_MISSING, MANY_VALUES
+from anbexact.inputs import MANY_VALUES
+from anbexact.missing import HANDLE_MISSING
+from anbexact.questions import LOOKS_LIKE_AN_IDENTIFIER
 from anbexact.report.text import (
     TABLE_WIDTH,
     about,
@@ -27,6 +38,7 @@ from anbexact.report.text import (
     describe,
     print_comparison,
     print_json,
+    print_reading,
     print_structure,
     print_wrapped,
     read_comparison,
@@ -78,6 +90,7 @@ def add(commands: Commands) -> None:
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (default 0)")
     parser.add_argument("--missing", choices=HANDLE_MISSING, help=MISSING_HELP)
+    add_weights(parser)
     add_common(parser)
     add_reading(parser)
     add_choosing(parser)
@@ -99,12 +112,14 @@ def run(args: argparse.Namespace) -> None:
     What is printed as text is printed as soon as it is known, since later steps can take long.
     """
     X, y, title = _table(args)
+    weights = None if args.weights is None else take_weights(X, args.weights, args.data or title)
     if not args.json:
         print_wrapped(title)
-        print_wrapped(f"{len(X):,} rows, {X.shape[1]} features; {class_sizes(y)}")
+        weighted = f", weighted by {args.weights}" if args.weights is not None else ""
+        print_wrapped(f"{len(X):,} rows{weighted}, {X.shape[1]} features; {class_sizes(y)}")
         sys.stdout.flush()
     try:
-        frame = _cross_validate(X, y, args)
+        frame = _cross_validate(X, y, weights, args)
     except InterruptedComparisonError as stop:
         if args.json:
             print_json({**_measurements(args, stop.frame), "unfinished": stop.unfinished})
@@ -113,10 +128,12 @@ def run(args: argparse.Namespace) -> None:
         raise
     if not args.json:
         _print_measured(frame, X)
-    kept = y.notna()
+    kept = y.notna() if weights is None else y.notna() & (weights > 0)
     X, y = X[kept].reset_index(drop=True), y[kept].reset_index(drop=True)
-    name, classifier = _learn(X, y, args, frame.index)
-    query = _ask(clone(classifier), X, y, frame.attrs["folds"], args.threads)
+    if weights is not None:
+        weights = weights[kept].reset_index(drop=True)
+    name, classifier = _learn(X, y, weights, args, frame.index)
+    query = _ask(clone(classifier), X, y, weights, frame.attrs["folds"], args.threads)
     if args.json:
         document = {**_measurements(args, frame), "learned": {"model": name, **describe(classifier)}}
         print_json({**document, "query": query and query.to_dict()})
@@ -142,13 +159,16 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
     return X, y, f"{name}, an embedded table. {about(name)}"
 
 
-def _cross_validate(X: pd.DataFrame, y: pd.Series[Any], args: argparse.Namespace) -> pd.DataFrame:
+def _cross_validate(
+    X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None, args: argparse.Namespace
+) -> pd.DataFrame:
     """Return the measurements; what the classifiers warn of is noted once, unless these say it themselves."""
     with ProgressLine() as line, warnings.catch_warnings(record=True) as caught:
         try:
             frame = compare(
                 X,
                 y,
+                sample_weight=weights,
                 folds=args.folds,
                 seed=args.seed,
                 models=args.models,
@@ -181,7 +201,11 @@ def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
 
 
 def _learn(
-    X: pd.DataFrame, y: pd.Series[Any], args: argparse.Namespace, compared: Collection[str]
+    X: pd.DataFrame,
+    y: pd.Series[Any],
+    weights: pd.Series[Any] | None,
+    args: argparse.Namespace,
+    compared: Collection[str],
 ) -> tuple[str, NetworkClassifier]:
     """Return the ANB of all rows (the universal one if only that was compared), or NB if its search is too large."""
     name, continuous = "ANB", None
@@ -189,17 +213,24 @@ def _learn(
         name, continuous = "ANB universal", "universal"
     settings = {"threads": args.threads, "handle_missing": args.missing}
     classifier = unfitted("anb", continuous=continuous, **settings)
-    try:
-        learn(classifier, X, y)
-    except anbexact.SearchTooLargeError:
-        name, classifier = "NB", unfitted("nb", **settings)
-        learn(classifier, X, y)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=f".*({LOOKS_LIKE_AN_IDENTIFIER}|are left out of training)")  # noted
+        try:
+            learn(classifier, X, y, weights)
+        except anbexact.SearchTooLargeError:
+            name, classifier = "NB", unfitted("nb", **settings)
+            learn(classifier, X, y, weights)
     assert isinstance(classifier, NetworkClassifier)
     return name, classifier
 
 
 def _ask(
-    classifier: NetworkClassifier, X: pd.DataFrame, y: pd.Series[Any], folds: int, threads: int | None
+    classifier: NetworkClassifier,
+    X: pd.DataFrame,
+    y: pd.Series[Any],
+    weights: pd.Series[Any] | None,
+    folds: int,
+    threads: int | None,
 ) -> Query | None:
     """Return one question with its answer, or None (and a note) if it cannot be answered.
 
@@ -208,8 +239,8 @@ def _ask(
     from anbexact.report.query import Query
 
     try:
-        (_, left_out), *_ = prepare(X, y, folds, 0).splits
-        return Query(classifier, X, y, left_out, threads)
+        (_, left_out), *_ = prepare(X, y, None, folds, 0).splits
+        return Query(classifier, X, y, left_out, threads, weights)
     except (MemoryError, ValueError) as error:
         note(f"no question is answered: {error}")
         return None
@@ -220,6 +251,7 @@ def _measurements(args: argparse.Namespace, frame: pd.DataFrame) -> dict[str, An
     refit_of = {new: old for old, new in frame.attrs["refits"].items()}
     return {
         "data": args.data or args.dataset or DEMO_TABLE,
+        "weights": args.weights,
         **{key: frame.attrs[key] for key in ("rows", "folds", "notes")},
         "models": [
             {"model": model, "refit_of": refit_of.get(model), **row}
@@ -231,6 +263,7 @@ def _measurements(args: argparse.Namespace, frame: pd.DataFrame) -> dict[str, An
 def _print_learned(name: str, classifier: NetworkClassifier, query: Query | None) -> None:
     """Print the network, and the question to it."""
     print(f"\nThe {name} of all rows, {sample_sizes(classifier)}")
+    print_reading(classifier)
     print_structure(classifier)
     if query is not None:
         print()

@@ -28,6 +28,7 @@ from anbexact.report.text import (
     print_features,
     print_json,
     print_mixture,
+    print_reading,
     print_refit,
     print_structure,
     print_wrapped,
@@ -117,8 +118,11 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _count_trained(classifier: TableClassifier, X: pd.DataFrame, weights: pd.Series[Any] | None) -> int:
-    """Return the number of rows of positive weight that counted: complete ones, or all if a gap is a state."""
-    trained = X.notna().all(axis=1) | (classifier.handle_missing == "own_state")
+    """Return the number of rows that counted: weight above zero, and no missing cell that costs the row."""
+    vocabulary = classifier.vocabulary_
+    rules = classifier.handle_missing_
+    costly = [name for name in vocabulary.features if rules[name] != "own_state" and vocabulary.arity(name) > 1]
+    trained = X[costly].notna().all(axis=1)
     return int((trained if weights is None else trained & (weights > 0)).sum())
 
 
@@ -146,6 +150,7 @@ def _document(
 def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accuracy: float) -> None:
     """Print what was learned: cells of continuous columns, structure, refit and accuracy."""
     classifier = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
+    print_reading(classifier)
     if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
         _print_cells(classifier)
     else:

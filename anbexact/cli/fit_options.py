@@ -10,9 +10,10 @@ from anbexact.classifiers.measured import CONTINUOUS
 from anbexact.cli.edges import EDGE_HELP, read_edges
 from anbexact.cli.learning import MODELS
 from anbexact.cli.messages import OPTIONS
-from anbexact.cli.options import MISSING_HELP, number_or_auto, numbers, numbers_or_auto, size
+from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numbers, numbers_or_auto, size
 from anbexact.discretize import AUTO, RULES
-from anbexact.inputs import HANDLE_MISSING, HANDLE_UNKNOWN
+from anbexact.inputs import HANDLE_UNKNOWN
+from anbexact.missing import HANDLE_MISSING
 from anbexact.scores.names import SCORES
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def chosen_parameters(args: argparse.Namespace, X: pd.DataFrame, label: str) -> 
     """Return the parameters of the classifier that options set; the others are None."""
     parameters: dict[str, Any] = {name: getattr(args, name, None) for name in PARAMETER_NAMES}
     parameters |= {"handle_missing": args.missing, "handle_unknown": args.unknown}
+    parameters["drop_identifiers"] = False if args.keep_identifiers else None
     for name in ("required_edges", "forbidden_edges"):
         if parameters[name] is not None:
             parameters[name] = read_edges(parameters[name], list(map(str, X)), OPTIONS[name], label)
@@ -59,11 +61,16 @@ def chosen_parameters(args: argparse.Namespace, X: pd.DataFrame, label: str) -> 
 
 
 def _add_cells(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--weights", metavar="COLUMN", help="a column that holds the weight of every row, no feature")
+    add_weights(group)
     group.add_argument(
         "--missing",
         choices=HANDLE_MISSING,
         help=MISSING_HELP,
+    )
+    group.add_argument(
+        "--keep-identifiers",
+        action="store_true",
+        help="use columns that look like identifiers or numbers of the rows, which are left out otherwise",
     )
     group.add_argument(
         "--unknown",

@@ -40,6 +40,8 @@ OPTIONS = {
 }
 """The option for each parameter of the library."""
 SENTENCES = (
+    (r"drop_identifiers=False", "--keep-identifiers"),
+    (r"handle_missing='auto' or 'own_state'", "--missing auto or --missing own_state"),
     (r"declare it in categories=, or use handle_unknown='marginalize'", "or fit again with --unknown marginalize"),
     (r"(, or )?declare its states in categories=", r"\1name the column in --text"),
     (r"classes are declared twice, by classes= and for (.*) in categories=", r"classes are declared twice, for \1"),

@@ -17,8 +17,8 @@ DATA_HELP = (
     "each also compressed (.gz, .bz2, .xz, .zip); - for standard input"
 )
 MISSING_HELP = (
-    "missing cells: marginalize (the default) leaves their rows out of training and sums them out at prediction, "
-    "own_state makes them a state, error refuses them"
+    "missing cells: marginalize leaves their rows out of training and sums them out at prediction, own_state makes "
+    "them a state, auto (the default) does one or the other by column, error refuses them"
 )
 FORMATTER = argparse.RawDescriptionHelpFormatter
 
@@ -76,6 +76,11 @@ def add_common(parser: argparse.ArgumentParser) -> None:
     """Add the options of every command that learns."""
     parser.add_argument("--threads", type=_threads, metavar="N", help="processors to use (default all)")
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def add_weights(parser: argparse._ActionsContainer) -> None:
+    """Add the option of the commands that take weights of rows."""
+    parser.add_argument("--weights", metavar="COLUMN", help="a column that holds the weight of every row, no feature")
 
 
 def number_or_auto(text: str) -> float | str:

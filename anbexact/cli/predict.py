@@ -119,7 +119,8 @@ def _check_columns(
 ) -> None:
     """Refuse a table without all features, and note columns that are neither known nor passed through."""
     names = list(map(str, classifier.vocabulary_.names))
-    gone = [name for name in map(str, classifier.vocabulary_.features) if name not in frame]
+    vocabulary = classifier.vocabulary_
+    gone = [str(name) for name in vocabulary.features if str(name) not in frame and name not in vocabulary.left_out]
     if gone:
         raise InputError(f"{args.data} lacks {listed(gone, 'column')} that {args.model} needs")
     extra = [name for name in map(str, frame) if name not in names and name not in passed]
@@ -134,6 +135,9 @@ def _features(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataFra
     tolerant = getattr(reader, "handle_unknown", "marginalize") == "marginalize"
     columns = {}
     for name in vocabulary.features:
+        if name in vocabulary.left_out:  # its cells are not looked at, and need not be there
+            columns[name] = pd.Series(None, index=frame.index, dtype=object)
+            continue
         column = frame[str(name)]
         if name in classifier.cut_points_ and tolerant:
             columns[name] = _numbers(column)

@@ -22,6 +22,7 @@ from anbexact.compare.measures import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, REFITTED, choose, has_tables
 from anbexact.compare.trials import INTERRUPTED, Trials, warm_up
 from anbexact.limits import Progress
+from anbexact.questions import LOOKS_LIKE_AN_IDENTIFIER
 
 __all__ = ["COLUMNS", "MODELS", "InterruptedComparisonError", "calibration_error", "compare"]
 
@@ -47,6 +48,7 @@ def compare(
     X: Any,
     y: Any,
     *,
+    sample_weight: Any = None,
     folds: int = 10,
     seed: int = 0,
     models: Iterable[str] | Mapping[str, Any] | None = None,
@@ -81,6 +83,10 @@ def compare(
         The features.
     y : (rows,) series, array or list
         The classes; a declared class without rows is none. Rows without a class are dropped, with a warning.
+    sample_weight : (rows,) array, optional
+        Real weights, zero or more; rows of weight 0 are left out. The measures are weighted, and the weights of the
+        training rows are passed to every classifier that takes them, of a pipeline to its last step; a note names
+        those that do not. The folds do not depend on them.
     folds : int, default 10
         At most the number of rows of the rarest class, else fewer are made, with a warning.
     seed : int, default 0
@@ -106,7 +112,8 @@ def compare(
         - ``accuracy``: share of rows whose most probable class is right; ``accuracy_se`` its standard error, the
           standard deviation over folds divided by the root of their number;
         - ``log_loss``: mean of -ln P(true class), nats per row; infinite where a true class had probability 0;
-        - ``cll``: conditional log likelihood, Σ ln P(true class) = -n · ``log_loss``; total in nats;
+        - ``cll``: conditional log likelihood, Σ ln P(true class) = -n · ``log_loss``; total in nats (with weights,
+          Σ w ln P, n being the sum of the weights);
         - ``brier``: mean of Σ_c (P(c) - [c is true])², the multiclass form from 0 to 2 (for two classes twice
           the one-column form);
         - ``calibration_error``: expected calibration error of the predicted class, 0 to 1, over 10 bins of
@@ -119,9 +126,9 @@ def compare(
         - ``fit_seconds``, ``predict_seconds``: mean per fold, wall clock; those of a refit with the fit before it.
 
         ``attrs["folds"]``, ``attrs["rows"]`` and ``attrs["notes"]`` (texts) belong to it, and ``attrs["refits"]``:
-        by the name of a model that of its refitted line. A model that is refused for the memory it needs has NaN and
-        a note; so has a refit that does not fit into memory, or whose network has zeros. Refits that do not converge
-        are counted in a note.
+        by the name of a model that of its refitted line. A model that is refused for the memory it needs, or since
+        missing cells would cost it a class, has NaN and a note; so has a refit that does not fit into memory, or
+        whose network has zeros. Refits that do not converge are counted in a note.
 
     Raises
     ------
@@ -148,7 +155,7 @@ def compare(
     ANB               1.00      0.09        31.0
     ANB refitted      1.00      0.00        16.0
     """
-    data = prepare(X, y, folds, seed, handle_missing)
+    data = prepare(X, y, sample_weight, folds, seed, handle_missing)
     chosen = choose(models, data, n_jobs, handle_missing)
     refits = {
         name: f"{name} refitted" for name, contender in chosen.items() if refit and has_tables(contender.estimator)
@@ -163,6 +170,7 @@ def compare(
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*are left out of training")
+            warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
             warnings.filterwarnings("error", message=INTERRUPTED)
             for place, (name, contender) in enumerate(chosen.items()):
 

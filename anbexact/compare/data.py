@@ -13,29 +13,44 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact.columns import is_frame, is_series, read_columns
+from anbexact.questions import identifier_reason
+from anbexact.table import Weights, check_weights
 
 Rows = npt.NDArray[np.intp]
+MISSING_NOTES = {
+    "auto": "a missing cell is a state of its own in columns where leaving its rows out would cost too many of them; "
+    "elsewhere they learn without the row, and sum the cell out to predict",
+    "marginalize": "such a row is not learned from, and its missing cells are summed out to predict",
+    "own_state": "a missing cell is a state of its own",
+    "error": "a missing cell is an error",
+}
+"""What ``handle_missing`` means for a comparison."""
 
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The table, its classes as codes, and the folds."""
+    """The table, its classes as codes, the weights of its rows (None: all 1), and the folds."""
 
     frame: pd.DataFrame
     target: pd.Series[Any]
     classes: list[Any]
     codes: Rows
+    weights: Weights | None
     splits: list[tuple[Rows, Rows]]
     notes: list[str]
 
 
-def prepare(X: Any, y: Any, folds: int, seed: int, handle_missing: str | None = None) -> Data:
-    """Drop the rows without a class and make the folds."""
+def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_missing: str | None = None) -> Data:
+    """Drop the rows without a class or of weight 0, and make the folds."""
     from sklearn.model_selection import StratifiedKFold
 
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
         raise ValueError(f"folds must be a whole number, 2 or more, not {folds!r}")
     frame, target = _as_pandas(X, y)
+    weights = None if sample_weight is None else check_weights(sample_weight, len(frame))
+    if weights is not None and not weights.all():
+        counted = weights > 0
+        frame, target, weights = frame[counted], target[counted], weights[counted]
     notes: list[str] = []
     if isinstance(target.dtype, pd.CategoricalDtype):
         target = target.cat.remove_unused_categories()
@@ -45,6 +60,7 @@ def prepare(X: Any, y: Any, folds: int, seed: int, handle_missing: str | None = 
         _note(notes, f"{int((codes < 0).sum())} of {len(codes)} rows have no class and are left out")
         kept = codes >= 0
         frame, target, codes = frame[kept], target[kept], codes[kept]
+        weights = None if weights is None else weights[kept]
     if len(classes) < 2:
         raise ValueError(f"a comparison needs two classes or more, but y holds {classes}")
     sizes = Counter(codes.tolist())
@@ -59,15 +75,18 @@ def prepare(X: Any, y: Any, folds: int, seed: int, handle_missing: str | None = 
         folds = sizes[rarest]
     with_missing = int(frame.isna().any(axis=1).sum())
     if with_missing:
-        what = "learn without these rows, and sum the missing cells out to predict"
-        if handle_missing == "own_state":
-            what = "take the missing cells as states of their own"
+        what = MISSING_NOTES[handle_missing or "auto"]
         notes.append(
-            f"{with_missing} rows have a missing feature: this package's classifiers {what}; the others have them "
-            "filled in"
+            f"{with_missing} rows have a missing feature: to this package's classifiers {what}. The others have "
+            "missing cells filled in"
         )
+    rows = np.ones(len(frame), dtype=bool)
+    reasons = {column.name: identifier_reason(column, rows) for column in read_columns(frame)}
+    dropped = [f"{name!r} ({reason})" for name, reason in reasons.items() if reason]
+    if dropped:
+        notes.append(f"this package's classifiers leave out what looks like an identifier: {'; '.join(dropped)}")
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    return Data(frame, target, classes, codes, list(splitter.split(codes, codes)), notes)
+    return Data(frame, target, classes, codes, weights, list(splitter.split(codes, codes)), notes)
 
 
 def _as_pandas(X: Any, y: Any) -> tuple[pd.DataFrame, pd.Series[Any]]:

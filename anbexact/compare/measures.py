@@ -38,6 +38,8 @@ class Outcome:
         Free parameters of the model.
     fit_seconds, predict_seconds : float
         Wall clock.
+    weights : (rows,) float64
+        Weights of the rows.
     """
 
     truth: npt.NDArray[np.intp]
@@ -46,10 +48,11 @@ class Outcome:
     parameters: float
     fit_seconds: float
     predict_seconds: float
+    weights: Floats
 
 
 def summary(outcomes: Sequence[Outcome]) -> list[float]:
-    """Return the values of `COLUMNS`: measures over the rows of all folds, parameters and times averaged over folds.
+    """Return the values of `COLUMNS`: weighted over the rows of all folds; parameters and times averaged over folds.
 
     See :func:`anbexact.compare.compare` for what each of them is.
     """
@@ -57,24 +60,27 @@ def summary(outcomes: Sequence[Outcome]) -> list[float]:
     predicted = np.concatenate([outcome.predicted for outcome in outcomes])
     proba = np.concatenate([outcome.proba for outcome in outcomes])
     rows = np.arange(len(truth))
+    weights = np.concatenate([outcome.weights for outcome in outcomes])
     right = predicted == truth
-    by_fold = [float(np.mean(outcome.predicted == outcome.truth)) for outcome in outcomes]
+    by_fold = [np.average(outcome.predicted == outcome.truth, weights=outcome.weights) for outcome in outcomes]
     with np.errstate(divide="ignore"):
-        cll = float(np.log(proba[rows, truth]).sum())
+        cll = float((weights * np.log(proba[rows, truth])).sum())
     return [
-        float(right.mean()),
+        float(np.average(right, weights=weights)),
         float(np.std(by_fold, ddof=1) / np.sqrt(len(by_fold))),
-        0.0 - cll / len(truth),  # not -0.0
+        0.0 - cll / float(weights.sum()),  # not -0.0
         cll,
-        float(((proba - np.eye(proba.shape[1])[truth]) ** 2).sum(axis=1).mean()),
-        calibration_error(proba[rows, predicted], right),
+        float(np.average(((proba - np.eye(proba.shape[1])[truth]) ** 2).sum(axis=1), weights=weights)),
+        calibration_error(proba[rows, predicted], right, sample_weight=weights),
         float(np.mean([outcome.parameters for outcome in outcomes])),
         float(np.mean([outcome.fit_seconds for outcome in outcomes])),
         float(np.mean([outcome.predict_seconds for outcome in outcomes])),
     ]
 
 
-def calibration_error(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS) -> float:
+def calibration_error(
+    confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int = BINS, *, sample_weight: npt.ArrayLike | None = None
+) -> float:
     """Return the expected calibration error of predicted classes.
 
     ``Σ_b (n_b / n) · |share right in b - mean confidence in b|``: bin b = 1, ..., B holds the n_b of the n rows whose
@@ -89,6 +95,8 @@ def calibration_error(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int
         Whether these are the true classes.
     bins : int, default 10
         B.
+    sample_weight : (rows,) array, optional
+        Weights of the rows, above 0; n and n_b are then sums of weights, share and mean are weighted.
 
     Returns
     -------
@@ -109,6 +117,7 @@ def calibration_error(confidence: npt.ArrayLike, right: npt.ArrayLike, bins: int
     0.1
     """
     confidence = np.asarray(confidence, dtype=np.float64)
-    surplus = np.asarray(right, dtype=np.float64) - confidence
+    weights = np.ones(len(confidence)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    surplus = weights * (np.asarray(right, dtype=np.float64) - confidence)
     place = np.searchsorted(np.arange(1, bins) / bins, confidence, side="left")
-    return float(np.abs(np.bincount(place, surplus, minlength=bins)).sum() / len(confidence))
+    return float(np.abs(np.bincount(place, surplus, minlength=bins)).sum() / weights.sum())

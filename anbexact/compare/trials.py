@@ -12,11 +12,15 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import has_fit_parameter
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 from anbexact.compare.data import Data, Rows
 from anbexact.compare.measures import Outcome
 from anbexact.compare.models import Contender, refit_parameters
+from anbexact.missing import LostClassError
+from anbexact.table import Weights
 
 Tell = Callable[[str, int, float], None]
 """Called with the name of a line, the number of a fold and the finished fraction of that fold."""
@@ -33,7 +37,7 @@ def warm_up(contender: Contender, data: Data, refit: bool) -> None:
     with contextlib.suppress(ValueError, MemoryError), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         warnings.filterwarnings("error", message=INTERRUPTED)
-        model = _fitted(contender, small, data.target.iloc[few])
+        model = _fitted(contender, small, data.target.iloc[few], _weights(data, few))
         model.predict_proba(small)
         if refit:
             refitted = RefittedClassifier(FrozenEstimator(model), l2=1.0)
@@ -56,6 +60,8 @@ class Trials:
         if refits is not None:
             lines[refits.name] = None
         outcomes = []
+        if data.weights is not None and _weights_argument(self._contender.estimator) is None:
+            data.notes.append(f"{self._name} takes no weights: it learns as if all rows weighed the same")
         try:
             for fold, (train, test) in enumerate(data.splits):
                 tell(self._name, fold, 0.0)
@@ -65,7 +71,7 @@ class Trials:
                 if refits is not None and refits.failure is None:
                     tell(refits.name, fold, 0.5)
                     refits.run(model, outcome.fit_seconds, train, test)
-        except MemoryError as error:
+        except (MemoryError, LostClassError) as error:
             data.notes.append(f"{self._name} was refused: {str(error) or 'out of memory'}")
             return lines
         lines[self._name] = outcomes
@@ -79,7 +85,7 @@ class Trials:
         """Learn from one part of the rows and predict the other."""
         X_train, y_train = _rows(self._contender.table, train), self._data.target.iloc[train]
         began = time.perf_counter()
-        model = _fitted(self._contender, X_train, y_train)
+        model = _fitted(self._contender, X_train, y_train, _weights(self._data, train))
         seconds = time.perf_counter() - began
         X_test = _rows(self._contender.table, test)
         return model, _ask(model, X_test, test, self._data, self._contender.parameters(model), seconds)
@@ -119,7 +125,8 @@ class _Refits:
         began = time.perf_counter()
         try:
             contender = Contender(RefittedClassifier(FrozenEstimator(model)), data.frame, refit_parameters)
-            refitted = _fitted(contender, data.frame.iloc[train], data.target.iloc[train])
+            weights = _weights(data, train)
+            refitted = _fitted(contender, data.frame.iloc[train], data.target.iloc[train], weights)
             self._complaints.add(refitted)
             seconds = fit_seconds + time.perf_counter() - began
             n_parameters = refit_parameters(refitted)
@@ -134,11 +141,27 @@ class _Refits:
         return self._complaints.notes(len(self._data.splits))
 
 
-def _fitted(contender: Contender, X: Any, y: Any) -> Any:
+def _weights(data: Data, rows: Rows) -> Weights | None:
+    """Return the weights of some rows; None if there are none."""
+    return None if data.weights is None else data.weights[rows]
+
+
+def _weights_argument(estimator: Any) -> str | None:
+    """Return what a classifier's ``fit`` calls the weights of rows; None if it takes none."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        of_last = _weights_argument(last)
+        return None if of_last is None else f"{name}__{of_last}"
+    return "sample_weight" if has_fit_parameter(estimator, "sample_weight") else None
+
+
+def _fitted(contender: Contender, X: Any, y: Any, weights: Weights | None) -> Any:
     """Return a fitted copy of a classifier; refuse one without probabilities."""
+    argument = None if weights is None else _weights_argument(contender.estimator)
+    of_rows = {} if argument is None else {argument: weights}
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="the refit ")  # a note counts such fits
-        model = clone(contender.estimator).fit(X, y)
+        model = clone(contender.estimator).fit(X, y, **of_rows)
     if not hasattr(model, "predict_proba"):
         raise TypeError(f"models must be classifiers with predict_proba(), but {contender.estimator!r} has none")
     return model
@@ -153,7 +176,9 @@ def _ask(model: Any, X: Any, test: Rows, data: Data, parameters: float, fit_seco
     columns = np.array([place[label] for label in model.classes_.tolist()])
     proba = np.zeros((len(test), len(data.classes)))
     proba[:, columns] = of_model
-    return Outcome(data.codes[test], columns[of_model.argmax(axis=1)], proba, parameters, fit_seconds, seconds)
+    weights = np.ones(len(test)) if data.weights is None else data.weights[test]
+    predicted = columns[of_model.argmax(axis=1)]
+    return Outcome(data.codes[test], predicted, proba, parameters, fit_seconds, seconds, weights)
 
 
 def _rows(table: Any, rows: Rows) -> Any:

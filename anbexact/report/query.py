@@ -11,6 +11,7 @@ import numpy.typing as npt
 from anbexact.classifiers import NaiveBayesClassifier
 from anbexact.explanation_text import value_text
 from anbexact.report.text import MOST_LINES, TABLE_WIDTH, print_cells, print_wrapped
+from anbexact.vocabulary import MISSING_STATE, is_missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,8 @@ class Query:
         Places of the rows that are left out.
     threads : int, optional
         Threads of naive Bayes.
+    weights : Series, optional
+        Weights of all rows.
     """
 
     def __init__(
@@ -45,13 +48,15 @@ class Query:
         y: pd.Series[Any],
         left_out: npt.NDArray[np.intp],
         threads: int | None,
+        weights: pd.Series[Any] | None = None,
     ) -> None:
         kept = np.setdiff1d(np.arange(len(X)), left_out)
         naive = NaiveBayesClassifier(n_jobs=threads)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # said of all rows already
-            naive.fit(X.iloc[kept], y.iloc[kept])
-            classifier.fit(X.iloc[kept], y.iloc[kept])
+            of_kept = None if weights is None else weights.iloc[kept]
+            naive.fit(X.iloc[kept], y.iloc[kept], of_kept)
+            classifier.fit(X.iloc[kept], y.iloc[kept], of_kept)
             asked = X.iloc[left_out]
             by_naive, by_network = naive.predict_proba(asked), classifier.predict_proba(asked)
         differences = np.abs(by_network - by_naive).max(axis=1)
@@ -65,7 +70,9 @@ class Query:
         of_row = X.iloc[[self.row]]
         self.explanation: Explanation = classifier.explain(of_row)[0]
         known_cells = dict(zip(classifier.vocabulary_.features, classifier._codes(of_row)[:, 0] >= 0, strict=True))
-        self.evidence = {name: of_row[name].tolist()[0] for name in X if known_cells[name]}
+        left_out_columns = classifier.vocabulary_.left_out
+        known_names = [name for name in X if known_cells[name] and name not in left_out_columns]
+        self.evidence = {name: of_row[name].tolist()[0] for name in known_names}
         features = self.explanation.terms["feature"].tolist()
         telling = [name for name in features if name in self.evidence]
         telling += [name for name in self.evidence if name not in telling]
@@ -108,7 +115,8 @@ class Query:
             + (" The arcs are those above." if same else " Not all of its arcs are those above."),
             width=TABLE_WIDTH,
         )
-        shown = [f"{name} = {value_text(value)}" for name, value in self.evidence.items()]
+        cells = {name: MISSING_STATE if is_missing(value) else value for name, value in self.evidence.items()}
+        shown = [f"{name} = {value_text(value)}" for name, value in cells.items()]
         hidden = f"; and {len(shown) - MOST_LINES} more" if len(shown) > MOST_LINES else ""
         print_wrapped("; ".join(shown[:MOST_LINES]) + hidden, "  ", width=TABLE_WIDTH)
         columns = self._shown_classes()

@@ -14,9 +14,11 @@ from anbexact.classifiers import (
     MeasuredClassifier,
     NetworkClassifier,
     RefittedClassifier,
+    TableClassifier,
 )
 from anbexact.discretize import cut_texts
 from anbexact.scores import Universal
+from anbexact.vocabulary import MISSING_STATE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,6 +57,7 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
     """Return what was learned, for JSON; scores in nats, total."""
     if isinstance(classifier, RefittedClassifier):
         return {**describe(classifier.estimator_), "refit": _describe_refit(classifier)}
+    assert isinstance(classifier, TableClassifier)
     vocabulary = classifier.vocabulary_
     common = {
         "class": vocabulary.class_name,
@@ -62,6 +65,8 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
         "features": list(vocabulary.features),
         "cut_points": _cut_points(classifier.cut_points_, vocabulary),
         "groups": {name: list(map(list, groups)) for name, groups in vocabulary.groups.items()},
+        "missing_as_states": _missing_as_states(classifier),
+        "dropped": classifier.dropped_,
     }
     if isinstance(classifier, AODEClassifier):
         return {**common, "ess": classifier.ess_, "min_weight": classifier.min_weight_}
@@ -88,6 +93,23 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
         "score": structure.score,
         "certificate": structure.certificate.statement(),
     }
+
+
+def _missing_as_states(classifier: TableClassifier) -> list[Hashable]:
+    """Return the features that have a state for missing cells."""
+    states = classifier.vocabulary_.states
+    rules = classifier.handle_missing_
+    return [name for name, rule in rules.items() if rule == "own_state" and MISSING_STATE in states[name]]
+
+
+def print_reading(classifier: TableClassifier) -> None:
+    """Print which columns were left out, and where missing cells are a state."""
+    if classifier.dropped_:
+        dropped = "; ".join(f"{name} ({reason})" for name, reason in classifier.dropped_.items())
+        print_wrapped(f"left out, since they look like identifiers: {dropped}")
+    own = _missing_as_states(classifier)
+    if own:
+        print_wrapped(f"a missing cell is a state of its own in: {_names(own)}")
 
 
 def _cut_points(cut_points: Mapping[Hashable, Cuts], vocabulary: Vocabulary) -> dict[Hashable, list[Any]]:

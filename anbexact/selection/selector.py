@@ -14,7 +14,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.discretize import Cuts
-from anbexact.inputs import HANDLE_MISSING, check_choice, read_training
+from anbexact.inputs import read_training
+from anbexact.missing import check_handle_missing
 from anbexact.selection.bayes_factor import log_bayes_factors
 
 
@@ -54,6 +55,8 @@ class BayesFactorSelector(
         ln BF(C, X_i), nats; positive where independence is more probable.
     cut_points_ : dict
         Cut points of every column that was discretised.
+    handle_missing_ : dict
+        What ``handle_missing`` came to for every feature.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -73,6 +76,7 @@ class BayesFactorSelector(
 
     log_bayes_factors_: npt.NDArray[np.float64]
     cut_points_: dict[Hashable, Cuts]
+    handle_missing_: dict[Hashable, str]
     _support: npt.NDArray[np.bool_]
 
     def __init__(
@@ -83,7 +87,7 @@ class BayesFactorSelector(
         discretizer: Any = "auto",
         categories: Mapping[Hashable, Sequence[Any]] | None = None,
         group_categories: int | str | None = "auto",
-        handle_missing: str = "marginalize",
+        handle_missing: str = "auto",
         n_jobs: int | None = None,
     ) -> None:
         self.threshold = threshold
@@ -112,8 +116,9 @@ class BayesFactorSelector(
             For input that cannot be read, or parameters that make no sense.
         """
         (threshold,) = check_thresholds("threshold", [self.threshold])
-        check_choice("handle_missing", self.handle_missing, HANDLE_MISSING)
-        table, self.cut_points_ = read_training(self, X, y, sample_weight)
+        check_handle_missing(self.handle_missing)
+        table, self.cut_points_, _ = read_training(self, X, y, sample_weight)
+        self.handle_missing_ = table.vocabulary.missing_rules(self.handle_missing)
         self.log_bayes_factors_ = log_bayes_factors(table, ess=self.ess, n_jobs=self.n_jobs)
         self._support = self.log_bayes_factors_ <= log(threshold)
         return self
