@@ -42,19 +42,23 @@ def group_names(groups: Groups) -> tuple[str, ...]:
     >>> group_names((("a", "b"), (3,)))
     ('{a, b}', '{3}')
     """
-    names: list[str] = []
+    names: dict[str, None] = {}
     for values in groups:
-        texts = [str(value) for value in values]
-        shown = len(texts)
-        while shown > 1 and sum(map(len, texts[:shown])) + 2 * shown > LONGEST_NAME:
-            shown -= 1
-        more = f", … {len(texts) - shown} more" if shown < len(texts) else ""
-        name = plain = "{" + ", ".join(texts[:shown]) + more + "}"
+        texts: list[str] = []
+        length = 0
+        for value in values:
+            text = str(value)
+            length += len(text) + 2
+            if texts and length > LONGEST_NAME:
+                break
+            texts.append(text)
+        more = f", … {len(values) - len(texts)} more" if len(texts) < len(values) else ""
+        name = plain = "{" + ", ".join(texts) + more + "}"
         number = 1
         while name in names:  # values of several types, such as 1 and "1", read alike; so do ends that are cut off
             number += 1
             name = f"{plain} ({number})"
-        names.append(name)
+        names[name] = None
     return tuple(names)
 
 
