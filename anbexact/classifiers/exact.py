@@ -45,7 +45,8 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
     def _rehearsal(self, table: DiscreteTable) -> Learn:
         """Return a search over structures with few parents where the search over all may take long."""
         fewest = max([FEW_PARENTS, *Counter(child for _, child in self.required_edges).values()])
-        if len(table.vocabulary.features) <= MANY_FEATURES or fewest >= (self.max_parents or inf):
+        n_searched = sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
+        if n_searched <= MANY_FEATURES or fewest >= (inf if self.max_parents is None else self.max_parents):
             return self._learn
 
         def rehearse(rows: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
