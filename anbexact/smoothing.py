@@ -113,7 +113,7 @@ class LeaveOneOut:
         self._families = [replace(family, state=family.state[chosen]) for family in _families(table, structure)]
 
     def log_likelihood(self, ess: float) -> float:
-        """Return the conditional log likelihood for tables of this equivalent sample size; nats, total of the rows."""
+        """Return the conditional log likelihood for tables of this equivalent sample size; nats, total of rows."""
         logs = [family.logs(ess) for family in self._families]
         n_rows, n_classes = len(self._of_class), self._n_classes
         step = max(1, BLOCK_CELLS // n_classes)
