@@ -286,7 +286,7 @@ class TestInfiniteBounds:
         ("learn", "score"),
         [(learn_anb, score) for score in (FNML(), BDs(1.0), MIT(), ACLL())]
         + [(learn_gbn, score) for score in (FNML(), BDs(1.0), MIT())],
-        ids=str,
+        ids=lambda value: getattr(value, "__name__", str(value)),
     )
     def test_time_limit(self, learn, score):
         table = random_problem(530, 30, n_rows=60, max_arity=3).table
