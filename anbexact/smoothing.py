@@ -17,6 +17,8 @@ LEAST = 0.1
 """Smallest equivalent sample size that is tried; the largest is the total weight, or 100."""
 HELD_OUT_TRIED = 16
 """Equivalent sample sizes by which held-out rows are predicted."""
+MOST_PREDICTED = 100_000
+"""Distinct rows that are predicted at most; of more, that many at even distances."""
 BLOCK_CELLS = 1 << 22
 """Rows times classes that are worked on at a time."""
 Floats = npt.NDArray[np.float64]
@@ -91,7 +93,8 @@ class LeaveOneOut:
     Taking a row (x, c) out lowers by 1 the counts of its own cells, so that nothing has to be fitted again. With
     ``P₋(c, x)`` from these lowered counts and ``P(c', x)`` from the others, a row adds
     ``ln P₋(c, x) - ln [P₋(c, x) + Σ_{c' ≠ c} P(c', x)]``; families without the class cancel. Where a cell weighs less
-    than 1, all of it is taken out.
+    than 1, all of it is taken out. Of more than 100,000 distinct rows, that many are predicted, at even distances in
+    their lexicographic order; all rows are counted.
 
     Parameters
     ----------
@@ -102,15 +105,17 @@ class LeaveOneOut:
     """
 
     def __init__(self, table: DiscreteTable, structure: Structure) -> None:
-        self._table = table
-        self._class = structure.class_name
-        self._of_class = table.column(self._class).astype(np.int64)
-        self._families = _families(table, structure)
+        n_rows = len(table.codes)
+        chosen = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_PREDICTED)).astype(np.int64))
+        self._weights = table.weights[chosen]
+        self._of_class = table.column(structure.class_name)[chosen].astype(np.int64)
+        self._n_classes = table.vocabulary.arity(structure.class_name)
+        self._families = [replace(family, state=family.state[chosen]) for family in _families(table, structure)]
 
     def log_likelihood(self, ess: float) -> float:
-        """Return the conditional log likelihood for tables of this equivalent sample size; total in nats."""
+        """Return the conditional log likelihood for tables of this equivalent sample size; nats, total of rows."""
         logs = [family.logs(ess) for family in self._families]
-        n_rows, n_classes = len(self._of_class), self._table.vocabulary.arity(self._class)
+        n_rows, n_classes = len(self._of_class), self._n_classes
         step = max(1, BLOCK_CELLS // n_classes)
         total = 0.0
         for first in range(0, n_rows, step):
@@ -122,7 +127,7 @@ class LeaveOneOut:
                 joint += of_cells[family.state[block]]
                 own += lowered[family.state[block], of_class]
             joint[np.arange(len(own)), of_class] = own
-            total += float(self._table.weights[block] @ (own - logsumexp(joint, axis=1)))
+            total += float(self._weights[block] @ (own - logsumexp(joint, axis=1)))
         return total
 
 

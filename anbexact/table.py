@@ -162,6 +162,12 @@ class DiscreteTable:
 
         Observed joint states are numbered from 0 in lexicographic order.
         """
+        size = int(np.prod(self.shape(names), dtype=object))
+        if size <= DENSE * len(self.codes):
+            flat = self._flat(names)
+            observed = np.zeros(size, dtype=bool)
+            observed[flat] = True
+            return (np.cumsum(observed) - 1)[flat]
         return _row_groups([self.column(name) for name in names], self.shape(names), len(self.codes))[1]
 
 

@@ -13,8 +13,8 @@ from crossval import RAW, RESULTS, Row, judge, manifest, means, read, run_all, s
 
 from anbexact import ANBClassifier
 
-FORMER: dict[str, Any] = {"ess": 1.0, "discretizer": "mdlp"}
-"""The papers' equivalent sample size, and cut points by MDLP."""
+FORMER: dict[str, Any] = {"ess": 1.0, "discretizer": "mdlp", "group_categories": None}
+"""The papers' equivalent sample size, cut points by MDLP, categories as they are."""
 SETTINGS: dict[str, dict[str, Any]] = {"former defaults": FORMER, "defaults": {}}
 
 

@@ -201,8 +201,8 @@ class TestFewRows:
         assert len(searches) == 1
         assert chosen.ess == START
 
-    def test_beyond_16_features_a_search_for_few_parents_chooses(self, monkeypatch):
-        X, y = random_frame(18, 60)
+    def test_where_searches_take_long_one_for_few_parents_chooses(self, monkeypatch):
+        X, y = random_frame(22, 60)
         limits = []
 
         def search(_, table, score, **given):

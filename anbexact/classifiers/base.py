@@ -54,10 +54,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         Equivalent sample size of the scores ``"bdeu"`` and ``"bds"`` and, unless ``smoothing`` says otherwise, of the
         conditional tables. ``"auto"``: for BDeu one that, with the structure, gives the data a high marginal
         likelihood, for other scores 1, and ``smoothing="auto"``. With a total weight below 1,000, the choice is
-        cross-validated against 1. It takes two to five searches, 15 at most with few rows; beyond 16 features they
-        are searches with at most two feature parents, and one more. See
-        :func:`~anbexact.classifiers.sample_size.learn_structure` and ``docs/equivalent-sample-size.md``. The papers
-        have 1.0.
+        cross-validated against 1. That takes two to five searches, and up to eleven more with few rows. Where an
+        exact search would take more than half a second, searches with at most two feature parents take their place,
+        and one exact search follows. See :func:`~anbexact.classifiers.sample_size.learn_structure` and
+        ``docs/equivalent-sample-size.md``. The papers have 1.0.
     parameters : {"eap", "ml", "friedman", "acll"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.parameters.eap_tables`, ``ml_tables``,
         ``friedman_tables`` or ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an

@@ -15,11 +15,13 @@ from anbexact.classifiers.sample_size import Learn
 from anbexact.scores import Score, Universal
 from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.exact import affordable_parents
+from anbexact.search.lattice import lattice_cost
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
-MANY_FEATURES = 16
-"""Features beyond which equivalent sample sizes are chosen by structures with few parents."""
+QUICK = 0.5
+"""Estimated processor seconds of a search over all sets of features up to which it is repeated to choose equivalent
+sample sizes; beyond, structures with few parents choose them."""
 FEW_PARENTS = 2
 
 
@@ -45,7 +47,9 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
     def _rehearsal(self, table: DiscreteTable) -> Learn:
         """Return a search over structures with few parents where the search over all may take long."""
         fewest = max([FEW_PARENTS, *Counter(child for _, child in self.required_edges).values()])
-        if len(table.vocabulary.features) <= MANY_FEATURES or fewest >= (self.max_parents or inf):
+        n_searched = sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
+        quick = lattice_cost(n_searched, len(table.weights)).seconds <= QUICK
+        if quick or fewest >= (inf if self.max_parents is None else self.max_parents):
             return self._learn
 
         def rehearse(rows: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
