@@ -206,9 +206,9 @@ def test_comes_back_from_its_file(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d["pairs"]["weights"].__setitem__(0, -1), "the counts of pairs are none"),
-        (lambda d: d["pairs"]["cells"].__setitem__(-1, 10**9), "the counts of pairs are none"),
-        (lambda d: d["pairs"]["cells"].pop(), "the counts of pairs are none"),
+        (lambda d: d["pairs"]["weights"].__setitem__(0, -1), "pairs: there must be a positive weight for every cell"),
+        (lambda d: d["pairs"]["cells"].__setitem__(-1, 10**9), "pairs: the cells must be whole numbers from 0 to"),
+        (lambda d: d["pairs"]["cells"].pop(), "pairs: there must be a positive weight for every cell"),
         (lambda d: d.pop("pairs"), "pairs"),
     ],
 )
@@ -236,7 +236,7 @@ def test_memory_is_estimated_beforehand(monkeypatch):
         ({"min_weight": "1"}, "min_weight must be a finite number, 0 or more, not '1'"),
         ({"ess": "auto"}, "ess must be a number above 0, not 'auto'"),
         ({"ess": 0}, "ess must be a finite number above 0, not 0"),
-        ({"handle_missing": "drop"}, "handle_missing must be one of 'marginalize', "),
+        ({"handle_missing": "drop"}, "handle_missing must be one of 'auto', 'marginalize', "),
     ],
 )
 def test_senseless_parameters(parameters, message):

@@ -150,7 +150,7 @@ def branching_constraints(draw, n):
 
 class TestBestBranching:
     @each_score
-    @given(problem=problems(max_features=4))
+    @given(problem=problems(min_arity=2, max_features=4))
     def test_equals_brute_force(self, score, problem):
         score = score()
         local = local_of(problem, score)
@@ -178,7 +178,7 @@ class TestBestBranching:
         assert fan.score >= tan.score - 1e-9
 
     @each_score
-    @given(problem=problems(min_features=2, max_features=4), data=st.data())
+    @given(problem=problems(min_arity=2, min_features=2, max_features=4), data=st.data())
     def test_equals_brute_force_under_constraints(self, score, problem, data):
         required, forbidden = data.draw(branching_constraints(problem.n))
         score = score()
@@ -195,7 +195,7 @@ class TestBestBranching:
             assert set(limits["required"]) <= set(structure.feature_edges)
             assert not set(limits["forbidden"]) & set(structure.feature_edges)
 
-    @given(ess=ess_values, problem=problems(min_features=3, max_features=4, max_rows=30))
+    @given(ess=ess_values, problem=problems(min_arity=2, min_features=3, max_features=4, max_rows=30))
     def test_any_equivalent_sample_size(self, ess, problem):
         score = BDeu(ess)
         best, _ = oracles.best_branching(problem.n, local_of(problem, score), tree=True)
@@ -234,7 +234,7 @@ class TestConsistentKGraph:
         assert structure.score >= tan.score - 1e-9
 
     @each_score
-    @given(problem=problems(min_features=2, max_features=4), data=st.data())
+    @given(problem=problems(min_arity=2, min_features=2, max_features=4), data=st.data())
     def test_equals_brute_force_under_constraints(self, score, problem, data):
         required, forbidden = data.draw(branching_constraints(problem.n))
         score = score()

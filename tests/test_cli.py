@@ -68,6 +68,7 @@ def test_fit_prints_what_was_learned(capsys):
     assert "accuracy on the rows it was learned from: 0.9163" in out
     assert out.endswith("saved to m.json\n")
     X, y = load_anes96()
+    X[["educ", "income"]] = X[["educ", "income"]].astype(str)  # a file does not declare categories
     assert anbexact.load("m.json").score(X, y) == ANBClassifier(discretizer="median", ess=1.0).fit(X, y).score(X, y)
 
 
@@ -184,7 +185,9 @@ def test_weights_in_compare(capsys):
     table[np.arange(200) % 4 != 0].to_csv("rows.csv", index=False)
     plain = json.loads(run(capsys, "compare", "rows.csv", *arguments)[1])
     assert document["models"][0]["accuracy"] == pytest.approx(plain["models"][0]["accuracy"], abs=0.05)
-    assert "it cannot be --weights" in error_of(capsys, "compare", "w.csv", "--weights", "nobody", *arguments)
+    assert "--weights: w.csv has no column 'nobody'" in error_of(
+        capsys, "compare", "w.csv", "--weights", "nobody", *arguments
+    )
 
 
 def test_predict_by_name(capsys):

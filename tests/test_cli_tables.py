@@ -284,7 +284,7 @@ class TestStreams:
             monkeypatch.setattr(sys, "stdin", stream)
             code, out, _ = run(capsys, "fit", "-", "--class", "answer", "--model", "nb")
             assert code == 0
-            assert out.startswith("standard input: 54 rows to learn from, 9 features")
+            assert out.startswith("standard input: 60 rows to learn from, 9 features")
 
     def test_a_stream_is_read_once(self, capsys):
         """A named pipe, as process substitution makes one: whoever opens it again waits for ever."""
@@ -295,7 +295,7 @@ class TestStreams:
         code, out, _ = run(capsys, "fit", "pipe", "--class", "answer", "--model", "nb")
         writer.join()
         assert code == 0
-        assert "pipe: 54 rows" in out
+        assert "pipe: 60 rows" in out
 
     def test_process(self):
         """The command of the issue: its header was consumed."""
@@ -646,8 +646,8 @@ def test_compare_options(capsys):
     assert code == 0, err
     document = json.loads(out)
     assert document["notes"] == [
-        "6 rows have a missing feature: this package's classifiers take the missing cells as states of their own; "
-        "the others have them filled in"
+        "6 rows have a missing feature: to this package's classifiers a missing cell is a state of its own. "
+        "The others have missing cells filled in"
     ]
     assert document["rows"] == 60
     X, y = read("t.csv", ["code"]).drop(columns=["answer", "empty"]), table()["answer"]
@@ -667,7 +667,7 @@ class TestTextThatIsMore:
                 "when": [f"2021-06-{1 + m // 24:02d} {m % 24:02d}:30" for m in k],
                 "day": [f"2021-06-{1 + m % 3:02d}" for m in k],
                 "zip": [f"{m % 4:05d}" for m in k],
-                "blank": [f" {m} " for m in k],
+                "blank": [f" {m / 2} " for m in k],
                 "kind": np.where(k < 30, "early", "late"),
             }
         )
@@ -681,7 +681,7 @@ class TestTextThatIsMore:
         assert err == (
             "anbexact: note: column 'zip' holds numbers with leading zeros, such as 00000: it is read as text\n"
         )
-        assert "cut points (median): when at 2021-06-02 06:00; blank at 29.5" in out
+        assert "cut points (median): when at 2021-06-02 06:00; blank at 14.75" in out
         model = anbexact.load("m.json")
         assert model.vocabulary_.states["zip"] == ("00000", "00001", "00002", "00003")
         assert list(map(str, model.vocabulary_.states["day"])) == ["2021-06-01", "2021-06-02", "2021-06-03"]
@@ -696,7 +696,7 @@ class TestTextThatIsMore:
     def test_json_shows_cut_points_in_their_units(self, capsys):
         self.table("t.csv")
         _, out, _ = run(capsys, "fit", "t.csv", "--class", "kind", "--discretizer", "median", "--json")
-        assert json.loads(out)["cut_points"] == {"when": ["2021-06-02 06:00"], "blank": [29.5]}
+        assert json.loads(out)["cut_points"] == {"when": ["2021-06-02 06:00"], "blank": [14.75]}
 
     def test_what_is_no_date_at_prediction(self, capsys):
         frame = self.table("t.csv")

@@ -48,7 +48,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         """Return a search over structures with few parents where the search over all may take long."""
         fewest = max([FEW_PARENTS, *Counter(child for _, child in self.required_edges).values()])
         n_searched = sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
-        quick = lattice_cost(n_searched, len(table.weights)).seconds <= QUICK
+        quick = lattice_cost(max(n_searched, 1), len(table.weights)).seconds <= QUICK
         if quick or fewest >= (inf if self.max_parents is None else self.max_parents):
             return self._learn
 

@@ -87,10 +87,10 @@ def run(args: argparse.Namespace) -> None:
     learn(chosen, X, y, weights)
     if args.output is not None:
         write_model(chosen, args.output)
-    rows_trained = _count_trained(classifier, X, weights)
+    network = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
+    rows_trained = _count_trained(network, X, weights)
     accuracy = chosen.score(X, y, weights)
     features = None
-    network = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
     if isinstance(network, NetworkClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rows that are left out: said already
