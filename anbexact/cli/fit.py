@@ -170,7 +170,7 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
 
 
 def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
-    """Print where continuous columns are cut."""
+    """Print where continuous columns are cut, and how many groups the values of others form."""
     quantities = classifier.vocabulary_.quantities
     cuts = {
         name: ", ".join(cut_texts(of_name, quantities.get(name))) for name, of_name in classifier.cut_points_.items()
@@ -180,7 +180,11 @@ def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
         print_wrapped(f"cut points ({rule}): {'; '.join(found)}")
     whole = [str(name) for name, of_name in cuts.items() if not of_name]
     if whole:
-        print_wrapped(f"not cut, so of no use: {', '.join(whole)}")
+        print_wrapped(f"no cut point was found in: {', '.join(whole)}")
+    groups = classifier.vocabulary_.groups
+    if groups:
+        sizes = [f"{name} {len(of_name)} of {sum(map(len, of_name))}" for name, of_name in groups.items()]
+        print_wrapped(f"groups of values: {'; '.join(sizes)}")
 
 
 def _print_cells(classifier: MeasuredClassifier) -> None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from anbexact._kernels.groups import best_division, joined_values, log_divisions, moved_values
 from anbexact._kernels.modl import joined_blocks
 from anbexact.columns import Column, read_columns, sorted_positions
-from anbexact.discretize.base import Labels, row_weights
+from anbexact.discretize.base import Labels, row_weights, with_coarse_cuts
 from anbexact.discretize.modl import TIE, Prices, Sums, interval_prices, log_gammas, modl_partition
 from anbexact.table import Weights, check_weights
 from anbexact.vocabulary import Groups
@@ -134,7 +134,8 @@ def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
     """Return the groups of a column's values that rows of positive weight show.
 
     Declared values that no such row shows join the group with most values. The groups of an ordered categorical dtype
-    are runs of values; values that no row shows are grouped with the value before them.
+    are runs of values, three coarse ones (:func:`~anbexact.discretize.base.with_coarse_cuts`) where there would be
+    fewer; values that no row shows are grouped with the value before them.
     """
     codes, categories = column.coded
     kept = (weights > 0) & (codes >= 0)
@@ -154,7 +155,10 @@ def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
         return (tuple(categories[code] for code in in_order),) if categories else ()
     of_value = np.zeros(shape[0], dtype=np.int64)
     if column.ordered:
-        of_value[shown] = _runs(sums[shown], interval_prices(float(weights.sum()), len(shown)))
+        rank = np.cumsum(seen) - 1.0  # of the values that rows show
+        runs = _runs(sums[shown], interval_prices(float(weights.sum()), len(shown)))
+        cuts = with_coarse_cuts(np.flatnonzero(np.diff(runs)) + 0.5, rank[codes], weights)
+        of_value[shown] = np.searchsorted(cuts, np.arange(len(shown)))
     else:
         of_value[shown] = modl_groups(sums[shown])
     if column.declared:
