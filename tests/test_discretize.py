@@ -289,7 +289,8 @@ class TestCoarseCuts:
         plain, coarse = (rule(coarse=coarse).fit(X, y).cut_points_ for coarse in (False, True))
         assert [len(cuts) for cuts in plain[:3]] == [0, 1, 2]
         assert coarse[0].tolist() == [39.5, 159.5]
-        assert len(coarse[1]) == 2
+        assert len(coarse[1]) == 3
+        assert set(plain[1]) < set(coarse[1])
         assert coarse[2].tolist() == plain[2].tolist()
         assert len(coarse[3]) == 1
         assert coarse[4].tolist() == []
@@ -309,9 +310,29 @@ class TestCoarseCuts:
                 found = min(abs(weights[values <= cut].sum() - share) for cut in cuts)
                 assert found == pytest.approx(nearest, abs=1e-6)
 
-    def test_a_cut_stays_if_there_is_no_second_one(self):
+    @pytest.mark.parametrize(
+        ("cut", "expected"),
+        [
+            (49.5, [19.5, 49.5, 79.5]),
+            (9.5, [9.5, 79.5]),
+            (30.5, [30.5, 79.5]),
+            (39.5, [19.5, 39.5, 79.5]),
+            (90.5, [19.5, 90.5]),
+        ],
+    )
+    def test_a_cut_stays_and_coarse_ones_join_it_from_afar(self, cut, expected):
+        assert with_coarse_cuts(np.array([cut]), np.arange(100.0), np.ones(100)).tolist() == expected
+
+    def test_a_column_that_one_cut_parts_is_parted_there(self):
+        X = np.arange(200.0).reshape(-1, 1)
+        y = np.arange(200) >= 110
+        for rule in (MDLPDiscretizer(coarse=True), MODLDiscretizer(coarse=True)):
+            assert 109.5 in rule.fit(X, y).cut_points_[0]
+        assert NaiveBayesClassifier().fit(X, y).score(X, y) == 1.0
+
+    def test_few_values(self):
         values = np.array([0.0] * 9 + [1.0, 2.0])
-        assert with_coarse_cuts(np.array([1.5]), values, np.ones(11)).tolist() == [1.5]
+        assert with_coarse_cuts(np.array([1.5]), values, np.ones(11)).tolist() == [0.5, 1.5]
         assert with_coarse_cuts(np.empty(0), values, np.ones(11)).tolist() == [0.5]
 
     def test_weights_are_copies(self):

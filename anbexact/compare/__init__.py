@@ -150,10 +150,10 @@ def compare(
     >>> compare(X, y, folds=3, models=["NB", "ANB"])[["accuracy", "log_loss", "parameters"]].round(2)
                   accuracy  log_loss  parameters
     model
-    NB                0.75      0.50        23.0
-    NB refitted       0.75      0.50        12.0
-    ANB               1.00      0.09        31.0
-    ANB refitted      1.00      0.00        16.0
+    NB                0.75       0.5        23.0
+    NB refitted       0.75       0.5        12.0
+    ANB               1.00       0.0        67.0
+    ANB refitted      1.00       0.0        40.0
     """
     data = prepare(X, y, sample_weight, folds, seed, handle_missing)
     chosen = choose(models, data, n_jobs, handle_missing)

@@ -49,7 +49,9 @@ def sorted_blocks(values: Values, labels: Labels, weights: Weights) -> tuple[Val
 
 
 def with_coarse_cuts(cuts: Cuts, values: Values, weights: Weights) -> Cuts:
-    """Return the cuts or, if they make fewer than three intervals, those that part the weight 1 : 3 : 1.
+    """Return the cuts, with those added that part the weight 1 : 3 : 1 if there are fewer than two.
+
+    A single cut stays where it is. Of the two coarse cuts, those join it that are 20 % of the weight or more away.
 
     The intervals are of unequal weight on purpose. Under BDeu, a feature with equally frequent states that depends on
     nothing costs hardly less without parents than with so many that every row has a parent configuration of its own,
@@ -60,16 +62,17 @@ def with_coarse_cuts(cuts: Cuts, values: Values, weights: Weights) -> Cuts:
     cuts : float64 array
         Increasing cuts.
     values, weights : (rows,) float64
-        The rows, sorted by value. Of cuts between neighbouring values, the nearest one to each share is taken; if
-        these are no more than there were, the cuts stay.
+        The rows, sorted by value. Of cuts between neighbouring values, the nearest one to each share is taken.
     """
     ends = np.flatnonzero(values[1:] != values[:-1])  # the last rows of all values but the last
     if len(cuts) >= 2 or not len(ends):
         return cuts
     below = np.cumsum(weights)
-    nearest = np.unique([np.abs(below[ends] - share * below[-1]).round(9).argmin() for share in (OUTER, 1 - OUTER)])
-    found = np.array([midpoint(float(values[k]), float(values[k + 1])) for k in ends[nearest]])
-    return found if len(found) > len(cuts) else cuts
+    parted = [float(weights[values <= cut].sum() / below[-1]) for cut in cuts]
+    shares = [s for s in (OUTER, 1 - OUTER) if all(abs(s - own) >= OUTER - 1e-9 for own in parted)]
+    nearest = [int(np.abs(below[ends] - share * below[-1]).round(9).argmin()) for share in shares]
+    coarse = [midpoint(float(values[k]), float(values[k + 1])) for k in ends[nearest]]
+    return np.unique(np.array([*cuts, *coarse], dtype=np.float64))
 
 
 def check_max_bins(number: Any) -> None:

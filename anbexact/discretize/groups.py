@@ -134,8 +134,8 @@ def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
     """Return the groups of a column's values that rows of positive weight show.
 
     Declared values that no such row shows join the group with most values. The groups of an ordered categorical dtype
-    are runs of values, three coarse ones (:func:`~anbexact.discretize.base.with_coarse_cuts`) where there would be
-    fewer; values that no row shows are grouped with the value before them.
+    are runs of values, cut coarsely (:func:`~anbexact.discretize.base.with_coarse_cuts`) where there would be fewer
+    than three; values that no row shows are grouped with the value before them.
     """
     codes, categories = column.coded
     kept = (weights > 0) & (codes >= 0)
@@ -157,7 +157,8 @@ def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
     if column.ordered:
         rank = np.cumsum(seen) - 1.0  # of the values that rows show
         runs = _runs(sums[shown], interval_prices(float(weights.sum()), len(shown)))
-        cuts = with_coarse_cuts(np.flatnonzero(np.diff(runs)) + 0.5, rank[codes], weights)
+        found = np.asarray(np.flatnonzero(np.diff(runs)) + 0.5, dtype=np.float64)
+        cuts = with_coarse_cuts(found, rank[codes], weights)
         of_value[shown] = np.searchsorted(cuts, np.arange(len(shown)))
     else:
         of_value[shown] = modl_groups(sums[shown])

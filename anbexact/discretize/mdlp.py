@@ -42,8 +42,8 @@ class MDLPDiscretizer(CutPointDiscretizer):
         Most intervals. The recursion then makes the cut that saves most bits first, whichever interval it is in, and
         stops when there are this many. None sets no limit.
     coarse : bool, default False
-        Whether a column of which the rule makes fewer than three intervals is cut in three instead, with a fifth of
-        the weight in the lowest and a fifth in the highest.
+        Whether a column with fewer than two cut points gets coarse ones, with a fifth of the weight below the lower
+        and a fifth above the upper; see :func:`~anbexact.discretize.base.with_coarse_cuts`.
 
     Fitted attributes are those of :class:`~anbexact.discretize.CutPointDiscretizer`.
 

@@ -57,8 +57,8 @@ class MODLDiscretizer(CutPointDiscretizer):
     max_bins : int, optional
         Most intervals. None sets no limit.
     coarse : bool, default False
-        Whether a column whose best partition has fewer than three intervals is cut in three instead, with a fifth of
-        the weight in the lowest and a fifth in the highest.
+        Whether a column with fewer than two cut points gets coarse ones, with a fifth of the weight below the lower
+        and a fifth above the upper; see :func:`~anbexact.discretize.base.with_coarse_cuts`.
 
     Notes
     -----

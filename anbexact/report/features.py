@@ -51,7 +51,7 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
     >>> from anbexact.datasets import load_monks
     >>> from anbexact.report import feature_report
     >>> X, y = load_monks(1)
-    >>> report = feature_report(ANBClassifier().fit(X, y), X, y)
+    >>> report = feature_report(ANBClassifier(ess=1.0).fit(X, y), X, y)
     >>> report.loc["jacket_color"].round(2).to_dict()
     {'log_bayes_factor': -84.33, 'information': 0.22, 'rank': 1.0}
     """
