@@ -157,8 +157,8 @@ def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
     if column.ordered:
         rank = np.cumsum(seen) - 1.0  # of the values that rows show
         runs = _runs(sums[shown], interval_prices(float(weights.sum()), len(shown)))
-        found = np.asarray(np.flatnonzero(np.diff(runs)) + 0.5, dtype=np.float64)
-        cuts = with_coarse_cuts(found, rank[codes], weights)
+        between = np.asarray(np.flatnonzero(np.diff(runs)) + 0.5, dtype=np.float64)
+        cuts = with_coarse_cuts(between, rank[codes], weights)
         of_value[shown] = np.searchsorted(cuts, np.arange(len(shown)))
     else:
         of_value[shown] = modl_groups(sums[shown])
