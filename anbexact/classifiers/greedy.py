@@ -77,13 +77,10 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     (('is_monk', 'jacket_color'),)
     """
 
+    _relearns = False  # a climb may take long
+
     def _is_decomposable(self) -> bool:
         return not isinstance(self._structure_score(1.0), CLL)
-
-    @property
-    def _relearns(self) -> bool:  # type: ignore[override]  # it depends on the score
-        """Searches by conditional likelihood take long, and are not repeated in folds."""
-        return self._is_decomposable()
 
     @available_if(_is_decomposable)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
