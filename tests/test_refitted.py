@@ -197,7 +197,7 @@ class TestEstimator:
         X = X.astype(object)
         X.iloc[:5, 0] = None
         with pytest.warns(UserWarning, match="left out") as caught:
-            RefittedClassifier(TANClassifier(), l2=1).fit(X, y)
+            RefittedClassifier(TANClassifier(handle_missing="marginalize"), l2=1).fit(X, y)
         assert sum("left out of training" in str(warning.message) for warning in caught) == 1
 
     def test_separation_is_warned_of(self):

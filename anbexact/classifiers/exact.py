@@ -15,7 +15,7 @@ from anbexact.classifiers.sample_size import Learn
 from anbexact.scores import Score, Universal
 from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.exact import affordable_parents
-from anbexact.search.lattice import lattice_cost
+from anbexact.search.lattice import MOST_FEATURES, lattice_cost
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 
@@ -48,7 +48,8 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         """Return a search over structures with few parents where the search over all may take long."""
         fewest = max([FEW_PARENTS, *Counter(child for _, child in self.required_edges).values()])
         n_searched = sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
-        quick = lattice_cost(max(n_searched, 1), len(table.weights)).seconds <= QUICK
+        n_costed = min(max(n_searched, 1), MOST_FEATURES)
+        quick = lattice_cost(n_costed, len(table.weights)).seconds <= QUICK
         if quick or fewest >= (inf if self.max_parents is None else self.max_parents):
             return self._learn
 
