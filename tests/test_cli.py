@@ -184,7 +184,7 @@ def test_weights_in_compare(capsys):
     table[np.arange(200) % 4 != 0].to_csv("rows.csv", index=False)
     plain = json.loads(run(capsys, "compare", "rows.csv", *arguments)[1])
     assert document["models"][0]["accuracy"] == pytest.approx(plain["models"][0]["accuracy"], abs=0.05)
-    assert "it cannot be --weights" in error_of(capsys, "compare", "w.csv", "--weights", "nobody", *arguments)
+    assert "has no column 'nobody'" in error_of(capsys, "compare", "w.csv", "--weights", "nobody", *arguments)
 
 
 def test_predict_by_name(capsys):
