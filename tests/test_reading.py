@@ -75,7 +75,7 @@ class TestMissingCells:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             whole = NaiveBayesClassifier().fit(PLAIN, Y)
-            model = NaiveBayesClassifier(handle_missing=handle_missing).fit(X, Y)
+            model = NaiveBayesClassifier(handle_missing=handle_missing, discretizer="mdlp").fit(X, Y)
         assert model.vocabulary_.states["age"] == ("(-inf, inf)",)
         assert model.vocabulary_.states["constant"] == ("k",)
         assert model.counts_["fate"].weights.sum() == ROWS
@@ -245,7 +245,10 @@ class TestIdentifiers:
 
     def test_they_are_kept_if_asked_to(self):
         X = PLAIN.assign(text=self.IDENTIFIERS["text"])
-        assert NaiveBayesClassifier(drop_identifiers=False).fit(X, Y).vocabulary_.arity("text") == ROWS
+        assert (
+            NaiveBayesClassifier(drop_identifiers=False, group_categories=None).fit(X, Y).vocabulary_.arity("text")
+            == ROWS
+        )
         states = {"text": X["text"].tolist()}
         assert NaiveBayesClassifier(categories=states).fit(X, Y).vocabulary_.arity("text") == ROWS
         with pytest.raises(ValueError, match="drop_identifiers must be 'auto' or False, not True"):

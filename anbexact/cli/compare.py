@@ -150,7 +150,7 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
     if (args.data is None) != (args.class_name is None):
         raise InputError("DATA and --class NAME belong together")
     if args.data is not None:
-        return training_table(args)
+        return training_table(args, beside=[] if args.weights is None else [args.weights])
     for option in ("format", "sep", "decimal", "encoding", "sheet", "text", "drop", "columns"):
         if getattr(args, option):
             raise InputError(f"--{option} goes with DATA")
