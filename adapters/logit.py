@@ -36,6 +36,7 @@ from anbexact.scores.names import SCORES
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable, check_weights
 from anbexact.vocabulary import CodeArray, Vocabulary
+from anbexact.warn import warn
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
@@ -434,7 +435,7 @@ class LogitModel:
         )
         model = LogitModel(self._classifier, self.structure, found.potentials, found, self.closure)
         if complaint := model.complaint():
-            warnings.warn(complaint, UserWarning, stacklevel=2)
+            warn(complaint)
         return model
 
     def _relearn(self, table: DiscreteTable) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -30,6 +29,7 @@ from anbexact.table import (
     table_from_columns,
 )
 from anbexact.vocabulary import LEFT_OUT, CodeArray, Groups, Vocabulary
+from anbexact.warn import warn
 
 MANY_VALUES = 10
 """Numeric columns with more distinct values than this are continuous; columns of categories are grouped."""
@@ -251,11 +251,9 @@ def fit_cut_points(
     values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
     found = find_cut_points(discretizer, values[kept], target.coded[0][kept].astype(np.int64), weights[kept])
     if not any(map(len, found)):
-        warnings.warn(
+        warn(
             f"no cut point was found in any of the {len(names)} continuous columns ({names[0]!r}, ...), so that they "
-            f"say nothing about the class; discretizer='median' cuts in any case",
-            UserWarning,
-            stacklevel=5,
+            f"say nothing about the class; discretizer='median' cuts in any case"
         )
     return dict(zip(names, found, strict=True))
 

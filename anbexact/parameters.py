@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +15,7 @@ from anbexact.scores.acll import ACLL, Prior, check_positive
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
+from anbexact.warn import warn
 
 MOST_SHOWN = 1000
 """Values up to which the text of a table has them all: numpy shortens every axis, which many axes undo."""
@@ -138,12 +138,10 @@ def ml_tables(counts: Mapping[Hashable, FamilyCounts]) -> Tables:
         uniform = np.full_like(values, 1 / len(values))
         tables[name] = ConditionalTable(name, family.parents, np.divide(values, given, out=uniform, where=given > 0))
     if any(unseen.values()):
-        warnings.warn(
+        warn(
             f"{sum(unseen.values())} joint states of parents do not occur, {max(unseen.values())} of them those of "
             f"{max(unseen, key=unseen.__getitem__)!r}: there is no maximum likelihood estimate given them, and the "
-            "uniform distribution stands in",
-            UserWarning,
-            stacklevel=2,
+            "uniform distribution stands in"
         )
     return tables
 

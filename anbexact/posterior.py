@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +24,7 @@ from anbexact.limits import available_memory, human_bytes, thread_count
 from anbexact.parameters import ConditionalTable
 from anbexact.structure import parents_first
 from anbexact.vocabulary import CodeArray
+from anbexact.warn import warn
 
 Logs = npt.NDArray[np.float64]
 WORK_PER_THREAD = 2_000_000
@@ -216,11 +216,9 @@ class Posterior:
                 normalise_rows(joint, form, np.empty(joint.size), np.empty(joint.size, dtype=np.int64))
                 out[rows] = joint
         if form != JOINT and np.isnan(out[:, 0]).any():
-            warnings.warn(
+            warn(
                 f"row {int(np.isnan(out[:, 0]).argmax())} is impossible under the network, whatever its class "
-                f"({int(np.isnan(out[:, 0]).sum())} such rows): it has no class posterior, and gets NaN",
-                UserWarning,
-                stacklevel=4,
+                f"({int(np.isnan(out[:, 0]).sum())} such rows): it has no class posterior, and gets NaN"
             )
         return out
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -14,6 +13,7 @@ import pandas as pd
 
 from anbexact.columns import Column
 from anbexact.quantities import Quantity
+from anbexact.warn import warn
 
 MISSING = -1
 """Code of a missing cell."""
@@ -256,11 +256,9 @@ class Vocabulary:
         alike = next((value for value in unknown if str(value) in texts), None)
         if alike is not None:
             state = texts[str(alike)]
-            warnings.warn(
+            warn(
                 f"column {name!r} holds {alike!r}, a {type(alike).__name__}, which is no state, although {state!r}, "
-                f"a {type(state).__name__}, is one: pass the types that the table had in fit",
-                UserWarning,
-                stacklevel=2,
+                f"a {type(state).__name__}, is one: pass the types that the table had in fit"
             )
 
     def _refuse(

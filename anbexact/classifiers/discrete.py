@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import ABCMeta, abstractmethod
 from collections.abc import Hashable
 from pathlib import Path
@@ -18,6 +17,7 @@ from anbexact.discretize import Cuts
 from anbexact.inputs import read_labels
 from anbexact.table import check_weights
 from anbexact.vocabulary import CodeArray, Groups, Vocabulary
+from anbexact.warn import warn
 
 
 class DiscreteClassifier(
@@ -64,11 +64,9 @@ class DiscreteClassifier(
         known = set(self.classes_.tolist())
         strangers = [label for label in dict.fromkeys(labels) if label not in known]
         if strangers:
-            warnings.warn(
+            warn(
                 f"y holds the class {strangers[0]!r}, which was not there in fit "
-                f"(classes: {self.classes_.tolist()}); its rows count as errors",
-                UserWarning,
-                stacklevel=2,
+                f"(classes: {self.classes_.tolist()}); its rows count as errors"
             )
         right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]
         return float(np.average(right, weights=weights))

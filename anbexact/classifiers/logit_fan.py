@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from dataclasses import field
 from typing import Any, Self
@@ -21,6 +20,7 @@ from anbexact.scores import Score
 from anbexact.search.logit_fan import learn_logit_fan
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
+from anbexact.warn import warn
 
 LEAST_L2 = 1e-3
 """Stands in for ``l2=0`` where the classes are separated so far that no network has the posterior."""
@@ -157,7 +157,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
         self._set_fitted(table.vocabulary, structure, fitted, cut_points)
         self.l2_ = found.l2
         if complaint:
-            warnings.warn(complaint, UserWarning, stacklevel=5)
+            warn(complaint)
         return self
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import replace
@@ -34,6 +33,7 @@ from anbexact.scores import Universal
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
+from anbexact.warn import warn
 
 CONTINUOUS = ("discretize", "universal")
 """What becomes of continuous columns, by name."""
@@ -221,11 +221,9 @@ class MeasuredClassifier(NetworkClassifier):
             return super()._with_tables()
         discrete = self.to_discrete()
         cells = ", ".join(f"{name} {len(cuts) + 1}" for name, cuts in discrete.cut_points_.items())
-        warnings.warn(
+        warn(
             f"every variable is handed over at its likeliest level (cells: {cells or 'all are discrete'}), which "
-            f"changes the mean log loss on the training rows by {self.level_cost_:+.4g} nats",
-            UserWarning,
-            stacklevel=4,
+            f"changes the mean log loss on the training rows by {self.level_cost_:+.4g} nats"
         )
         return discrete
 

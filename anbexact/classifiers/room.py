@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Collection
 from math import prod
@@ -14,6 +13,7 @@ from anbexact.scores import Universal
 from anbexact.search.constraints import Edge
 from anbexact.structure import Structure
 from anbexact.table import DiscreteTable
+from anbexact.warn import warn
 
 ROOM = 1 << 28
 """Bytes that all conditional tables together may take where those of the structure do not fit into memory."""
@@ -42,10 +42,9 @@ def learn_within_memory(
     with_class = all(structure.class_name in structure.parents[name] for name in structure.features)
     fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts where it need not be there
     most = max([min(_most_parents(table, score), max(fewer, 0)), *Counter(child for _, child in required).values()])
-    warnings.warn(
+    warn(
         f"the conditional tables of the structure found would take {human_bytes(needed)}: learned again with "
-        f"max_parents={most}; give max_parents= to choose it yourself",
-        stacklevel=7,
+        f"max_parents={most}; give max_parents= to choose it yourself"
     )
     return search(most, seconds_left(deadline))
 

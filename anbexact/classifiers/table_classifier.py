@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
 from typing import Any, Self
@@ -35,6 +34,7 @@ from anbexact.missing import check_handle_missing
 from anbexact.posterior import ClassPosterior
 from anbexact.table import DiscreteTable, check_weights, table_in_vocabulary
 from anbexact.vocabulary import CodeArray, Vocabulary
+from anbexact.warn import warn
 
 
 class TableClassifier(TableParameters, DiscreteClassifier):
@@ -145,11 +145,9 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         best = logs.argmax(axis=1)
         impossible = np.flatnonzero(np.isneginf(logs[np.arange(len(best)), best]))
         if len(impossible):
-            warnings.warn(
+            warn(
                 f"row {int(impossible[0])} is impossible under the network, whatever its class ({len(impossible)} "
-                f"such rows): it has no most probable class, and gets the first, {self.classes_.tolist()[0]!r}",
-                UserWarning,
-                stacklevel=2,
+                f"such rows): it has no most probable class, and gets the first, {self.classes_.tolist()[0]!r}"
             )
         return np.asarray(self.classes_[best])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import pandas as pd
 from anbexact.columns import is_frame, is_series, read_columns
 from anbexact.questions import identifier_reason
 from anbexact.table import Weights, check_weights
+from anbexact.warn import warn
 
 Rows = npt.NDArray[np.intp]
 MISSING_NOTES = {
@@ -110,4 +110,4 @@ def _as_pandas(X: Any, y: Any) -> tuple[pd.DataFrame, pd.Series[Any]]:
 
 def _note(notes: list[str], text: str) -> None:
     notes.append(text)
-    warnings.warn(text, UserWarning, stacklevel=4)
+    warn(text)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from anbexact.search.optimum import rounding_error
 from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
+from anbexact.warn import warn
 
 LOOK = 1000
 """Operators that are drawn between two looks at the clock."""
@@ -96,7 +96,7 @@ def learn_mc_dag(
     with interruptible(deadline):
         complete = search.run()
     if deadline.interrupted:
-        warnings.warn("interrupted: this is the best structure found so far", stacklevel=2)
+        warn("interrupted: this is the best structure found so far")
     method = "greedy equivalence search by CLL over minimal class-focused graphs"
     if constraints.max_parents < len(names) - 1:
         method += f", at most {constraints.max_parents} parents"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -40,6 +39,7 @@ from anbexact.search.set_scores import cell_value_bytes, n_sets
 from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
+from anbexact.warn import warn
 
 AT_ONCE, QUICK = 2.0, 20.0
 """Estimated processor seconds up to which all sets of features are gone through without candidate lists being tried
@@ -429,7 +429,7 @@ class _Search:
         if found is None:
             return self.pruned() if again else None
         if self.deadline.interrupted:
-            warnings.warn("interrupted: this is the best structure found so far, with its gap", stacklevel=4)
+            warn("interrupted: this is the best structure found so far, with its gap")
         method = f"pruned search{self._limits}"
         structure = self._certified(found.parents, found.bound, found.sets, method, found.proof)
         proved = structure.certificate.optimal

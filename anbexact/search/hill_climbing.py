@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import deque
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,6 +34,7 @@ from anbexact.search.single_states import single_states_apart
 from anbexact.structure import Certificate, Structure
 from anbexact.table import DiscreteTable
 from anbexact.vocabulary import Vocabulary
+from anbexact.warn import warn
 
 Floats = npt.NDArray[np.float64]
 DELETE, ADD, REVERSE = range(3)
@@ -144,7 +144,7 @@ def learn_greedy_gbn(
     with interruptible(deadline):
         complete = climb.run(np.random.default_rng(random_state))
     if deadline.interrupted:
-        warnings.warn("interrupted: this is the best structure found so far", stacklevel=2)
+        warn("interrupted: this is the best structure found so far")
     method = f"hill climbing by {score.name}"
     method += f", {tabu} structures tabu" * bool(tabu) + f", {restarts} restarts" * bool(restarts)
     method += describe(constraints)
