@@ -80,16 +80,17 @@ def without_identifiers(
 def identifier_reason(column: Column, kept: npt.NDArray[np.bool_]) -> str:
     """Return why a column looks like an identifier; nothing if it does not.
 
-    Columns with fewer than 50 observed rows never do, and neither do floats. Text and other states do if 95 % of the
-    observed cells or more are distinct. Whole numbers do if they hardly repeat although they should: were n of them
-    drawn from the R numbers of their range (in units of their greatest common divisor), some n (n - 1) / 2R pairs
-    would be equal by chance, and more under any distribution that is not uniform. They are an identifier if so few
-    equal pairs have a probability below 10⁻⁴, by Poisson's distribution, or if all are distinct and the column is
-    called an "id". An income in full units, or any other quantity whose range is wide, is not.
+    Columns with fewer than 50 observed rows never do, and neither do floats, dates, durations and decimals. Text and
+    other states do if 95 % of the observed cells or more are distinct. Whole numbers do if they hardly repeat but
+    should: were n of them drawn from the R numbers of their range (in units of their greatest common divisor),
+    some n (n - 1) / 2R pairs would be equal by chance, and more under any distribution that is not uniform. They are
+    an identifier if so few equal pairs have a probability below 10⁻⁴, by Poisson's distribution, or if all are
+    distinct and the column is called an "id". An income in full units, or any other quantity whose range is wide, is
+    not.
     """
     observed = kept & ~column.missing
     n = int(observed.sum())
-    if n < FEWEST_ROWS:
+    if n < FEWEST_ROWS or column.quantity is not None:
         return ""
     if column.numbers is None:
         codes, categories = column.coded

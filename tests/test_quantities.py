@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 
 import anbexact
+import anbexact.questions as questions
 from anbexact import (
     ANBClassifier,
     DiscreteTable,
@@ -28,7 +29,7 @@ from anbexact.adapters import from_file, from_pgmpy, to_file
 from anbexact.classifiers import AODEClassifier
 from anbexact.columns import read_columns
 from anbexact.compare import compare
-from anbexact.discretize import EqualWidth, interval_names
+from anbexact.discretize import EqualWidth, MDLPDiscretizer, interval_names, rules
 from anbexact.moments import is_iso
 from anbexact.quantities import Quantity, of_values
 from anbexact.vocabulary import MISSING, UNKNOWN, Vocabulary
@@ -36,6 +37,15 @@ from anbexact.vocabulary import MISSING, UNKNOWN, Vocabulary
 START = datetime.datetime(2019, 12, 30, 22)
 ZURICH = ZoneInfo("Europe/Zurich")
 EPOCH = datetime.datetime(1970, 1, 1)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _plain_rules():
+    """Cut by MDLP, and take whole numbers that number the rows as columns like others: they are compared with."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(rules.RULES, "auto", MDLPDiscretizer)
+        patch.setattr(questions, "FEWEST_ROWS", 10**9)
+        yield
 
 
 def frame(values, dtype=None):

@@ -372,3 +372,11 @@ class TestClassWeight:
         model = NaiveBayesClassifier(class_weight=weights).fit(PLAIN, (Y == "dead").astype(int))
         model.save(tmp_path / "m.json")
         assert anbexact.load(tmp_path / "m.json").class_weight == weights
+
+
+def test_dates_of_consecutive_days_are_not_identifiers():
+    days = pd.DataFrame({"day": pd.date_range("2021-01-01", periods=300)})
+    late = np.arange(300) >= 170
+    classifier = NaiveBayesClassifier().fit(days, late)
+    assert classifier.dropped_ == {}
+    assert classifier.score(days, late) == 1.0

@@ -730,10 +730,10 @@ class TestRead:
         assert table.vocabulary.arity("c") == 11
 
     def test_incomplete_rows_count_for_nothing(self):
-        frame = pd.DataFrame({"x": [*np.arange(20.0), 500.0], "d": ["a", "b"] * 10 + [None]})
-        with pytest.warns(UserWarning, match="1 of 21 rows"):
+        frame = pd.DataFrame({"x": [*np.arange(100.0), 500.0], "d": ["a", "b"] * 50 + [None]})
+        with pytest.warns(UserWarning, match="1 of 101 rows"):
             table, score = UniversalMeasure().read(frame)
-        complete, its_score = UniversalMeasure().read(frame[:20])
+        complete, its_score = UniversalMeasure().read(frame[:100])
         assert score == its_score
         assert score.set_score(table, ["x", "d"]) == its_score.set_score(complete, ["x", "d"])
 
