@@ -61,7 +61,7 @@ class TANClassifier(BranchingClassifier):
     >>> len(tan.structure_.feature_edges)
     5
     >>> round(tan.score(X, y), 3)
-    0.9
+    1.0
     """
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:

@@ -102,7 +102,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
     >>> for model in (tan, RefittedClassifier(tan)):
     ...     print(round(cross_val_score(model, X, y, cv=folds, scoring="neg_log_loss").mean(), 2))
     -0.49
-    -0.1
+    -0.01
     """
 
     estimator_: NetworkClassifier
