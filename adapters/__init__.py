@@ -7,11 +7,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anbexact.adapters.exchange import from_file, to_file
-    from anbexact.adapters.files import load, save
     from anbexact.adapters.logit import LogitModel, to_logit
+    from anbexact.adapters.network_files import from_file, to_file
     from anbexact.adapters.pgmpy import from_pgmpy, to_pgmpy
     from anbexact.adapters.queries import class_posterior, d_separated
+    from anbexact.persistence.classifiers import load, save
 
 __all__ = [
     "LogitModel",

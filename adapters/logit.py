@@ -14,29 +14,29 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from anbexact.adapters.columns import identified
+from anbexact._runtime.limits import Progress, check_limit, thread_count
+from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.discretize import Cuts
-from anbexact.explain import Explanations, Grounds, Rows, explain_rows
-from anbexact.inputs import read_labels
-from anbexact.limits import Progress, check_limit, thread_count
+from anbexact.inputs.reading import read_labels
 from anbexact.logit.closure import Closure, close, obstacles
-from anbexact.logit.listing import TermList, cells_of_counts, cells_of_design
+from anbexact.logit.identification import identified
 from anbexact.logit.network import posterior_tables
 from anbexact.logit.potentials import Potentials, network_potentials, potential_tables
 from anbexact.logit.refit import Refit, blanket_counts, refit, same_counts
+from anbexact.logit.term_list import TermList, cells_of_counts, cells_of_design
 from anbexact.logit.terms import term_name
-from anbexact.parameters import Tables, eap_tables
-from anbexact.posterior import Posterior
+from anbexact.networks.explain import Explanations, Grounds, Rows, explain_rows
+from anbexact.networks.posterior import Posterior
+from anbexact.parameters.tables import Tables, eap_tables
 from anbexact.scores import Score
-from anbexact.scores.names import SCORES
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable, check_weights
-from anbexact.vocabulary import CodeArray, Vocabulary
-from anbexact.warn import warn
+from anbexact.scores.registry import SCORES
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable, check_weights
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
@@ -496,7 +496,7 @@ class LogitModel:
 
     def result(self) -> Any:
         """Return statsmodels' ``MNLogit`` results at this model's maximum; see :func:`mnlogit_result`."""
-        from anbexact.adapters.mnlogit import mnlogit_result
+        from anbexact.adapters.statsmodels import mnlogit_result
 
         return mnlogit_result(self)
 

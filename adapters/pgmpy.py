@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.limits import available_memory, human_bytes
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
 from anbexact.classifiers.has_network import HasNetwork
-from anbexact.columns import sorted_positions
 from anbexact.discretize import interval_names
-from anbexact.limits import available_memory, human_bytes
-from anbexact.parameters import ConditionalTable
-from anbexact.vocabulary import Vocabulary
+from anbexact.parameters.tables import ConditionalTable
+from anbexact.tables.columns import sorted_positions
+from anbexact.tables.vocabulary import Vocabulary
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
     warnings.simplefilter("ignore", FutureWarning)

@@ -14,11 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact.adapters.pgmpy import States, Tables, check_node, read_network
 from anbexact.classifiers import NetworkClassifier, TableClassifier
-from anbexact.evidence import code_evidence, posterior_of_logs, read_evidence
-from anbexact.explain import class_code
-from anbexact.posterior import Posterior
-from anbexact.structure import Structure
-from anbexact.vocabulary import MISSING
+from anbexact.networks.evidence import code_evidence, posterior_of_logs, read_evidence
+from anbexact.networks.explain import class_code
+from anbexact.networks.posterior import Posterior
+from anbexact.structures.structure import Structure
+from anbexact.tables.vocabulary import MISSING
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
     warnings.simplefilter("ignore", FutureWarning)

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 import anbexact
-from anbexact.adapters.files import decode, digest, encode, encode_as
 from anbexact.adapters.pgmpy import from_pgmpy
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
-from anbexact.columns import sorted_positions
 from anbexact.discretize import Cuts, interval_names
-from anbexact.parameters import ConditionalTable
-from anbexact.quantities import Quantity
-from anbexact.vocabulary import Groups, Vocabulary
+from anbexact.parameters.tables import ConditionalTable
+from anbexact.persistence.classifiers import decode, digest, encode, encode_as
+from anbexact.tables.columns import sorted_positions
+from anbexact.tables.quantities import Quantity
+from anbexact.tables.vocabulary import Groups, Vocabulary
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
     warnings.simplefilter("ignore", FutureWarning)

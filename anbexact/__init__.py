@@ -7,6 +7,7 @@ maximises BDeu, proved optimal) as a scikit-learn classifier and as a pgmpy netw
 import pathlib as _pathlib
 from typing import Any as _Any
 
+from anbexact._runtime import moved as _moved
 from anbexact.classifiers import (
     ANBClassifier,
     CkGClassifier,
@@ -20,7 +21,7 @@ from anbexact.classifiers import (
     TANClassifier,
 )
 from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, MODLGrouper
-from anbexact.measure import UniversalMeasure
+from anbexact.inputs.universal_measure import UniversalMeasure
 from anbexact.scores import BDeu
 from anbexact.search import (
     SearchTooLargeError,
@@ -31,12 +32,13 @@ from anbexact.search import (
     learn_naive_bayes,
     learn_tan,
 )
-from anbexact.structure import Certificate, Structure
-from anbexact.table import DiscreteTable
-from anbexact.verification import verify
-from anbexact.vocabulary import Vocabulary
+from anbexact.search.exact.verify import verify
+from anbexact.structures.structure import Certificate, Structure
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
+_moved.install()
 
 __all__ = [
     "ANBClassifier",
@@ -72,8 +74,8 @@ __all__ = [
 
 
 def load(path: str | _pathlib.Path) -> DiscreteClassifier:
-    """Read a fitted classifier that its ``save`` wrote; see :func:`anbexact.adapters.files.load`."""
-    from anbexact.adapters.files import load
+    """Read a fitted classifier that its ``save`` wrote; see :func:`anbexact.persistence.classifiers.load`."""
+    from anbexact.persistence.classifiers import load
 
     return load(path)
 

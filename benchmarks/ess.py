@@ -24,9 +24,9 @@ import pandas as pd
 from crossval import RAW, RESULTS, Row, judge, manifest, means, read, run_all, splits
 
 from anbexact import BDeu, DiscreteTable, NaiveBayesClassifier, Structure, learn_anb
-from anbexact.parameters import fit_eap
-from anbexact.posterior import Posterior
-from anbexact.smoothing import LeaveOneOut
+from anbexact.networks.posterior import Posterior
+from anbexact.parameters.smoothing import LeaveOneOut
+from anbexact.parameters.tables import fit_eap
 
 GRID = (0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0)
 INNER_FOLDS = 3

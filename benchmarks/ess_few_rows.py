@@ -20,12 +20,12 @@ from crossval import RAW, RESULTS, Row, judge, manifest, means, read, run_all
 from sklearn.model_selection import StratifiedKFold
 
 from anbexact import BDeu, DiscreteTable, NaiveBayesClassifier, Structure, learn_anb
-from anbexact.folds import split_table
-from anbexact.inputs import read_training
-from anbexact.parameters import fit_eap
-from anbexact.posterior import Posterior
+from anbexact.inputs.reading import read_training
+from anbexact.networks.posterior import Posterior
+from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
+from anbexact.parameters.tables import fit_eap
 from anbexact.search.ess import learn_with_best_ess
-from anbexact.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
+from anbexact.tables.folds import split_table
 
 MOST_ROWS, MOST_FEATURES = 1500, 16
 FOLDS, REPEATS, INNER_FOLDS = 10, 2, 5

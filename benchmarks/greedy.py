@@ -5,7 +5,7 @@ from tables import load, seconds
 from anbexact import DiscreteTable
 from anbexact.scores import CLL, CMDL, BDeu
 from anbexact.search import learn_greedy_gbn
-from anbexact.search.equivalence import learn_mc_dag
+from anbexact.search.greedy.mc_dag import learn_mc_dag
 
 SEARCHES = {
     "hill climbing, BDeu": lambda table: learn_greedy_gbn(table, BDeu()),

@@ -9,7 +9,7 @@ from tables import seconds
 from anbexact import DiscreteTable
 from anbexact.classifiers import LogitFANClassifier, PrunedNaiveBayesClassifier
 from anbexact.logit.indicators import Rows, make_columns
-from anbexact.search.logit_fan import learn_logit_fan
+from anbexact.search.greedy.logit_fan import learn_logit_fan
 
 TARGET = 10.0
 """Seconds for 15 features and 1,000 rows; published are 456."""

@@ -19,7 +19,7 @@ from tables import DATA
 
 from anbexact import DiscreteTable
 from anbexact.selection.hiton_pc import HITONPC
-from anbexact.selection.independence import BayesFactorTest
+from anbexact.selection.independence_tests import BayesFactorTest
 from anbexact.selection.mmpc import MMPC
 from anbexact.selection.pcmb import PCMB
 from anbexact.selection.s2tmb import S2TMB

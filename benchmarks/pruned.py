@@ -32,8 +32,8 @@ import pandas as pd
 from crossval import RAW, RESULTS
 from tables import SHAPES, load, sampled
 
-import anbexact.search.exact as door
-import anbexact.search.pruned as pruned_search
+import anbexact.search.exact.learn as door
+import anbexact.search.exact.pruned as pruned_search
 from anbexact import BDeu, DiscreteTable, Structure, learn_anb, verify
 from anbexact.scores import BIC
 

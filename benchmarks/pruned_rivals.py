@@ -35,11 +35,11 @@ from scipy.sparse.csgraph import connected_components
 from tables import sampled
 
 from anbexact import DiscreteTable, learn_anb
-from anbexact.limits import Deadline, available_memory, thread_count
-from anbexact.search.candidates import candidate_lists
+from anbexact._runtime.limits import Deadline, available_memory, thread_count
 from anbexact.search.constraints import make_constraints
+from anbexact.search.exact.candidates import candidate_lists
+from anbexact.search.exact.parent_sets import unpack
 from anbexact.search.naive_bayes import total_score
-from anbexact.search.parent_sets import unpack
 
 LIMIT = 120.0
 CASES = (

@@ -23,8 +23,8 @@ from threadpoolctl import threadpool_info
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.adapters import to_logit
-from anbexact.adapters.columns import design_matrix, identified
 from anbexact.logit.fit import SOLVERS
+from anbexact.logit.identification import design_matrix, identified
 
 REFITS = {"letter": 60.0, "nursery": 3.0, "mushroom": 3.0}
 """Tables, and seconds that a refit with its defaults may take."""

@@ -4,8 +4,8 @@ import numpy as np
 from tables import load, seconds
 
 from anbexact import DiscreteTable, TANClassifier
-from anbexact.aode import AODEPosterior, count_pairs
 from anbexact.classifiers import AODEClassifier, KDBClassifier
+from anbexact.networks.aode import AODEPosterior, count_pairs
 
 CASES = {"letter": (0.08, 0.18), "mushroom": (None, None), "nursery": (None, None)}
 """Seconds of fit that AODE should stay below, and million rows per second that it should predict (Weka's, letter)."""

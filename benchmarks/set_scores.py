@@ -5,9 +5,9 @@ import pandas as pd
 from tables import seconds
 
 from anbexact import UniversalMeasure
-from anbexact.limits import Deadline, thread_count
-from anbexact.search.lattice import all_set_scores
-from anbexact.search.set_scores import prepare
+from anbexact._runtime.limits import Deadline, thread_count
+from anbexact.search.exact.lattice import all_set_scores
+from anbexact.search.scoring.set_scores import prepare
 
 N_FEATURES, N_ROWS = 15, 1_000
 TARGET = 60.0

@@ -6,13 +6,13 @@ from collections.abc import Hashable
 from numbers import Real
 from typing import Any, Self
 
-from anbexact.aode import AODEPosterior, PairCounts, count_pairs
 from anbexact.classifiers.parameters import TableParameters, parameter_group
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
+from anbexact.networks.aode import AODEPosterior, PairCounts, count_pairs
 from anbexact.scores import BDeu
-from anbexact.table import DiscreteTable
-from anbexact.vocabulary import Vocabulary
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 
 @parameter_group
@@ -57,7 +57,7 @@ class AODEClassifier(AODEParameters, TableClassifier):
     Attributes
     ----------
     counts_ : PairCounts
-        Weighted counts of all pairs of features with the class (:class:`~anbexact.aode.PairCounts`).
+        Weighted counts of all pairs of features with the class (:class:`~anbexact.networks.aode.PairCounts`).
     ess_, min_weight_ : float
         What ``ess`` and ``min_weight`` were in ``fit``.
 

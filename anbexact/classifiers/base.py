@@ -14,18 +14,18 @@ from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.sample_size import Learn, Learner, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.columns import read_columns
-from anbexact.counts import Counts, count_families
 from anbexact.discretize import Cuts
-from anbexact.explain import Explanations, Family, Grounds, Rows, explain_rows
-from anbexact.inputs import cell_values, check_choice
-from anbexact.parameters import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
-from anbexact.posterior import ClassPosterior, Posterior
+from anbexact.inputs.reading import cell_values, check_choice
+from anbexact.networks.explain import Explanations, Family, Grounds, Rows, explain_rows
+from anbexact.networks.posterior import ClassPosterior, Posterior
+from anbexact.parameters.counts import Counts, count_families
+from anbexact.parameters.tables import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
 from anbexact.scores import ACLL, Score
-from anbexact.scores.names import SCORES
-from anbexact.structure import Certificate, Structure
-from anbexact.table import DiscreteTable
-from anbexact.vocabulary import Vocabulary
+from anbexact.scores.registry import SCORES
+from anbexact.structures.structure import Certificate, Structure
+from anbexact.tables.columns import read_columns
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from anbexact.adapters.logit import LogitModel
@@ -59,15 +59,15 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         and one exact search follows. See :func:`~anbexact.classifiers.sample_size.learn_structure` and
         ``docs/equivalent-sample-size.md``. The papers have 1.0.
     parameters : {"eap", "ml", "friedman", "acll"}, default "eap"
-        How the conditional tables are estimated: by :func:`~anbexact.parameters.eap_tables`, ``ml_tables``,
+        How the conditional tables are estimated: by :func:`~anbexact.parameters.tables.eap_tables`, ``ml_tables``,
         ``friedman_tables`` or ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
         :class:`~anbexact.scores.ACLL`). Tables of ``"ml"`` and ``"friedman"`` may hold zeros: a row that no class
         allows for then gets the first class and NaN probabilities, with a warning.
     smoothing : float, "auto" or None, default None
         Equivalent sample size of the conditional tables alone, for ``parameters="eap"``. ``"auto"``: the one that
-        predicts every training row best from the others (see :func:`~anbexact.smoothing.best_smoothing`), or, with a
-        total weight below 1,000, rows held out in 5 folds in which the structure is learned again. None: as ``ess``
-        says.
+        predicts every training row best from the others (see :func:`~anbexact.parameters.smoothing.best_smoothing`),
+        or, with a total weight below 1,000, rows held out in 5 folds in which the structure is learned again. None:
+        as ``ess`` says.
     discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
         What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MDLPDiscretizer`,
         :class:`~anbexact.MODLDiscretizer`, :class:`~anbexact.MedianDiscretizer`, or scikit-learn's
@@ -88,15 +88,16 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         What becomes of missing cells of features. ``"marginalize"``: they are summed out at prediction, and their
         rows are left out of training, with a warning; but a column with a single state costs no row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
-        a state in columns that would cost too many rows (see :func:`~anbexact.missing.common_gaps`), and marginalised
-        in the others (measured in ``docs/missing-cells.md``). ``"error"``: they are refused. The cut points of a
-        column come from all rows in which it is observed.
+        a state in columns that would cost too many rows (see :func:`~anbexact.inputs.missing.common_gaps`), and
+        marginalised in the others (measured in ``docs/missing-cells.md``). ``"error"``: they are refused. The cut
+        points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or numbers of the rows are left out, with a warning that
         names them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers
-        that hardly repeat where numbers of such a range would (see :func:`~anbexact.questions.identifier_reason`);
-        never floats, nor what ``categories`` names. A column that is left out stays a feature with the single state
-        ``"(left out)"``: prediction expects it, and takes any value.
+        that hardly repeat where numbers of such a range would (see
+        :func:`~anbexact.inputs.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
+        that is left out stays a feature with the single state ``"(left out)"``: prediction expects it, and takes any
+        value.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weight of every row by that of its class: the given one, 1 for a class that is not in the
         mapping; or, ``"balanced"``, by W / (s W_c), with W the weight of all rows, s classes, and W_c the weight of
@@ -218,8 +219,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         -------
         list of Explanation
             One for each row, to be printed or taken apart (``terms``); ``to_frame()`` of the list has the terms of
-            all rows. See :class:`~anbexact.explain.Explanation`. Terms of measured columns are differences of log
-            densities.
+            all rows. See :class:`~anbexact.networks.explain.Explanation`. Terms of measured columns are differences
+            of log densities.
 
         Raises
         ------

@@ -9,8 +9,8 @@ from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import BranchingParameters, parameter_group
 from anbexact.scores import Score
 from anbexact.search import learn_ckg, learn_fan, learn_tan
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
 
 
 class BranchingClassifier(BranchingParameters, MeasuredClassifier):

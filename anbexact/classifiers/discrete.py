@@ -12,12 +12,12 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from anbexact._runtime.warn import warn
 from anbexact.classifiers.parameters import named_constructor
 from anbexact.discretize import Cuts
-from anbexact.inputs import read_labels
-from anbexact.table import check_weights
-from anbexact.vocabulary import CodeArray, Groups, Vocabulary
-from anbexact.warn import warn
+from anbexact.inputs.reading import read_labels
+from anbexact.tables.table import check_weights
+from anbexact.tables.vocabulary import CodeArray, Groups, Vocabulary
 
 
 class DiscreteClassifier(
@@ -79,7 +79,7 @@ class DiscreteClassifier(
 
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to a JSON file that :func:`anbexact.load` reads."""
-        from anbexact.adapters.files import save
+        from anbexact.persistence.classifiers import save
 
         save(self, path)
 

@@ -9,15 +9,15 @@ from typing import Any
 
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
+from anbexact.classifiers.memory import learn_within_memory
 from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
-from anbexact.classifiers.room import learn_within_memory
 from anbexact.classifiers.sample_size import Learn
 from anbexact.scores import Score, Universal
 from anbexact.search import learn_anb, learn_gbn
-from anbexact.search.exact import affordable_parents
-from anbexact.search.lattice import MOST_FEATURES, lattice_cost
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
+from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
+from anbexact.search.exact.learn import affordable_parents
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
 
 QUICK = 0.5
 """Estimated processor seconds of a search over all sets of features up to which it is repeated to choose equivalent

@@ -13,8 +13,8 @@ from anbexact.logit.closure import obstacles
 from anbexact.logit.refit import check_l2
 from anbexact.scores import Score
 from anbexact.search.naive_bayes import total_score
-from anbexact.structure import Certificate, Structure
-from anbexact.table import DiscreteTable
+from anbexact.structures.structure import Certificate, Structure
+from anbexact.tables.table import DiscreteTable
 
 
 @parameter_group

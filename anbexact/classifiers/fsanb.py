@@ -12,15 +12,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.parameters import ExactParameters, parameter_group
+from anbexact.parameters.smoothing import best_smoothing
 from anbexact.scores import Score
 from anbexact.scores.acll import check_positive
 from anbexact.search import learn_anb
 from anbexact.search.constraints import make_constraints
 from anbexact.selection.fsanb import learn_selected
 from anbexact.selection.selector import check_thresholds
-from anbexact.smoothing import best_smoothing
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
 
 
 @parameter_group

@@ -9,13 +9,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.memory import learn_within_memory
 from anbexact.classifiers.parameters import NetworkParameters, SearchParameters, TimeLimitParameters, parameter_group
-from anbexact.classifiers.room import learn_within_memory
 from anbexact.scores import CLL, CMDL
 from anbexact.search import learn_greedy_gbn
-from anbexact.search.equivalence import learn_mc_dag
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
+from anbexact.search.greedy.mc_dag import learn_mc_dag
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
 
 CONDITIONAL: dict[str, CLL] = {"cmdl": CMDL(), "cll": CLL()}
 """Scores of whole structures by name."""
@@ -195,7 +195,7 @@ class MCDAGClassifier(MCDAGParameters, ConditionalClassifier):
     """A minimal class-focused network found by greedy equivalence search by conditional likelihood.
 
     Every arc points to the class or to a child of it (MC-DAG). See
-    :func:`~anbexact.search.equivalence.learn_mc_dag` for the search, its cost and its tie rule.
+    :func:`~anbexact.search.greedy.mc_dag.learn_mc_dag` for the search, its cost and its tie rule.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.scores import Score
 from anbexact.search import learn_kdb
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
 
 
 @parameter_group

@@ -8,19 +8,19 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.limits import thread_count
+from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, TimeLimitParameters, parameter_group
-from anbexact.counts import Counts
 from anbexact.discretize import Cuts
-from anbexact.limits import thread_count
 from anbexact.logit.network import posterior_tables
 from anbexact.logit.refit import blanket_counts, check_l2, refit
-from anbexact.parameters import Tables, eap_tables
+from anbexact.parameters.counts import Counts
+from anbexact.parameters.tables import Tables, eap_tables
 from anbexact.scores import Score
-from anbexact.search.logit_fan import learn_logit_fan
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
-from anbexact.warn import warn
+from anbexact.search.greedy.logit_fan import learn_logit_fan
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
 
 LEAST_L2 = 1e-3
 """Stands in for ``l2=0`` where the classes are separated so far that no network has the posterior."""
@@ -43,9 +43,9 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
     ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where a feature has at most one feature parent π(i), and features
     that do not pay are cut off from the class. From naive Bayes, edges between features are added and removed, and
     features cut off, while this raises the conditional log likelihood of the equivalent logistic regression minus its
-    number of parameters; see :func:`~anbexact.search.logit_fan.learn_logit_fan` for moves, ties and cost. The network
-    of that structure is then fitted by conditional likelihood, with a prior around its generative tables, and has
-    exactly the posterior of that fit.
+    number of parameters; see :func:`~anbexact.search.greedy.logit_fan.learn_logit_fan` for moves, ties and cost. The
+    network of that structure is then fitted by conditional likelihood, with a prior around its generative tables, and
+    has exactly the posterior of that fit.
 
     Parameters
     ----------

@@ -10,10 +10,13 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.counts import Counts
-from anbexact.densities import (
+from anbexact.discretize import Cuts, interval_names
+from anbexact.inputs.reading import training_columns
+from anbexact.inputs.universal_measure import UniversalMeasure
+from anbexact.networks.densities import (
     Axes,
     Densities,
     DensityAtCodes,
@@ -25,15 +28,12 @@ from anbexact.densities import (
     likeliest_levels,
     likeliest_tables,
 )
-from anbexact.discretize import Cuts, interval_names
-from anbexact.explain import Family, Grounds
-from anbexact.inputs import training_columns
-from anbexact.measure import UniversalMeasure
+from anbexact.networks.explain import Family, Grounds
+from anbexact.parameters.counts import Counts
 from anbexact.scores import Universal
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
-from anbexact.vocabulary import Vocabulary
-from anbexact.warn import warn
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 CONTINUOUS = ("discretize", "universal")
 """What becomes of continuous columns, by name."""
@@ -65,8 +65,9 @@ class MeasuredClassifier(NetworkClassifier):
     measure_ : Universal or None
         The measure, with the partitions of the continuous columns; None if columns were discretised.
     densities_ : dict or None
-        The density of every variable given its parents; see :class:`~anbexact.densities.FamilyDensity`. Then there
-        are no ``conditional_tables_``, and ``vocabulary_`` and ``cut_points_`` hold the cells of the finest levels.
+        The density of every variable given its parents; see :class:`~anbexact.networks.densities.FamilyDensity`. Then
+        there are no ``conditional_tables_``, and ``vocabulary_`` and ``cut_points_`` hold the cells of the finest
+        levels.
     level_cost_ : float
         What the mean log loss on the training rows would rise by (fall, where it is below 0) if every variable and
         its parents had their likeliest levels alone, as in :meth:`to_discrete`; nats per row. NaN if the tables would
@@ -177,8 +178,8 @@ class MeasuredClassifier(NetworkClassifier):
         """Return the network in which every variable and its parents have their likeliest levels alone.
 
         A variable gets the cells of the finest of its levels that are the likeliest in some family; see
-        :func:`~anbexact.densities.likeliest_tables`. It is what other programs are given, and its log loss on the
-        training rows is higher by ``level_cost_``.
+        :func:`~anbexact.networks.densities.likeliest_tables`. It is what other programs are given, and its log loss
+        on the training rows is higher by ``level_cost_``.
 
         Raises
         ------

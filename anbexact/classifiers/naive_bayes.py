@@ -6,8 +6,8 @@ from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import ContinuousParameters
 from anbexact.scores import Score
 from anbexact.search import learn_naive_bayes
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
 
 
 class NaiveBayesClassifier(ContinuousParameters, MeasuredClassifier):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
-from anbexact.warn import warn
 
 if TYPE_CHECKING:
     from anbexact.adapters.logit import LogitModel

@@ -12,17 +12,17 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.limits import check_limit
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
-from anbexact.explain import Explanations
-from anbexact.limits import check_limit
 from anbexact.logit.refit import check_l2, check_max_iter
-from anbexact.structure import Structure
-from anbexact.vocabulary import CodeArray
+from anbexact.networks.explain import Explanations
+from anbexact.structures.structure import Structure
+from anbexact.tables.vocabulary import CodeArray
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,13 +8,13 @@ from math import inf
 
 import numpy as np
 
-from anbexact.folds import split_table
-from anbexact.limits import Deadline, abandonable, check_limit, heard_once, seconds_left
+from anbexact._runtime.limits import Deadline, abandonable, check_limit, heard_once, seconds_left
+from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
 from anbexact.scores import Score
 from anbexact.search.ess import learn_with_best_ess
-from anbexact.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
+from anbexact.structures.structure import Structure
+from anbexact.tables.folds import split_table
+from anbexact.tables.table import DiscreteTable
 
 FEW_ROWS = 1000.0
 """Total weight below which equivalent sample sizes are cross-validated."""
@@ -71,11 +71,11 @@ def learn_structure(
 
     That of the score is the one of the highest marginal likelihood
     (:func:`~anbexact.search.ess.learn_with_best_ess`), that of the tables the one that predicts every row best from
-    the others (:func:`~anbexact.smoothing.best_smoothing`). Both judge by rows to which the structure was fitted.
-    Where rows are few, this favours structures with too many arcs and tables with too little smoothing. Below a total
-    weight of 1,000, structures are therefore learned again in 5 folds, and the rows that are held out are predicted
-    by tables of 16 equivalent sample sizes. The best of these is taken for the tables, and ``ess`` is taken for the
-    score if it predicts better than the choice by marginal likelihood.
+    the others (:func:`~anbexact.parameters.smoothing.best_smoothing`). Both judge by rows to which the structure was
+    fitted. Where rows are few, this favours structures with too many arcs and tables with too little smoothing. Below
+    a total weight of 1,000, structures are therefore learned again in 5 folds, and the rows that are held out are
+    predicted by tables of 16 equivalent sample sizes. The best of these is taken for the tables, and ``ess`` is taken
+    for the score if it predicts better than the choice by marginal likelihood.
 
     Parameters
     ----------

@@ -12,13 +12,14 @@ import pandas as pd
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from anbexact.class_weights import apply_class_weight, check_class_weight
+from anbexact._runtime.limits import Progress, default_progress, progress_line, thread_count
+from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
-from anbexact.columns import native, read_columns
 from anbexact.discretize import Cuts
-from anbexact.evidence import code_evidence, posterior_of_logs, read_evidence
-from anbexact.inputs import (
+from anbexact.inputs.class_weights import apply_class_weight, check_class_weight
+from anbexact.inputs.missing import check_handle_missing
+from anbexact.inputs.reading import (
     HANDLE_UNKNOWN,
     check_choice,
     check_classes,
@@ -29,12 +30,11 @@ from anbexact.inputs import (
     read_training,
     refuse_infinite,
 )
-from anbexact.limits import Progress, default_progress, progress_line, thread_count
-from anbexact.missing import check_handle_missing
-from anbexact.posterior import ClassPosterior
-from anbexact.table import DiscreteTable, check_weights, table_in_vocabulary
-from anbexact.vocabulary import CodeArray, Vocabulary
-from anbexact.warn import warn
+from anbexact.networks.evidence import code_evidence, posterior_of_logs, read_evidence
+from anbexact.networks.posterior import ClassPosterior
+from anbexact.tables.columns import native, read_columns
+from anbexact.tables.table import DiscreteTable, check_weights, table_in_vocabulary
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 
 class TableClassifier(TableParameters, DiscreteClassifier):

@@ -26,11 +26,11 @@ from anbexact.cli.options import (
 )
 from anbexact.cli.tables import embedded_table, take_weights, training_table
 from anbexact.compare import InterruptedComparisonError, compare
-from anbexact.compare.data import prepare
+from anbexact.compare.folds import prepare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
-from anbexact.inputs import MANY_VALUES
-from anbexact.missing import HANDLE_MISSING
-from anbexact.questions import LOOKS_LIKE_AN_IDENTIFIER
+from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
+from anbexact.inputs.missing import HANDLE_MISSING
+from anbexact.inputs.reading import MANY_VALUES
 from anbexact.report.text import (
     TABLE_WIDTH,
     about,
@@ -48,7 +48,7 @@ from anbexact.report.text import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from anbexact.report.query import Query
+    from anbexact.report.case_study import Query
 
 DEMO_TABLE = "wine"
 DESCRIPTION = f"""\
@@ -236,7 +236,7 @@ def _ask(
 
     It is about a row of the first fold, and the classifier, not fitted yet, learns from the other folds.
     """
-    from anbexact.report.query import Query
+    from anbexact.report.case_study import Query
 
     try:
         (_, left_out), *_ = prepare(X, y, None, folds, 0).splits

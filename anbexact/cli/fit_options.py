@@ -12,9 +12,9 @@ from anbexact.cli.learning import MODELS
 from anbexact.cli.messages import OPTIONS
 from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numbers, numbers_or_auto, size
 from anbexact.discretize import AUTO, RULES
-from anbexact.inputs import HANDLE_UNKNOWN
-from anbexact.missing import HANDLE_MISSING
-from anbexact.scores.names import SCORES
+from anbexact.inputs.missing import HANDLE_MISSING
+from anbexact.inputs.reading import HANDLE_UNKNOWN
+from anbexact.scores.registry import SCORES
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from anbexact.limits import Progress
+    from anbexact._runtime.limits import Progress
 
 OPTIONS = {
     "structure_score": "--score",
@@ -77,7 +77,7 @@ class ProgressLine:
     def __init__(self) -> None:
         self.show: Progress | None = None
         if sys.stderr.isatty():
-            from anbexact.limits import progress_line
+            from anbexact._runtime.limits import progress_line
 
             self.show = progress_line()
 

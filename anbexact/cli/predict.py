@@ -172,7 +172,7 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
 
 def _note_unknown(classifier: DiscreteClassifier, X: pd.DataFrame) -> None:
     """Say which columns hold values that are no states, since these are silently summed out."""
-    from anbexact.vocabulary import UNKNOWN
+    from anbexact.tables.vocabulary import UNKNOWN
 
     unknown = classifier._codes(X) == UNKNOWN
     for j, name in enumerate(classifier.vocabulary_.features):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact.cli.messages import note
-from anbexact.moments import is_iso
+from anbexact.tables.moments import is_iso
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _CODE = re.compile(r"\s*[+-]?0\d", re.ASCII)

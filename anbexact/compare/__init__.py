@@ -17,12 +17,12 @@ from typing import Any
 
 import pandas as pd
 
-from anbexact.compare.data import Data, prepare
-from anbexact.compare.measures import COLUMNS, calibration_error, summary
+from anbexact._runtime.limits import Progress
+from anbexact.compare.cross_validation import INTERRUPTED, Trials, warm_up
+from anbexact.compare.folds import Data, prepare
+from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, REFITTED, choose, has_tables
-from anbexact.compare.trials import INTERRUPTED, Trials, warm_up
-from anbexact.limits import Progress
-from anbexact.questions import LOOKS_LIKE_AN_IDENTIFIER
+from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 
 __all__ = ["COLUMNS", "MODELS", "InterruptedComparisonError", "calibration_error", "compare"]
 
@@ -117,7 +117,7 @@ def compare(
         - ``brier``: mean of Σ_c (P(c) - [c is true])², the multiclass form from 0 to 2 (for two classes twice
           the one-column form);
         - ``calibration_error``: expected calibration error of the predicted class, 0 to 1, over 10 bins of
-          probability (:func:`~anbexact.compare.measures.calibration_error`);
+          probability (:func:`~anbexact.compare.metrics.calibration_error`);
         - ``parameters``: free ones, mean over folds: of a network its probabilities, Σ_v (r_v - 1) q_v with r_v
           states and q_v joint states of the parents (of measured columns, cells at the likeliest levels); of a refit
           the coefficients of the regression (``n_parameters``); of CategoricalNB (s - 1) + s Σ_i (r_i - 1) with s

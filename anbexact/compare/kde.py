@@ -10,8 +10,8 @@ from sklearn.neighbors import KernelDensity
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anbexact.compare.measures import Floats
-from anbexact.table import check_weights
+from anbexact.compare.metrics import Floats
+from anbexact.tables.table import check_weights
 
 ERROR = 1e-4
 """Relative error of a density that the sum over all rows may have; without it, that takes twice as long."""

@@ -27,12 +27,12 @@ from anbexact.classifiers import (
     RefittedClassifier,
     TANClassifier,
 )
-from anbexact.columns import Column, read_columns
-from anbexact.compare.data import Data
+from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
-from anbexact.compare.measures import Floats
+from anbexact.compare.metrics import Floats
 from anbexact.discretize import RULES
-from anbexact.inputs import MANY_VALUES
+from anbexact.inputs.reading import MANY_VALUES
+from anbexact.tables.columns import Column, read_columns
 
 MODELS = ("NB", "TAN", "FAN", "C2G", "kDB", "AODE", "ANB", "CategoricalNB", "logistic regression")
 RIVALS = (

@@ -6,7 +6,7 @@ from anbexact.discretize.groups import MODLGrouper, group_values
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
 from anbexact.discretize.modl import MODLDiscretizer
-from anbexact.discretize.nested import Counts, EqualWidth, NestedCuts, PartitionRule, Quantiles
+from anbexact.discretize.partition_rules import Counts, EqualWidth, NestedCuts, PartitionRule, Quantiles
 from anbexact.discretize.rules import AUTO, RULES, find_cut_points
 
 __all__ = [

@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anbexact.discretize.cuts import Cuts, cut_codes, midpoint
-from anbexact.table import Weights, check_weights
+from anbexact.tables.table import Weights, check_weights
 
 Values = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.quantities import Quantity
+from anbexact.tables.quantities import Quantity
 
 Cuts = npt.NDArray[np.float64]
 """Increasing cut points; with cuts a and b, the intervals are (-inf, a], (a, b] and (b, inf)."""

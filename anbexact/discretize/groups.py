@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from anbexact._kernels.groups import best_division, joined_values, log_divisions, moved_values
 from anbexact._kernels.modl import joined_blocks
-from anbexact.columns import Column, read_columns, sorted_positions
 from anbexact.discretize.base import Labels, row_weights, with_coarse_cuts
 from anbexact.discretize.modl import TIE, Prices, Sums, interval_prices, log_gammas, modl_partition
-from anbexact.table import Weights, check_weights
-from anbexact.vocabulary import Groups
+from anbexact.tables.columns import Column, read_columns, sorted_positions
+from anbexact.tables.table import Weights, check_weights
+from anbexact.tables.vocabulary import Groups
 
 MOST_GROUPS = 500
 """Divisions into more groups are not considered."""

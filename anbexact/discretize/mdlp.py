@@ -17,7 +17,7 @@ from anbexact.discretize.base import (
     with_coarse_cuts,
 )
 from anbexact.discretize.cuts import Cuts, midpoint
-from anbexact.table import Weights
+from anbexact.tables.table import Weights
 
 
 class MDLPDiscretizer(CutPointDiscretizer):

@@ -6,7 +6,7 @@ import numpy as np
 
 from anbexact.discretize.base import CutPointDiscretizer, Labels, Values
 from anbexact.discretize.cuts import Cuts, midpoint
-from anbexact.table import Weights
+from anbexact.tables.table import Weights
 
 
 class MedianDiscretizer(CutPointDiscretizer):

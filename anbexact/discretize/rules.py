@@ -16,7 +16,7 @@ from anbexact.discretize.cuts import Cuts, cuts_from_edges
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
 from anbexact.discretize.modl import MODLDiscretizer
-from anbexact.table import Weights
+from anbexact.tables.table import Weights
 
 N_BINS = 5
 """Intervals of the equal-frequency and equal-width rules."""

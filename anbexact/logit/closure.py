@@ -6,11 +6,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
-from anbexact.limits import available_memory, human_bytes
+from anbexact._runtime.limits import available_memory, human_bytes
 from anbexact.logit.potentials import Potential, Potentials, Shape, class_families, network_potentials, over
 from anbexact.logit.terms import count_terms, index_sets
-from anbexact.parameters import Tables
-from anbexact.structure import Certificate, Structure
+from anbexact.parameters.tables import Tables
+from anbexact.structures.structure import Certificate, Structure
 
 Arc = tuple[Hashable, Hashable]
 

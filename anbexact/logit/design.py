@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from anbexact._kernels.softmax import add_cells, add_rows
 from anbexact.logit.potentials import Floats, Potential, Potentials
-from anbexact.table import DiscreteTable
-from anbexact.vocabulary import Vocabulary
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)

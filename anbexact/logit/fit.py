@@ -18,7 +18,7 @@ from anbexact._kernels.softmax import (
     add_diagonal,
     value_and_gradient,
 )
-from anbexact.limits import Deadline, Progress
+from anbexact._runtime.limits import Deadline, Progress
 from anbexact.logit.design import Design
 from anbexact.logit.potentials import Floats, Potentials
 

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.table import DiscreteTable
+from anbexact.tables.table import DiscreteTable
 
 Floats = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int32]

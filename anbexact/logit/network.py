@@ -8,8 +8,8 @@ import numpy as np
 from scipy.special import logsumexp
 
 from anbexact.logit.potentials import Floats, Potentials, over
-from anbexact.parameters import ConditionalTable, Tables
-from anbexact.structure import Structure
+from anbexact.parameters.tables import ConditionalTable, Tables
+from anbexact.structures.structure import Structure
 
 SMALLEST = 1e-290
 """Least probability that a table may hold: smaller numbers lose digits, and then are 0."""

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.parameters import ConditionalTable, Tables
-from anbexact.structure import Structure
+from anbexact.parameters.tables import ConditionalTable, Tables
+from anbexact.structures.structure import Structure
 
 Floats = npt.NDArray[np.float64]
 Shape = Mapping[Hashable, int]

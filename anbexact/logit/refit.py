@@ -9,17 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from anbexact.counts import Counts, count_families
-from anbexact.limits import Deadline, Progress
+from anbexact._runtime.limits import Deadline, Progress
 from anbexact.logit.design import Design, cell_states, make_design
 from anbexact.logit.fit import SOLVERS, Fit, fit
 from anbexact.logit.potentials import Floats, Potentials, class_families, network_potentials
-from anbexact.logit.strength import Strength, choose_strength
+from anbexact.logit.prior_precision import Strength, choose_strength
 from anbexact.logit.terms import term_name
-from anbexact.parameters import Tables
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
-from anbexact.vocabulary import Vocabulary
+from anbexact.parameters.counts import Counts, count_families
+from anbexact.parameters.tables import Tables
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 NOTABLE = 0.1
 """Entries of a direction to infinity below this, the largest being 1, are not named."""

@@ -10,8 +10,8 @@ import numpy as np
 from anbexact.classifiers import NetworkClassifier
 from anbexact.scores import LL
 from anbexact.selection import log_bayes_factors
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
 
 if TYPE_CHECKING:
     import pandas as pd

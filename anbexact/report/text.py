@@ -18,13 +18,13 @@ from anbexact.classifiers import (
 )
 from anbexact.discretize import cut_texts
 from anbexact.scores import Universal
-from anbexact.vocabulary import MISSING_STATE
+from anbexact.tables.vocabulary import MISSING_STATE
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.discretize import Cuts
-    from anbexact.vocabulary import Vocabulary
+    from anbexact.tables.vocabulary import Vocabulary
 
 WIDTH = 118
 """Characters in a line."""

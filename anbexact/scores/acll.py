@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import exp1, factorial, psi, zeta
 
 from anbexact.scores.base import FamilyScore, Floats
-from anbexact.table import DiscreteTable
+from anbexact.tables.table import DiscreteTable
 
 Sampler = Callable[[np.random.Generator, int], npt.ArrayLike]
 """``sampler(rng, size)`` returns positive numbers, shape (size, classes): draws of (P(x, c) for every class c)."""

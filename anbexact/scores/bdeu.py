@@ -12,7 +12,7 @@ from scipy.special import xlogy
 
 from anbexact.scores.base import FamilyScore, Floats
 from anbexact.scores.rising import log_rising
-from anbexact.table import DiscreteTable
+from anbexact.tables.table import DiscreteTable
 
 LEAST_ESS, MOST_ESS = 1e-100, 1e100
 """Equivalent sample sizes whose share of a cell does not vanish, and whose powers do not overflow."""

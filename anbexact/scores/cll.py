@@ -12,7 +12,7 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from anbexact.scores.base import Floats
-from anbexact.table import DiscreteTable
+from anbexact.tables.table import DiscreteTable
 
 Parents = Mapping[Hashable, Sequence[Hashable]]
 
@@ -22,12 +22,12 @@ class CLL:
     """Conditional log likelihood of the classes given the features, at the maximum likelihood parameters.
 
     ``Σ_t w_t ln P(c_t | x_t)``, where P is the network with the tables of
-    :func:`~anbexact.parameters.ml_tables`: relative frequencies, uniform given parents that no row has. Markov
+    :func:`~anbexact.parameters.tables.ml_tables`: relative frequencies, uniform given parents that no row has. Markov
     equivalent structures score the same. Parameters that maximise the likelihood do not maximise this, so that the
     score need not rise with every arc.
 
     It is not decomposable, and no :class:`~anbexact.scores.Score`:
-    :func:`~anbexact.search.hill_climbing.learn_greedy_gbn` climbs by it, other searches cannot use it.
+    :func:`~anbexact.search.greedy.hill_climbing.learn_greedy_gbn` climbs by it, other searches cannot use it.
 
     References
     ----------

@@ -12,7 +12,7 @@ from scipy.special import gammaln
 
 from anbexact.scores.base import Floats
 from anbexact.scores.rising import log_rising
-from anbexact.table import DiscreteTable
+from anbexact.tables.table import DiscreteTable
 
 HALF = 0.5
 """What is added to the count of every joint state."""

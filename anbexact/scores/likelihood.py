@@ -13,7 +13,7 @@ import numpy.typing as npt
 from scipy.special import xlogy
 
 from anbexact.scores.base import FamilyScore, Floats
-from anbexact.table import DiscreteTable
+from anbexact.tables.table import DiscreteTable
 
 
 def log_likelihoods(counts: Floats) -> Floats:

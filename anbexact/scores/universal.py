@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
-from anbexact.partitions import NestedPartition
 from anbexact.scores.base import Floats, SetScore
 from anbexact.scores.kt import KT
 from anbexact.scores.likelihood import HQ
-from anbexact.table import DiscreteTable
-from anbexact.vocabulary import Vocabulary
+from anbexact.tables.partitions import NestedPartition
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 View = tuple[Hashable, int]
 """A variable at one of its levels; a variable without partition has one level."""

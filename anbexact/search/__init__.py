@@ -1,12 +1,12 @@
 """Searches: from a table and a score to a structure with a certificate."""
 
-from anbexact.limits import SearchTooLargeError
-from anbexact.search.branching import learn_fan, learn_tan
-from anbexact.search.exact import learn_anb, learn_gbn
-from anbexact.search.hill_climbing import learn_greedy_gbn
-from anbexact.search.k_graph import learn_ckg
-from anbexact.search.kdb import learn_kdb
+from anbexact._runtime.limits import SearchTooLargeError
+from anbexact.search.exact.learn import learn_anb, learn_gbn
+from anbexact.search.greedy.hill_climbing import learn_greedy_gbn
 from anbexact.search.naive_bayes import learn_naive_bayes
+from anbexact.search.trees.branching import learn_fan, learn_tan
+from anbexact.search.trees.k_graph import learn_ckg
+from anbexact.search.trees.kdb import learn_kdb
 
 __all__ = [
     "SearchTooLargeError",

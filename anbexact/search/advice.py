@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import isinf
 
-from anbexact.limits import human_seconds
+from anbexact._runtime.limits import human_seconds
 from anbexact.search.constraints import Constraints
-from anbexact.search.enumerated import enumerated_families
-from anbexact.search.set_scores import n_sets
-from anbexact.structure import Certificate
-from anbexact.table import DiscreteTable
+from anbexact.search.exact.enumerated import enumerated_families
+from anbexact.search.scoring.set_scores import n_sets
+from anbexact.structures.structure import Certificate
+from anbexact.tables.table import DiscreteTable
 
 LONG_SEARCH = 30.0
 """Estimated seconds above which a search is announced."""

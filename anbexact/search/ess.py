@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from anbexact.limits import Deadline, abandonable, heard_once, seconds_left
-from anbexact.line_search import best_on_log_scale
+from anbexact._runtime.limits import Deadline, abandonable, heard_once, seconds_left
+from anbexact._runtime.line_search import best_on_log_scale
 from anbexact.scores import BDeu
-from anbexact.search.optimum import rounding_error
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
+from anbexact.search.exact.solution import rounding_error
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
 
 LEAST, MOST = 0.01, 1e5
 """The range that is searched."""

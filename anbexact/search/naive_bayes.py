@@ -6,8 +6,8 @@ import time
 from collections.abc import Hashable
 
 from anbexact.scores import BDeu, Score
-from anbexact.structure import Certificate, Structure
-from anbexact.table import DiscreteTable
+from anbexact.structures.structure import Certificate, Structure
+from anbexact.tables.table import DiscreteTable
 
 
 def class_of(table: DiscreteTable) -> Hashable:

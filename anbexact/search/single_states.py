@@ -9,9 +9,9 @@ from typing import Any, Concatenate, ParamSpec, cast
 
 from anbexact.scores import BDeu, Universal
 from anbexact.search.constraints import Edge
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
-from anbexact.vocabulary import Vocabulary
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 P = ParamSpec("P")
 Search = Callable[Concatenate[DiscreteTable, P], Structure]

@@ -2,7 +2,7 @@
 
 from anbexact.selection.bayes_factor import log_bayes_factor, log_bayes_factors
 from anbexact.selection.hiton_pc import HITONPC
-from anbexact.selection.independence import BayesFactorTest, G2Test, IndependenceTest, UniversalTest
+from anbexact.selection.independence_tests import BayesFactorTest, G2Test, IndependenceTest, UniversalTest
 from anbexact.selection.mmpc import MMPC
 from anbexact.selection.pcmb import PCMB
 from anbexact.selection.s2tmb import S2TMB

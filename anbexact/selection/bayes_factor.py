@@ -7,11 +7,11 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.limits import Deadline, thread_count
+from anbexact._runtime.limits import Deadline, thread_count
 from anbexact.scores import BDeu
 from anbexact.search.naive_bayes import class_of
-from anbexact.search.pairs import FamilyScorer
-from anbexact.table import DiscreteTable
+from anbexact.search.scoring.pair_scores import FamilyScorer
+from anbexact.tables.table import DiscreteTable
 
 
 def log_bayes_factor(

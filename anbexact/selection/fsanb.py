@@ -9,15 +9,15 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.folds import split_table
-from anbexact.limits import Deadline, Progress, abandonable, check_limit, heard_once, seconds_left
-from anbexact.parameters import fit_eap
-from anbexact.posterior import Posterior
+from anbexact._runtime.limits import Deadline, Progress, abandonable, check_limit, heard_once, seconds_left
+from anbexact.networks.posterior import Posterior
+from anbexact.parameters.tables import fit_eap
 from anbexact.scores import BDeu
 from anbexact.search.naive_bayes import class_of
 from anbexact.selection.bayes_factor import log_bayes_factors
-from anbexact.structure import Structure
-from anbexact.table import DiscreteTable
+from anbexact.structures.structure import Structure
+from anbexact.tables.folds import split_table
+from anbexact.tables.table import DiscreteTable
 
 FOLDS = 2
 PLACES = 9

@@ -6,9 +6,9 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from anbexact.scores import BDeu, Score
-from anbexact.selection.independence import position_of
+from anbexact.selection.independence_tests import position_of
 from anbexact.selection.sll import local_networks, neighbours, potential_neighbours
-from anbexact.table import DiscreteTable
+from anbexact.tables.table import DiscreteTable
 
 
 @dataclass(frozen=True)

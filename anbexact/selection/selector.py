@@ -14,8 +14,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.discretize import Cuts
-from anbexact.inputs import read_training
-from anbexact.missing import check_handle_missing
+from anbexact.inputs.missing import check_handle_missing
+from anbexact.inputs.reading import read_training
 from anbexact.selection.bayes_factor import log_bayes_factors
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 
 from anbexact.scores import BDeu, Score
-from anbexact.search.exact import learn_gbn
-from anbexact.selection.independence import symmetric_neighbours
-from anbexact.table import DiscreteTable
-from anbexact.vocabulary import Vocabulary
+from anbexact.search.exact.learn import learn_gbn
+from anbexact.selection.independence_tests import symmetric_neighbours
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True)

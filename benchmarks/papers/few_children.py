@@ -12,9 +12,9 @@ import pandas as pd
 from crossval import RAW, Row
 
 from anbexact import BDeu, DiscreteTable
-from anbexact.limits import Deadline, thread_count
-from anbexact.search.lattice import all_set_scores
-from anbexact.search.set_scores import prepare
+from anbexact._runtime.limits import Deadline, thread_count
+from anbexact.search.exact.lattice import all_set_scores
+from anbexact.search.scoring.set_scores import prepare
 from papers.common import FOLDS, folds, read
 from papers.store import measure
 

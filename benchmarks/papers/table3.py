@@ -18,8 +18,8 @@ from crossval import DATA, RAW, Row
 
 from anbexact import ANBClassifier
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.search.equivalence import class_of_graph
 from anbexact.search.graphs import as_mask
+from anbexact.search.greedy.mc_dag import class_of_graph
 from papers.common import markdown, published, write
 from papers.store import measure, stored
 

@@ -1,0 +1,356 @@
+"""Fitted classifiers as network files for other programs, and network files as classifiers.
+
+pgmpy writes and reads the formats, but alters names, and numbers in XDSL. So a file holds *safe* names, a second file
+beside it maps them back, and what pgmpy wrote is read again, and compared, before it gets its name.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import random
+import re
+import secrets
+import shutil
+import warnings
+import zlib
+from collections import Counter
+from collections.abc import Hashable
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import networkx as nx
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from anbexact._runtime.limits import available_memory, human_bytes
+from anbexact.adapters.pgmpy import States, Tables, from_pgmpy, read_network, to_pgmpy
+from anbexact.adapters.safe_names import (
+    describe_names,
+    names_path,
+    network_name,
+    read_names,
+    renamed,
+    restored,
+    safe_names,
+)
+from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.classifiers.has_network import HasNetwork
+from anbexact.persistence.classifiers import write_atomically
+
+with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
+    warnings.simplefilter("ignore", FutureWarning)
+    from pgmpy.models import DiscreteBayesianNetwork
+    from pgmpy.readwrite import BIFReader, BIFWriter, XDSLReader, XDSLWriter, XMLBIFReader, XMLBIFWriter
+
+__all__ = ["from_file", "to_file"]
+
+FORMATS = {".bif": "BIF", ".xmlbif": "XMLBIF", ".xml": "XMLBIF", ".xdsl": "XDSL"}
+"""What the extensions of files stand for."""
+CLOSE = 1e-12
+"""Most that a probability read back may differ, relative to itself; over n variables, a posterior differs by n times
+half of that at most (each of two log joint probabilities by n times that), for a thousand variables by 5e-10."""
+BYTES_TO_READ = {"BIF": 60, "XMLBIF": 10, "XDSL": 10}
+"""Memory that pgmpy's readers need, in bytes per byte of the file, measured."""
+
+
+def to_file(classifier: HasNetwork, path: str | Path) -> None:
+    r"""Write a fitted classifier's network to a file for other programs, and what its names mean to a second one.
+
+    The extension says the format: ``.bif``, ``.xmlbif`` or ``.xml`` (XMLBIF), ``.xdsl`` (GeNIe). No format holds
+    every name, so variables and states are written under names of ASCII letters, digits and underscores, made from
+    their own: ``petal length (cm)`` becomes ``petal_length_cm``, and its state ``(3.1, 4.7]`` ``from_3_1_to_4_7``.
+    The file ``<path>.names.json`` maps them back and holds what no format can: types, cut points, which variable is
+    the class, the order of the features. Keep the two together: :func:`from_file` then needs nothing else.
+
+    The file is read again before it gets its name: every probability equals the classifier's within 1e-12, relative
+    to itself. An older file stays until the new one is complete. Readers of the moment between the replacement of
+    the two files find a pair at odds, which :func:`from_file` refuses. Only ``save`` keeps *all* of a classifier.
+
+    Parameters
+    ----------
+    classifier : NetworkClassifier or RefittedClassifier
+        A fitted classifier, such as :class:`~anbexact.ANBClassifier`.
+    path : str or Path
+        The file; its folder must exist.
+
+    Raises
+    ------
+    NotFittedError
+        If the classifier was not fitted.
+    TypeError
+        If it is no classifier of this package, or a name or a state is of a kind that ``save`` cannot write either.
+    ValueError
+        If the extension is none of the above, or the file would not hold the classifier.
+    MemoryError
+        If pgmpy would need more memory than there is.
+    OSError
+        If a file cannot be written; an older pair is as it was then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from anbexact import ANBClassifier
+    >>> from anbexact.adapters import from_file, to_file
+    >>> from anbexact.datasets import load_iris
+    >>> X, y = load_iris()
+    >>> X = X.add_suffix(" (cm)")
+    >>> path = tempfile.mkdtemp() + "/iris.bif"
+    >>> to_file(ANBClassifier().fit(X, y), path)
+    >>> print(*open(path).read().splitlines()[2:5], sep="\n")
+    variable petal_length_cm {
+        type discrete [ 3 ] { up_to_2_45, from_2_45_to_4_75, above_4_75 };
+    }
+    >>> from_file(path).predict(X[:2])
+    array(['setosa', 'setosa'], dtype='<U10')
+    """
+    if not isinstance(classifier, HasNetwork):
+        raise TypeError(f"to_file takes a classifier of anbexact, not a {type(classifier).__name__}")
+    check_is_fitted(classifier)
+    path = Path(path)
+    kind = _kind(path, f"; {type(classifier).__name__}.save writes JSON, without loss")
+    source = classifier._with_tables()
+    vocabulary = source.vocabulary_
+    names = dict(zip(vocabulary.names, safe_names(vocabulary.names, "x"), strict=True))
+    states = {
+        name: dict(zip(of_name, safe_names(of_name, "v"), strict=True)) for name, of_name in vocabulary.states.items()
+    }
+    document = describe_names(source, names, states)
+    twin = renamed(source, names, states, names[vocabulary.class_name], {}, {}, {})
+    text = _written(to_pgmpy(twin), kind, network_name(document))
+    try:
+        _compare(twin.conditional_tables_, dict(twin.vocabulary_.states), _parsed(text.encode("ascii"), kind))
+    except ValueError as error:
+        raise ValueError(
+            f"cannot write {path}: pgmpy reads its own {kind} back otherwise ({error}). Nothing was written; another "
+            "format, or the save method, may do."
+        ) from error
+    _replace_pair(path, text, json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+def from_file(path: str | Path, class_name: Hashable | None = None) -> FixedStructureClassifier:
+    """Return a fitted classifier with the class posterior of the network in a file.
+
+    The file may come from :func:`to_file`, or from another program, or from the former and be edited in the latter:
+    its probabilities, and its arcs, are what counts. With the ``<path>.names.json`` of :func:`to_file` beside it, the
+    classifier has the names, types, orders and cut points of the one that was written. Without, it takes names and
+    states, all text, as they are; see :func:`~anbexact.adapters.from_pgmpy`. A file may be compressed by gzip
+    (``alarm.bif.gz``).
+
+    Parameters
+    ----------
+    path : str or Path
+        A file with extension ``.bif``, ``.xmlbif``, ``.xml`` or ``.xdsl``, or one of these and ``.gz``.
+    class_name : Hashable, optional
+        The variable to classify, any one of the network; by default the class of the classifier that was written.
+
+    Returns
+    -------
+    FixedStructureClassifier
+        Fitted. It treats missing and unknown values as the classifier did that was written.
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged or of another format, its network is none to classify by, the two files do not belong
+        together, or it must be said what the class is; the message names the file and says what to do.
+    MemoryError
+        If pgmpy would need more memory than there is.
+    OSError
+        If the file cannot be read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from anbexact.adapters import from_file
+    >>> path = Path(tempfile.mkdtemp()) / "rain.bif"
+    >>> _ = path.write_text('''network rain { }
+    ... variable rain { type discrete [ 2 ] { yes, no }; }
+    ... variable wet { type discrete [ 2 ] { yes, no }; }
+    ... probability ( rain ) { table 0.2, 0.8; }
+    ... probability ( wet | rain ) {
+    ...   (yes) 0.9, 0.1;
+    ...   (no) 0.2, 0.8;
+    ... }''')
+    >>> classifier = from_file(path, "rain")
+    >>> classifier.classes_.tolist(), classifier.predict_proba([["yes"]])
+    (['no', 'yes'], array([[0.47058824, 0.52941176]]))
+    """
+    path = Path(path)
+    plain = path.with_name(path.name[:-3]) if path.suffix.lower() == ".gz" else path
+    kind = _kind(plain)
+    content = path.read_bytes()
+    explained = names_path(plain)
+    try:
+        network = _parsed(_decompressed(content), kind)
+    except ValueError as error:
+        raise ValueError(
+            f"{path} is no {kind} file, or a damaged one: {error}. Restore it, or write it again; the format must be "
+            "what the extension says."
+        ) from error
+    document = read_names(explained)
+    if document is None and class_name is None:
+        raise ValueError(
+            f"{path} does not say which variable is the class, and there is no {explained}: pass class_name=, one of "
+            f"{list(network.nodes)}"
+        )
+    try:
+        if document is None:
+            return from_pgmpy(network, class_name)
+        return restored(network, document, class_name)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def _kind(path: Path, advice: str = "") -> str:
+    """Return the format that a file's extension stands for."""
+    kind = FORMATS.get(path.suffix.lower())
+    if kind is None:
+        known = ", ".join(f"{extension} ({name})" for extension, name in FORMATS.items())
+        raise ValueError(f"{path} has none of the known extensions, {known}{advice}")
+    return kind
+
+
+@cache
+def _bif_grammars() -> tuple[Any, Any]:
+    return BIFReader.get_variable_grammar(None), BIFReader.get_probability_grammar(None)
+
+
+class _BIFReader(BIFReader):  # type: ignore[misc]  # pgmpy has no types
+    """pgmpy's reader, which makes the same grammar for every file, in two seconds, with one made once."""
+
+    def get_variable_grammar(self) -> Any:
+        return _bif_grammars()[0]
+
+    def get_probability_grammar(self) -> Any:
+        return _bif_grammars()[1]
+
+
+class _XMLBIFWriter(XMLBIFWriter):  # type: ignore[misc]  # pgmpy has no types
+    """pgmpy's writer, whose time grows with the square of a table's size, in linear time."""
+
+    def get_values(self) -> dict[str, ElementTree.Element]:
+        tags = {}
+        for cpd in self.model.get_cpds():
+            tags[cpd.variable] = ElementTree.SubElement(self.definition[cpd.variable], "TABLE")
+            tags[cpd.variable].text = " ".join(map(repr, cpd.get_values().ravel("F").tolist()))
+        return tags
+
+
+def _written(network: DiscreteBayesianNetwork, kind: str, name: str) -> str:
+    """Return a network with safe names as the text of a file."""
+    network.name = name
+    if kind == "BIF":
+        return str(BIFWriter(network))
+    places = {node: (120 * (i % 8), 80 * (i // 8)) for i, node in enumerate(nx.topological_sort(network))}
+    if kind == "XMLBIF":  # Weka stumbles over the empty property of a node without any
+        nx.set_node_attributes(network, places, "position")
+        return str(_XMLBIFWriter(network))
+    state = random.getstate()
+    writer = XDSLWriter(network, network_id=name)  # places the nodes at random
+    random.setstate(state)
+    for node, cpt in writer.variables.items():  # pgmpy writes 16 decimals, nothing of what is less than 1e-16
+        values = network.get_cpds(node).get_values().ravel("F").tolist()
+        cpt.find("probabilities").text = " ".join(np.format_float_positional(value, trim="-") for value in values)
+    for shown in writer.root.iter("node"):
+        x, y = places[shown.get("id")]
+        shown.find("position").text = f"{x} {y} {x + 72} {y + 48}"
+    ElementTree.indent(writer.root, "    ")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(writer.root).decode("ascii")}\n'
+
+
+def _decompressed(content: bytes) -> bytes:
+    if not content.startswith(b"\x1f\x8b"):
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"its compression by gzip is damaged ({error})") from error
+
+
+def _parsed(content: bytes, kind: str) -> DiscreteBayesianNetwork:
+    """Return the network that a file's content holds, names as they are.
+
+    Raises
+    ------
+    ValueError
+        If pgmpy cannot read it, or would overlook a part of it.
+    """
+    needed, available = BYTES_TO_READ[kind] * len(content), available_memory()
+    if needed > available:
+        raise MemoryError(
+            f"pgmpy would need about {human_bytes(needed)} to read {human_bytes(len(content))} of {kind}, but "
+            f"{human_bytes(available)} are available" + (": XMLBIF and XDSL need less" if kind == "BIF" else "")
+        )
+    if not content.strip():
+        raise ValueError("it is empty")
+    try:
+        if kind == "BIF":
+            text = "\n".join(line.rstrip() for line in re.split("\r\n?|\n", content.decode("utf-8-sig")))
+            reader = _BIFReader(string=text + "\n")  # it overlooks a block unless a brace and a newline end it
+            variables: list[str] = reader.variable_names
+        else:
+            reader = (XMLBIFReader if kind == "XMLBIF" else XDSLReader)(path=BytesIO(content))
+            variables = reader.variables
+        others = {node.tag for node in reader.network.find("nodes")} - {"cpt"} if kind == "XDSL" else ()
+        network = reader.get_model()
+    except MemoryError:
+        raise
+    except Exception as error:  # pgmpy's readers raise whatever comes
+        raise ValueError(f"pgmpy cannot read it ({type(error).__name__}: {error})") from error
+    if others:
+        raise ValueError(f"it holds nodes that are no table of probabilities ({', '.join(sorted(others))})")
+    if not variables:
+        raise ValueError("it declares no variable")
+    twice = [name for name, times in Counter(variables).items() if times > 1]
+    if twice:
+        raise ValueError(f"it declares the variable {twice[0]!r} more than once")
+    bare = set(variables) - {cpd.variable for cpd in network.get_cpds()}
+    if bare:
+        raise ValueError(f"it holds no probabilities of {min(bare)!r}")
+    return network
+
+
+def _compare(tables: Tables, states: States, network: DiscreteBayesianNetwork) -> None:
+    """Refuse a network that does not have these tables and states; see `CLOSE`."""
+    read_tables, read_states = read_network(network)
+    if read_states != states:
+        raise ValueError("the names of variables or states differ")
+    for name, table in tables.items():
+        if read_tables[name].variables != table.variables:
+            raise ValueError(f"the parents of {name!r} differ")
+        if not np.allclose(read_tables[name].values, table.values, rtol=CLOSE, atol=0):
+            raise ValueError(f"the probabilities of {name!r} differ")
+
+
+def _replace_pair(path: Path, text: str, names_text: str) -> None:
+    """Write a network file and the file of its names; on failure leave what was there.
+
+    The network gets its place first. Were the program killed right then, the older file of names beside it would be
+    told by the name of the network, and be refused.
+    """
+    place, names_place = Path(os.path.realpath(path)), Path(os.path.realpath(names_path(path)))
+    mark = secrets.token_hex(6)
+    older = place.with_name(f".{place.name}.{mark}.old")
+    draft = names_place.with_name(f".{names_place.name}.{mark}.tmp")
+    try:
+        if place.exists():
+            shutil.copy2(place, older)
+        write_atomically(draft, names_text)
+        write_atomically(place, text)
+        try:
+            os.replace(draft, names_place)
+        except BaseException:
+            if older.exists():
+                os.replace(older, place)
+            else:
+                place.unlink()
+            raise
+    finally:
+        older.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)

@@ -1,0 +1,134 @@
+"""statsmodels' results at the maximum of a logistic regression that was fitted here."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from statsmodels.discrete.discrete_model import MNLogit
+from statsmodels.tools.sm_exceptions import ConvergenceWarning
+
+from anbexact._runtime.limits import available_memory, human_bytes
+from anbexact.logit.identification import MOST_DESIGN, design_matrix, identified
+
+if TYPE_CHECKING:
+    from anbexact.adapters.logit import LogitModel
+
+SAME = 1e-8
+"""Relative difference between statsmodels' log likelihood and ours beyond which something is wrong."""
+
+
+class _Label(str):
+    """The name of a class, without ``%``: statsmodels takes ``label % 1``, which a string with a % cannot do."""
+
+    def __mod__(self, other: object) -> Any:
+        return NotImplemented
+
+    def __str__(self) -> str:
+        return self
+
+
+def mnlogit_result(model: LogitModel) -> Any:
+    """Return the results of statsmodels' ``MNLogit`` at the maximum that a refit found.
+
+    The columns are the indicators of the model's terms, those aside that no row shows and those that others explain
+    (``LogitModel.unidentified``), so that statsmodels sees a full-rank design; its Newton method is given the maximum
+    and makes no step. Names of terms, classes and the class variable are kept.
+
+    Parameters
+    ----------
+    model : LogitModel
+        Refitted with ``l2=0``, and converged.
+
+    Returns
+    -------
+    statsmodels ``MultinomialResultsWrapper``
+        ``summary()``, ``bse``, ``pvalues``, ``conf_int()``, ``wald_test`` and so on.
+
+    Raises
+    ------
+    ValueError
+        If the results would not be valid: the model is not refitted, has a prior, did not converge or is
+        separated; some rows have weights that are not whole numbers, which statsmodels would ignore; a class has no
+        rows, or there is only one; or the Hessian is singular.
+    MemoryError
+        If the design, or the Hessian, would be too large: both are dense in statsmodels.
+    """
+    refitted = model.refitted
+    if refitted is None:
+        raise ValueError(
+            "the coefficients are those of the network, not a maximum of the likelihood, so that there are no "
+            "standard errors or tests: refit with l2=0 first"
+        )
+    if refitted.l2 > 0:
+        raise ValueError(
+            f"the coefficients were fitted with a prior (l2 = {refitted.l2:.4g}), so that standard errors and tests "
+            "of maximum likelihood are not valid: refit with l2=0"
+        )
+    if not refitted.fit.converged:
+        raise ValueError(f"there is no maximum of the likelihood to give results for: {model.complaint()}")
+    weights = refitted.design.weights
+    if len(model.classes_) == 1:
+        raise ValueError(f"there is only one class, {model.classes_.tolist()[0]!r}, and so there are no coefficients")
+    absent = [label for label, of_class in zip(model.classes_.tolist(), weights.T, strict=True) if not of_class.any()]
+    if absent:
+        raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients have no maximum")
+    if not np.array_equal(weights, np.rint(weights)):
+        raise ValueError(
+            "some weights are not whole numbers: statsmodels' MNLogit ignores weights, and rows can only be repeated "
+            "whole times"
+        )
+    n_rows, kept = int(weights.sum()), np.flatnonzero(identified(model))
+    free = (len(model.classes_) - 1) * len(kept)
+    needed = 8 * n_rows * len(kept)
+    if needed > MOST_DESIGN or 2 * needed + 4 * 8 * free**2 > available_memory():
+        raise MemoryError(
+            f"statsmodels needs dense arrays: the design of {n_rows:,} rows and {len(kept):,} terms would take "
+            f"{human_bytes(needed)}, the Hessian of {free:,} coefficients {human_bytes(8 * free**2)}"
+        )
+    row, of_class = np.nonzero(weights)
+    repeated = np.repeat(np.arange(len(row)), weights[row, of_class].astype(np.int64))
+    design = design_matrix(model)[:, kept]
+    start = _coefficients_on(model, design)
+    names = model.terms.index[kept]
+    exog = pd.DataFrame(design[row[repeated]], columns=names)
+    labels = model.classes_.tolist()
+    shown = list(map(str, labels)) if len({*map(str, labels)}) == len(labels) else list(map(repr, labels))
+    categories = pd.Index(list(map(_Label, shown)), dtype=object)
+    endog = pd.Series(pd.Categorical.from_codes(of_class[repeated], categories), name=str(model.structure.class_name))
+    return _results(MNLogit(endog, exog), start, model)
+
+
+def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) -> Any:
+    """Return the results of a model at given coefficients, (terms, classes but the first)."""
+    assert model.refitted is not None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # it makes no step
+            result = logit.fit(start.ravel(order="F"), method="newton", maxiter=0, disp=False, warn_convergence=False)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(f"the Hessian at the maximum is singular ({error}): there are no standard errors") from None
+    expected = model.refitted.fit.log_likelihood
+    if not abs(result.llf - expected) <= SAME * max(1.0, abs(expected)):
+        raise ValueError(
+            f"statsmodels finds the log likelihood {result.llf:.9g} at these coefficients instead of {expected:.9g}: "
+            "its results cannot be relied on"
+        )
+    if not np.isfinite(np.asarray(result.bse)).all():
+        raise ValueError("the Hessian at the maximum is not positive definite: some standard errors do not exist")
+    result.mle_retvals["converged"] = True
+    return result
+
+
+def _coefficients_on(model: LogitModel, design: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the coefficients of full-rank columns that give every row the log odds that the model does."""
+    assert model.refitted is not None
+    odds = model.refitted.design.sums(model.potentials)
+    odds = odds[:, 1:] - odds[:, :1]
+    gram = design.T @ design
+    found = np.linalg.solve(gram, design.T @ odds)
+    found += np.linalg.solve(gram, design.T @ (odds - design @ found))
+    return np.asarray(found, dtype=np.float64)

@@ -1,0 +1,113 @@
+"""The table of a comparison, its classes and its folds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact._runtime.warn import warn
+from anbexact.inputs.identifiers import identifier_reason
+from anbexact.tables.columns import is_frame, is_series, read_columns
+from anbexact.tables.table import Weights, check_weights
+
+Rows = npt.NDArray[np.intp]
+MISSING_NOTES = {
+    "auto": "a missing cell is a state of its own in columns where leaving its rows out would cost too many of them; "
+    "elsewhere they learn without the row, and sum the cell out to predict",
+    "marginalize": "such a row is not learned from, and its missing cells are summed out to predict",
+    "own_state": "a missing cell is a state of its own",
+    "error": "a missing cell is an error",
+}
+"""What ``handle_missing`` means for a comparison."""
+
+
+@dataclass(frozen=True, eq=False)
+class Data:
+    """The table, its classes as codes, the weights of its rows (None: all 1), and the folds."""
+
+    frame: pd.DataFrame
+    target: pd.Series[Any]
+    classes: list[Any]
+    codes: Rows
+    weights: Weights | None
+    splits: list[tuple[Rows, Rows]]
+    notes: list[str]
+
+
+def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_missing: str | None = None) -> Data:
+    """Drop the rows without a class or of weight 0, and make the folds."""
+    from sklearn.model_selection import StratifiedKFold
+
+    if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
+        raise ValueError(f"folds must be a whole number, 2 or more, not {folds!r}")
+    frame, target = _as_pandas(X, y)
+    weights = None if sample_weight is None else check_weights(sample_weight, len(frame))
+    if weights is not None and not weights.all():
+        counted = weights > 0
+        frame, target, weights = frame[counted], target[counted], weights[counted]
+    notes: list[str] = []
+    if isinstance(target.dtype, pd.CategoricalDtype):
+        target = target.cat.remove_unused_categories()
+    codes, distinct = pd.factorize(target, use_na_sentinel=True)
+    classes = distinct.tolist()
+    if (codes < 0).any():
+        _note(notes, f"{int((codes < 0).sum())} of {len(codes)} rows have no class and are left out")
+        kept = codes >= 0
+        frame, target, codes = frame[kept], target[kept], codes[kept]
+        weights = None if weights is None else weights[kept]
+    if len(classes) < 2:
+        raise ValueError(f"a comparison needs two classes or more, but y holds {classes}")
+    sizes = Counter(codes.tolist())
+    rarest = min(sizes, key=sizes.__getitem__)
+    if sizes[rarest] < 2:
+        raise ValueError(
+            f"the class {classes[rarest]!r} has a single row, which cannot be both learned from and tested on: "
+            "drop it, or merge it with another class"
+        )
+    if sizes[rarest] < folds:
+        _note(notes, f"{sizes[rarest]} folds instead of {folds}: the class {classes[rarest]!r} has no more rows")
+        folds = sizes[rarest]
+    with_missing = int(frame.isna().any(axis=1).sum())
+    if with_missing:
+        what = MISSING_NOTES[handle_missing or "auto"]
+        notes.append(
+            f"{with_missing} rows have a missing feature: to this package's classifiers {what}. The others have "
+            "missing cells filled in"
+        )
+    rows = np.ones(len(frame), dtype=bool)
+    reasons = {column.name: identifier_reason(column, rows) for column in read_columns(frame)}
+    dropped = [f"{name!r} ({reason})" for name, reason in reasons.items() if reason]
+    if dropped:
+        notes.append(f"this package's classifiers leave out what looks like an identifier: {'; '.join(dropped)}")
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    return Data(frame, target, classes, codes, weights, list(splitter.split(codes, codes)), notes)
+
+
+def _as_pandas(X: Any, y: Any) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Return features and classes as pandas objects with a plain index."""
+    if isinstance(X, pd.DataFrame):
+        frame = X.reset_index(drop=True)
+    elif is_frame(X):
+        frame = nw.from_native(X, eager_only=True).to_pandas().reset_index(drop=True)
+    else:
+        frame = pd.DataFrame(X if isinstance(X, np.ndarray) else list(X)).infer_objects()
+        frame.columns = pd.Index([f"x{j}" for j in range(frame.shape[1])])
+    if is_series(y) and not isinstance(y, pd.Series | pd.Index):
+        y = nw.from_native(y, series_only=True).to_pandas()
+    name = getattr(y, "name", None)
+    target = pd.Series(y.array if isinstance(y, pd.Series) else y, name=name)
+    if len(target) != len(frame):
+        raise ValueError(f"X has {len(frame)} rows, but y has {len(target)}")
+    read_columns(frame)
+    return frame, target
+
+
+def _note(notes: list[str], text: str) -> None:
+    notes.append(text)
+    warn(text)

@@ -1,0 +1,1 @@
+"""From a frame to a table: reading, cutting, missing cells, identifiers, class weights."""

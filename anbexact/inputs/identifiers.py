@@ -1,0 +1,152 @@
+"""What looks wrong with a training table: columns that are identifiers, and classes that are not classes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Hashable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.special import pdtr
+
+from anbexact._runtime.warn import warn
+from anbexact.tables.columns import Column
+from anbexact.tables.vocabulary import LEFT_OUT
+
+FEWEST_ROWS = 50
+"""Observed rows from which a column can be taken for an identifier."""
+DISTINCT = 0.95
+"""Share of distinct values from which a column of text is an identifier, and labels cannot be classes."""
+CHANCE = 1e-4
+"""Probability below which the lack of repetitions among whole numbers is not chance."""
+LOOKS_LIKE_AN_IDENTIFIER = "looks like an identifier"
+"""What the warning about columns that are left out says of them."""
+MANY_CLASSES = 100
+"""More classes than this are questioned."""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
+
+
+def without_identifiers(
+    columns: Sequence[Column], weights: npt.NDArray[np.float64], stay: Collection[Hashable]
+) -> tuple[list[Column], dict[Hashable, str]]:
+    """Replace the columns that look like identifiers by columns of a single state, and warn of it.
+
+    A column that is left out so stays among the features, but neither its values in training nor those at prediction
+    are looked at: every row has the state ``"(left out)"``.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The features.
+    weights : (rows,) float64
+        Rows of weight 0 are not looked at.
+    stay : collection
+        Columns that are left as they are, because the user said what they are.
+
+    Returns
+    -------
+    columns : list of Column
+        In the same order.
+    dropped : dict
+        The columns that are left out, each with the reason.
+
+    Raises
+    ------
+    ValueError
+        If all columns look like identifiers.
+    """
+    kept = weights > 0
+    reasons = {column.name: identifier_reason(column, kept) for column in columns if column.name not in stay}
+    dropped = {name: reason for name, reason in reasons.items() if reason}
+    if not dropped:
+        return list(columns), {}
+    shown = "; ".join(f"{name!r} ({reason})" for name, reason in list(dropped.items())[:5])
+    more = f"; and {len(dropped) - 5} more" if len(dropped) > 5 else ""
+    if len(dropped) == len(columns):
+        raise ValueError(
+            f"every column {LOOKS_LIKE_AN_IDENTIFIER}: {shown}{more}. An identifier says nothing about the class of "
+            "another row. Pass columns that describe the rows, or drop_identifiers=False to use these"
+        )
+    these = "it" if len(dropped) == 1 else "them"
+    warn(
+        f"what {LOOKS_LIKE_AN_IDENTIFIER} is left out: {shown}{more}; pass drop_identifiers=False to use {these}",
+    )
+    return [
+        column.constant(column.name, LEFT_OUT) if column.name in dropped else column for column in columns
+    ], dropped
+
+
+def identifier_reason(column: Column, kept: npt.NDArray[np.bool_]) -> str:
+    """Return why a column looks like an identifier; nothing if it does not.
+
+    Columns with fewer than 50 observed rows never do, and neither do floats, dates, durations and decimals. Text and
+    other states do if 95 % of the observed cells or more are distinct. Whole numbers do if they hardly repeat but
+    should: were n of them drawn from the R numbers of their range (in units of their greatest common divisor),
+    some n (n - 1) / 2R pairs would be equal by chance, and more under any distribution that is not uniform. They are
+    an identifier if so few equal pairs have a probability below 10⁻⁴, by Poisson's distribution, or if all are
+    distinct and the column is called an "id". An income in full units, or any other quantity whose range is wide, is
+    not.
+    """
+    observed = kept & ~column.missing
+    n = int(observed.sum())
+    if n < FEWEST_ROWS or column.quantity is not None:
+        return ""
+    if column.numbers is None:
+        codes, categories = column.coded
+        if len(categories) < DISTINCT * n:
+            return ""
+        n_distinct = len(pd.unique(codes[observed]))
+        return f"{n_distinct:,} different values in {n:,} rows" if n_distinct >= DISTINCT * n else ""
+    values = column.numbers[observed]
+    if values.dtype.kind == "f" and (column.codes is None or (values % 1 != 0).any()):
+        return ""
+    if float(values.max()) - float(values.min()) + 1 < DISTINCT * n:
+        return ""
+    distinct = np.sort(pd.unique(values))
+    n_repeated = n - len(distinct)
+    if len(distinct) < DISTINCT * n:
+        return ""
+    steps = np.diff(distinct)
+    numbers = float(distinct[-1] - distinct[0]) / float(np.gcd.reduce(steps.astype(np.int64))) + 1
+    if n_repeated == 0 and _is_called_id(column.name):
+        return f"a different whole number in each of {n:,} rows, and an id by its name"
+    if pdtr(n_repeated, n * (n - 1) / (2 * numbers)) < CHANCE:
+        return f"whole numbers that number the rows, {len(distinct):,} different ones in {n:,} rows"
+    return ""
+
+
+def _is_called_id(name: Hashable) -> bool:
+    """Whether the first or the last word of a name is "id", as in ``customer_id`` or ``LoanID``."""
+    words = [word.lower() for word in _WORD.findall(str(name))]
+    return bool(words) and "id" in (words[0], words[-1])
+
+
+def question_class(target: Column, weights: npt.NDArray[np.float64], declared: Sequence[object] = ()) -> None:
+    """Warn of a class with a single state, unless several are declared, or with very many.
+
+    Raises
+    ------
+    ValueError
+        If the labels are so nearly all different, from 50 rows on, that no class could be learned.
+    """
+    kept = (weights > 0) & ~target.missing
+    codes, labels = target.coded
+    counts = pd.Series(codes[kept]).value_counts()
+    n, n_classes = int(kept.sum()), len(counts)
+    if n_classes == 1 and len(declared) < 2:
+        warn(
+            f"the class {target.name!r} is {labels[counts.index[0]]!r} in every row: with a single class there is "
+            "nothing to tell apart, and every row will be predicted to have it",
+        )
+    elif n >= FEWEST_ROWS and n_classes >= DISTINCT * n:
+        raise ValueError(
+            f"the class {target.name!r} has {n_classes:,} different labels in {n:,} rows, so that almost every row "
+            "would be a class of its own: it looks like an identifier or a measurement. Choose another column, or, "
+            "if it is a quantity, cut it into a few classes, for instance with pandas.qcut(y, 3)"
+        )
+    elif n_classes > MANY_CLASSES:
+        warn(
+            f"the class {target.name!r} has {n_classes:,} different labels in {n:,} rows: if it is a quantity, cut "
+            "it into a few classes, for instance with pandas.qcut(y, 3); if most of them are rare, merge these",
+        )

@@ -1,0 +1,274 @@
+"""Missing cells of a training table: which are a state of their own, and which rows they cost."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact.tables.columns import Column, native
+from anbexact.tables.vocabulary import Groups, Vocabulary
+
+HANDLE_MISSING = ("auto", "marginalize", "own_state", "error")
+"""What can become of missing cells."""
+MOST_LOST = 0.02
+"""Share of the weight of all rows, and of any class, that ``handle_missing="auto"`` may leave out of training."""
+DIGITS = 12
+"""Decimals to which shares are compared, so that the order in which weights are summed does not matter."""
+
+
+class LostClassError(ValueError):
+    """All rows of a class would be left out of training because of missing cells."""
+
+
+Categories: TypeAlias = Mapping[Hashable, Sequence[Any]] | None
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+
+def check_handle_missing(value: object) -> None:
+    """Refuse a ``handle_missing`` that does not exist."""
+    if value not in HANDLE_MISSING:
+        raise ValueError(f"handle_missing must be one of {', '.join(map(repr, HANDLE_MISSING))}, not {value!r}")
+
+
+@dataclass(frozen=True)
+class MissingCells:
+    """What becomes of the missing cells of a table.
+
+    Attributes
+    ----------
+    own_state : frozenset
+        Columns in which a missing cell is a state.
+    single : mapping
+        The state of each column that has only one: a missing cell there can be nothing else.
+    incomplete : (rows,) bool
+        The rows of positive weight that are left out, because of a missing cell in another column.
+    warning : str
+        What must be said about these rows; empty if there are none.
+    """
+
+    own_state: frozenset[Hashable]
+    single: Mapping[Hashable, Any]
+    incomplete: Mask
+    warning: str = ""
+
+
+def missing_cells(
+    columns: Sequence[Column],
+    target: Column | None,
+    weights: npt.NDArray[np.float64],
+    categories: Categories,
+    handle_missing: str,
+    measured: Collection[Hashable] = (),
+    groups: Mapping[Hashable, Groups] | None = None,
+) -> MissingCells:
+    """Decide what becomes of the missing cells of training rows.
+
+    ``"own_state"``: they are the state ``"(missing)"``, and no row is left out. ``"marginalize"``: the row of a
+    missing cell is left out, unless the column has a single state. ``"auto"``: see :func:`common_gaps`; the others
+    are treated as by ``"marginalize"``. ``"error"``: they are refused.
+
+    Parameters
+    ----------
+    columns, target, weights
+        Features, class, and (rows,) weights; rows of weight 0 are as good as absent.
+    categories : mapping, optional
+        Declared states.
+    handle_missing : {"auto", "marginalize", "own_state", "error"}
+        As above.
+    measured : collection
+        Columns in which a missing cell cannot be a state, because they are measured and not discrete.
+    groups : mapping, optional
+        Groups of the values of columns whose states are groups.
+
+    Raises
+    ------
+    ValueError
+        If a missing cell is refused, every row or every row of a class would be left out, or a column has no
+        observed cell at all.
+    """
+    check_handle_missing(handle_missing)
+    kept = weights > 0
+    gaps = {column.name: column.missing & kept for column in columns if (column.missing & kept).any()}
+    single = {}
+    for column in columns:
+        if column.name in gaps and column.name not in measured and handle_missing != "error":
+            of_column = (groups or {}).get(column.name)
+            states = _states(column, kept, categories) if of_column is None else [values[0] for values in of_column]
+            if len(states) == 1:
+                single[column.name] = states[0]
+    own: frozenset[Hashable] = frozenset()
+    if handle_missing == "own_state":
+        own = frozenset(gaps)
+    elif handle_missing == "auto":
+        possible = {name: gap for name, gap in gaps.items() if name not in measured}
+        own = common_gaps(possible, single, target, weights, MOST_LOST)
+    single = {name: state for name, state in single.items() if name not in own}
+    costly = {name: gap for name, gap in gaps.items() if name not in own and name not in single}
+    if not costly:
+        return MissingCells(own, single, np.zeros(len(weights), dtype=bool))
+    incomplete = np.any(list(costly.values()), axis=0)
+    _refuse(costly, incomplete, kept, handle_missing)
+    if target is not None and (categories is None or target.name not in categories):
+        _refuse_lost_class(costly, incomplete, kept, target, handle_missing)
+    return MissingCells(own, single, incomplete, _warning(costly, incomplete, kept))
+
+
+def known_missing_cells(
+    columns: Sequence[Column], weights: npt.NDArray[np.float64], vocabulary: Vocabulary, handle_missing: str
+) -> MissingCells:
+    """Return what becomes of the missing cells of further rows, whose states are known; see :func:`missing_cells`."""
+    kept = weights > 0
+    gaps = {column.name: column.missing & kept for column in columns if (column.missing & kept).any()}
+    rules = vocabulary.missing_rules(handle_missing)
+    own = frozenset(name for name in gaps if rules[name] == "own_state")
+    single = {
+        name: vocabulary.groups[name][0][0] if name in vocabulary.groups else vocabulary.states[name][0]
+        for name in gaps
+        if rules[name] == "marginalize" and vocabulary.arity(name) == 1
+    }
+    costly = {name: gap for name, gap in gaps.items() if name not in own and name not in single}
+    if not costly:
+        return MissingCells(own, single, np.zeros(len(weights), dtype=bool))
+    incomplete = np.any(list(costly.values()), axis=0)
+    if handle_missing == "error":
+        _refuse(costly, incomplete, kept, handle_missing, again="fit again with ")
+    return MissingCells(own, single, incomplete, _warning(costly, incomplete, kept, again="fit again with "))
+
+
+def common_gaps(
+    gaps: Mapping[Hashable, Mask],
+    free: Collection[Hashable],
+    target: Column | None,
+    weights: npt.NDArray[np.float64],
+    most_lost: float,
+) -> frozenset[Hashable]:
+    """Return the columns whose missing cells should be a state, since leaving rows out would lose too many.
+
+    What a set of columns loses is the weight of the rows with a missing cell in one of them, as a share of all rows
+    or of the rows of a class, whichever is larger. A column that alone loses more than ``most_lost`` is returned. Of
+    the others, as long as they lose more than that together, the one is returned next that has most missing cells by
+    weight (the first of equal ones).
+
+    Parameters
+    ----------
+    gaps : mapping of column name to (rows,) bool
+        The missing cells of every column that has some.
+    free : collection
+        Columns that cost no row, since they have a single state.
+    target : Column, optional
+        The class.
+    weights : (rows,) float64
+        Zero or more.
+    most_lost : float
+        Share, 0 to 1.
+    """
+    if target is None:
+        codes, n_classes = np.zeros(len(weights), dtype=np.intp), 1
+    else:
+        of_class, categories = target.coded
+        codes, n_classes = np.maximum(of_class, 0).astype(np.intp), len(categories)  # of weight 0 where missing
+    sizes = np.bincount(codes, weights, n_classes)
+
+    def lost(rows: Mask) -> float:
+        shares = np.bincount(codes[rows], weights[rows], n_classes)
+        of_classes = shares[sizes > 0] / sizes[sizes > 0]
+        return round(float(max(shares.sum() / sizes.sum(), of_classes.max())), DIGITS)
+
+    own = {name for name, gap in gaps.items() if lost(gap) > most_lost}
+    rest = [name for name in gaps if name not in own and name not in free]
+    rest.sort(key=lambda name: -round(float(weights[gaps[name]].sum() / sizes.sum()), DIGITS))
+    per_row = np.zeros(len(weights), dtype=np.intp)
+    for name in rest:
+        per_row += gaps[name]
+    for name in rest:
+        if lost(per_row > 0) <= most_lost:
+            break
+        own.add(name)
+        per_row -= gaps[name]
+    return frozenset(own)
+
+
+def filled(column: Column, single: Mapping[Hashable, Any]) -> Column:
+    """Return the column without missing cells if ``single`` says which state it has, else as it is."""
+    if column.name not in single or not column.missing.any():
+        return column
+    codes, categories = column.coded
+    state = single[column.name]
+    if state not in categories:
+        categories = (*categories, state)
+    return Column(column.name, np.where(codes < 0, categories.index(state), codes), categories, column.declared)
+
+
+def _states(column: Column, kept: Mask, categories: Categories) -> Sequence[Any]:
+    """Return the declared or observed states of a column, or two of them if there are more."""
+    if categories is not None and column.name in categories:
+        return [native(value) for value in categories[column.name]]
+    codes, values = column.coded
+    if column.declared:
+        return values
+    observed = codes[kept & (codes >= 0)]
+    if not len(observed):
+        return []
+    return [values[code] for code in {int(observed.min()), int(observed.max())}]
+
+
+def _advice(again: str = "") -> str:
+    return f"or {again or 'use '}handle_missing='own_state' to treat a missing cell as a state of its own"
+
+
+def _worst(costly: Mapping[Hashable, Mask], rows: Mask) -> tuple[Hashable, int]:
+    """Return the column with most missing cells in the rows, and how many."""
+    counts = {name: int((gap & rows).sum()) for name, gap in costly.items()}
+    worst = max(counts, key=counts.__getitem__)
+    return worst, counts[worst]
+
+
+def _refuse(
+    costly: Mapping[Hashable, Mask], incomplete: Mask, kept: Mask, handle_missing: str, again: str = ""
+) -> None:
+    """Refuse missing cells if they are to be refused, or no row without one is left."""
+    n_missing, n_rows = int(incomplete.sum()), int(kept.sum())
+    worst, most = _worst(costly, kept)
+    where = f"most in column {worst!r} ({most})"
+    advice = _advice(again)
+    if most == n_rows and not again:
+        raise ValueError(
+            f"column {worst!r} has no observed value (all {n_rows} cells are missing): drop it, {advice}"
+        )
+    if handle_missing == "error":
+        raise ValueError(f"{n_missing} of {n_rows} rows have a missing feature, {where}: fill or drop them, {advice}")
+    if n_missing == n_rows:
+        raise ValueError(f"every row has a missing feature, {where}: drop such columns, {advice}")
+
+
+def _refuse_lost_class(
+    costly: Mapping[Hashable, Mask], incomplete: Mask, kept: Mask, target: Column, handle_missing: str
+) -> None:
+    """Refuse to leave out all rows of a class."""
+    codes, labels = target.coded
+    before = np.bincount(codes[kept], minlength=len(labels))
+    after = np.bincount(codes[kept & ~incomplete], minlength=len(labels))
+    gone = np.flatnonzero((before > 0) & (after == 0))
+    if not len(gone):
+        return
+    rows = kept & (codes == gone[0])
+    worst, most = _worst(costly, rows)
+    others = f" (and {len(gone) - 1} more classes)" if len(gone) > 1 else ""
+    better = "'own_state'" if handle_missing == "auto" else "'auto' or 'own_state'"
+    raise LostClassError(
+        f"the class {labels[gone[0]]!r} of {target.name!r}{others} would be lost: all of its {int(rows.sum())} rows "
+        f"have a missing feature, most in column {worst!r} ({most}), and such rows are left out of training. "
+        f"Drop the column, fill its cells in, or use handle_missing={better}"
+    )
+
+
+def _warning(costly: Mapping[Hashable, Mask], incomplete: Mask, kept: Mask, again: str = "") -> str:
+    worst, most = _worst(costly, kept)
+    return (
+        f"{int(incomplete.sum())} of {int(kept.sum())} rows have a missing feature (most in column {worst!r} "
+        f"({most})) and are left out of training; fill them in, {_advice(again)}"
+    )

@@ -1,0 +1,1 @@
+"""Networks at work: class posteriors, densities, explanations, evidence."""

@@ -1,0 +1,212 @@
+"""Averaged one-dependence estimators: the counts behind them, and their class posterior."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import logsumexp
+
+from anbexact._kernels.aode import add_pairs, mixture_rows, pair_logs
+from anbexact._kernels.posterior import JOINT, LOG_PROBABILITY, PROBABILITY
+from anbexact._runtime.limits import (
+    Deadline,
+    Progress,
+    SearchTooLargeError,
+    available_memory,
+    human_bytes,
+    run_tasks,
+    thread_count,
+)
+from anbexact.networks.posterior import WORK_PER_THREAD, Logs
+from anbexact.tables.table import DiscreteTable, Weights
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+ROUNDING = 1e-12
+"""A state whose weight falls short of the least one by this share of it has an estimator all the same."""
+
+
+class PairCounts:
+    """Weighted counts of every pair of features with the class; made with no rows behind them.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The variables.
+
+    Attributes
+    ----------
+    arities : (features,) int64
+        Numbers of states.
+    n_classes : int
+        Number of classes.
+    offsets : (features + 1,) int64
+        Number of the first state of every feature, the states of all features numbered through; then their total.
+    rows : (states,) int64
+        Where in ``weights`` the row of a state starts.
+    weights : float64 array
+        One number for each class; then the row of every state: for the state alone, then for it together with
+        every state of an earlier feature, one number for each class.
+
+    Raises
+    ------
+    SearchTooLargeError
+        If the counts, their logarithms and one such array at work would not fit into memory.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self.arities = np.array([vocabulary.arity(name) for name in vocabulary.features], dtype=np.int64)
+        self.n_classes = vocabulary.arity(vocabulary.class_name)
+        self.offsets = np.cumsum([0, *self.arities], dtype=np.int64)
+        ends = self.n_classes * (1 + np.cumsum(np.repeat(1 + self.offsets[:-1], self.arities)))
+        self.rows = np.concatenate([[self.n_classes], ends])[:-1].astype(np.int64)
+        size = int(ends[-1]) if len(ends) else self.n_classes
+        needed, available = 3 * 8 * size, available_memory()
+        if needed > available:
+            raise SearchTooLargeError(
+                f"the counts of all pairs of {len(self.arities):,} features with {len(self.rows):,} states and "
+                f"{self.n_classes} classes, and their logarithms, need {human_bytes(needed)}; "
+                f"{human_bytes(available)} is available. Select features first, or use a NaiveBayesClassifier."
+            )
+        self.weights: Weights = np.zeros(size)
+
+    @property
+    def of_class(self) -> Weights:
+        """Weight of every class, shape (classes,)."""
+        return self.weights[: self.n_classes]
+
+    @property
+    def alone(self) -> Weights:
+        """Weight of every state with every class, shape (states, classes)."""
+        of_states: Weights = self.weights[self.rows[:, None] + np.arange(self.n_classes)]
+        return of_states
+
+    def admitted(self, min_weight: float) -> npt.NDArray[np.bool_]:
+        """Return which states have at least this weight, shape (states,)."""
+        return np.asarray(self.alone.sum(axis=1) >= min_weight * (1 - ROUNDING))
+
+    def dense(self, i: int, j: int) -> Weights:
+        """Return the contingency table of features i and j (by position, i ≠ j) and the class."""
+        if i < j:
+            return self.dense(j, i).swapaxes(0, 1)
+        cells = 1 + np.arange(self.offsets[j], self.offsets[j + 1])
+        places = self.rows[self.offsets[i] : self.offsets[i + 1], None] + self.n_classes * cells
+        table: Weights = self.weights[places[..., None] + np.arange(self.n_classes)]
+        return table
+
+    @property
+    def n_parameters(self) -> int:
+        """Free probabilities of the pairs, given the class, and of the class."""
+        free = self.arities - 1
+        of_pairs = (int(free.sum()) ** 2 - int((free**2).sum())) // 2
+        return self.n_classes * (1 + int(free.sum()) + of_pairs) - 1
+
+
+def count_pairs(table: DiscreteTable, n_jobs: int | None = None, progress: Progress | None = None) -> PairCounts:
+    """Return the counts of all pairs of features with the class.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        A table with a class.
+    n_jobs : int, optional
+        Threads; None and -1 stand for all processors.
+    progress : callable, optional
+        Called as ``progress(phase, fraction)`` from time to time.
+
+    Raises
+    ------
+    SearchTooLargeError
+        See :class:`PairCounts`.
+    """
+    vocabulary = table.vocabulary
+    counts = PairCounts(vocabulary)
+    of_class = np.ascontiguousarray(table.column(vocabulary.class_name))
+    counts.of_class[:] = np.bincount(of_class, table.weights, counts.n_classes)
+    codes = np.array([table.column(name) for name in vocabulary.features])
+    arguments = codes, of_class, table.weights, counts.offsets, counts.rows, counts.n_classes
+    features = range(len(codes))[::-1]  # the last has most pairs
+    tasks = (partial(add_pairs, *arguments, i, counts.weights) for i in features)
+    run_tasks(tasks, len(features), thread_count(n_jobs), Deadline(), "pair counts", progress)
+    return counts
+
+
+class AODEPosterior:
+    """The class posterior of averaged one-dependence estimators given rows of feature codes.
+
+    The model is that of :class:`~anbexact.classifiers.AODEClassifier`. O(n² s) additions for a complete row of n
+    features and s classes.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        The counts of the rows learned from.
+    ess : float
+        Equivalent sample size.
+    min_weight : float
+        Least weight of a state that has an estimator.
+    n_jobs : int, optional
+        Threads for the preparation; all processors by default.
+    """
+
+    def __init__(self, counts: PairCounts, ess: float, min_weight: float, n_jobs: int | None = None) -> None:
+        self.n_classes = counts.n_classes
+        self._offsets = counts.offsets
+        self._rows = counts.rows
+        self._admitted = counts.admitted(min_weight)
+        of_class = np.log(counts.of_class + ess / self.n_classes)
+        cells = self.n_classes * np.repeat(counts.arities, counts.arities)[:, None]
+        alone = np.log(counts.alone + ess / cells) - of_class
+        self._logs = np.empty(len(counts.weights))
+        self._logs[: self.n_classes] = of_class - logsumexp(of_class)
+        arguments = counts.weights, self._offsets, self._rows, of_class, alone, ess
+        tasks = (partial(pair_logs, *arguments, i, self._logs) for i in range(len(counts.arities))[::-1])
+        run_tasks(tasks, len(counts.arities), thread_count(n_jobs), Deadline(), "logarithms", None)
+        excluded = np.where(self._admitted[:, None], 0.0, np.exp(alone))
+        with np.errstate(divide="ignore"):
+            self._rest = np.log(np.add.reduceat(excluded, self._offsets[:-1])) if len(excluded) else excluded
+        prior = self._logs[: self.n_classes]
+        shares = [(prior + alone[self._admitted]).ravel(), prior + self._rest.sum(axis=0)]
+        self._log_normaliser = float(logsumexp(np.concatenate(shares)))
+
+    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
+        """Return ln P(c, observed cells of x).
+
+        Parameters
+        ----------
+        codes : (features, rows) int16
+            States; a negative code is a cell to be marginalised.
+        n_jobs : int, optional
+            Threads; all processors by default.
+
+        Returns
+        -------
+        (rows, classes) float64
+            Nats, per row.
+        """
+        out = self._evaluate(codes, JOINT, n_jobs)
+        out -= self._log_normaliser
+        return out
+
+    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
+        """Return ln P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
+        return self._evaluate(codes, LOG_PROBABILITY, n_jobs)
+
+    def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
+        """Return P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
+        return self._evaluate(codes, PROBABILITY, n_jobs)
+
+    def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
+        n_features, n_rows = codes.shape
+        out = np.empty((n_rows, self.n_classes))
+        threads = thread_count(n_jobs)
+        step = max(1, WORK_PER_THREAD // (self.n_classes * (1 + n_features**2)))
+        step = max(step, -(-n_rows // (4 * threads)))
+        arguments = codes, self._offsets, self._rows, self._logs, self._admitted, self._rest, form
+        tasks = (
+            partial(mixture_rows, *arguments, start, min(start + step, n_rows), out)
+            for start in range(0, n_rows, step)
+        )
+        run_tasks(tasks, -(-n_rows // step), threads, Deadline(), "rows", None)
+        return out

@@ -1,0 +1,12 @@
+"""Conditional tables from counts, and how much to smooth them."""
+
+from anbexact.parameters.tables import (
+    ConditionalTable,
+    Tables,
+    acll_tables,
+    eap_tables,
+    friedman_tables,
+    ml_tables,
+)
+
+__all__ = ["ConditionalTable", "Tables", "acll_tables", "eap_tables", "friedman_tables", "ml_tables"]

@@ -1,0 +1,1 @@
+"""Fitted classifiers as JSON files that lose nothing."""

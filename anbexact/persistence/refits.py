@@ -1,0 +1,148 @@
+"""Refitted logistic regressions as JSON: what a refit found, and the rows that it was made of, features by number."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact.adapters.logit import LogitModel
+from anbexact.classifiers import NetworkClassifier
+from anbexact.logit.design import Design, design_of_rows
+from anbexact.logit.fit import Fit
+from anbexact.logit.potentials import Floats, class_families, network_potentials
+from anbexact.logit.prior_precision import Strength
+from anbexact.logit.refit import Refit
+from anbexact.structures.structure import Structure
+from anbexact.tables.vocabulary import Vocabulary
+
+
+def describe_refit(refitted: Refit, number: Mapping[Hashable, int]) -> dict[str, Any]:
+    """Return the JSON form of a refit; ``number`` gives every variable's number."""
+    found, strength = refitted.fit, refitted.strength
+    return {
+        "l2": refitted.l2,
+        "seconds": refitted.seconds,
+        "strength": strength
+        and {
+            "l2": strength.l2,
+            "tried": [list(pair) for pair in strength.tried],
+            "generative": strength.generative,
+            "complete": strength.complete,
+        },
+        "fit": {
+            "log_likelihood": found.log_likelihood,
+            "penalised": found.penalised,
+            "gradient": found.gradient,
+            "converged": bool(found.converged),
+            "separated": bool(found.separated),
+            "iterations": found.iterations,
+            "message": found.message,
+            "shift": found.shift.ravel().tolist(),
+            "direction": None if found.direction is None else found.direction.ravel().tolist(),
+        },
+        "rows": _describe_rows(refitted.design, number),
+    }
+
+
+def _describe_rows(design: Design, number: Mapping[Hashable, int]) -> dict[str, Any]:
+    """Return the states of the features in the distinct rows, and the weight of every row with every class."""
+    features = dict.fromkeys(name for names in design.families.values() for name in names)
+    cells = np.flatnonzero(design.weights)
+    weights: list[float] = design.weights.ravel()[cells].tolist()
+    return {
+        "number": len(design.weights),
+        "states": [[number[name], design.states(name).tolist()] for name in features],
+        "cells": cells.tolist(),
+        "weights": [int(weight) if weight.is_integer() else weight for weight in weights],
+    }
+
+
+def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, names: Sequence[Hashable]) -> LogitModel:
+    """Return the refitted model that :func:`describe_refit` described; ``names[k]`` is the variable of number k.
+
+    Parameters
+    ----------
+    described : mapping
+    network : NetworkClassifier
+        The network that was refitted.
+    names : sequence
+
+    Raises
+    ------
+    ValueError
+        If the description is at odds with the network, or with itself.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of what a refit of measured columns is; it was said in fit
+        source = copy(network._with_tables())
+    design = _restore_rows(described["rows"], source.structure_, source.vocabulary_, names)
+    found, strength = described["fit"], described["strength"]
+    shape = (design.n_cells, design.n_classes)
+    shift = _finite(found["shift"], shape, "shifts")
+    direction = None if found["direction"] is None else _finite(found["direction"], shape, "direction")
+    refitted = Refit(
+        design.shifted(network_potentials(source.conditional_tables_, source.structure_), shift),
+        float(described["l2"]),
+        strength
+        and Strength(
+            float(strength["l2"]),
+            tuple((float(l2), float(value)) for l2, value in strength["tried"]),
+            float(strength["generative"]),
+            bool(strength["complete"]),
+        ),
+        Fit(
+            shift,
+            float(found["log_likelihood"]),
+            float(found["penalised"]),
+            float(found["gradient"]),
+            bool(found["converged"]),
+            bool(found["separated"]),
+            direction,
+            int(found["iterations"]),
+            str(found["message"]),
+        ),
+        design,
+        float(described["seconds"]),
+    )
+    return LogitModel(source, source.structure_, refitted.potentials, refitted)
+
+
+def _restore_rows(
+    described: Mapping[str, Any], structure: Structure, vocabulary: Vocabulary, names: Sequence[Hashable]
+) -> Design:
+    """Return the rows as cells of the families that the class is part of."""
+    families = class_families(structure)
+    features = dict.fromkeys(name for of_family in families.values() for name in of_family)
+    n_rows, n_classes = int(described["number"]), vocabulary.arity(structure.class_name)
+    if not 0 <= n_rows <= len(described["cells"]):
+        raise ValueError("the number of rows of the refit is not that of its weights")
+    states = {names[j]: np.array(codes, dtype=np.int64) for j, codes in described["states"]}
+    if states.keys() != features.keys():
+        raise ValueError("the rows of the refit do not have the features that the class depends on")
+    for name, codes in states.items():
+        if codes.shape != (n_rows,) or not ((codes >= 0) & (codes < vocabulary.arity(name))).all():
+            raise ValueError(f"the rows of the refit hold codes of {name!r} that are not its states")
+    cells = np.array(described["cells"], dtype=np.int64)
+    values = np.array(described["weights"], dtype=np.float64)
+    ascending = bool((np.diff(cells, prepend=-1) > 0).all()) and cells.max(initial=-1) < n_rows * n_classes
+    if cells.shape != values.shape or not ascending or not (np.isfinite(values) & (values > 0)).all():
+        raise ValueError("the rows of the refit do not have weights")
+    weights = np.zeros((n_rows, n_classes))
+    weights.ravel()[cells] = values
+    if not weights.any(axis=1).all():
+        raise ValueError("a row of the refit has no weight")
+    shape = {name: vocabulary.arity(name) for name in vocabulary.names}
+    return design_of_rows(states, weights, families, shape)
+
+
+def _finite(values: Sequence[float], shape: tuple[int, int], what: str) -> Floats:
+    """Return finite numbers as an array of this shape."""
+    found: npt.NDArray[np.float64] = np.array(values, dtype=np.float64)
+    if found.shape != (shape[0] * shape[1],) or not np.isfinite(found).all():
+        raise ValueError(f"the {what} of the refit are not {shape[0]} by {shape[1]} finite numbers")
+    return found.reshape(shape)

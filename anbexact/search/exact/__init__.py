@@ -1,0 +1,1 @@
+"""Exact searches, which prove what they find, and the verification of proofs."""

@@ -1,0 +1,287 @@
+"""Candidate lists: for every feature, the parent sets that can still be optimal."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from math import inf
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact._runtime.limits import Deadline, Progress, SearchTooLargeError, run_tasks
+from anbexact.scores import LL, BoundedScore
+from anbexact.search.constraints import Constraints
+from anbexact.search.exact.parent_set_identification import Shared, Walk, too_many_rows
+from anbexact.search.exact.parent_sets import ParentSets
+from anbexact.search.scoring.pair_scores import FamilyScorer
+from anbexact.search.scoring.set_scores import entropy_order
+from anbexact.tables.table import DiscreteTable
+
+Floats = npt.NDArray[np.float64]
+
+TELLING = 50_000
+"""Sets of one size from whose time that of the next is foreseen."""
+MOST_SETS, FEWER_SETS = 50_000_000, 3_000_000
+"""Sets that are scored when neither time nor the number of parents is limited: about two minutes on two processors
+where the penalty is proportional to the number of parent configurations, so that lists come to an end; else less."""
+
+
+def has_candidates(table: DiscreteTable, score: object) -> bool:
+    """Return whether lists can be made: the score says when further parents cannot help."""
+    return isinstance(score, BoundedScore) and score.bounded_at(table.weight_sum)
+
+
+def candidate_lists(
+    table: DiscreteTable,
+    score: BoundedScore,
+    constraints: Constraints,
+    *,
+    threads: int,
+    deadline: Deadline,
+    memory: float,
+    most_sets: float,
+    largest: int | None = None,
+    progress: Progress | None,
+) -> Candidates:
+    r"""Return the candidate lists of all features, in table order.
+
+    Sets of one size after the other are scored. A set is *closed*, and no superset of it looked at, once the best
+    score B of its subsets (itself included) reaches a bound on all its supersets:
+
+    - for Dirichlet scores Σ_j min(f_j, g_j, h_j) over its observed joint states j, the class joined, with
+      ``f_j = -Σ_k min(1, N_jk) ln r``, ``g_j = Σ_a ML(N_a)`` over the joint states a of all other variables within
+      j, and ``h_j = g_j + min(0, min_a [sup DM(N_a; a') - ML(N_a)])`` over the a with two or more states of the child
+      and the parameters a' that supersets can have (ML: maximum log-likelihood; DM: log marginal likelihood);
+    - for penalised likelihoods M - penalty(with one parent more), M being the log-likelihood with all features.
+
+    Features that are copies of each other, but for the names of their states, are put into an order: since an optimal
+    structure stays one when copies are exchanged, none need be a parent of one that comes before it, and a parent set
+    need only hold a copy together with those before it.
+
+    Where the penalty is proportional to the number q of joint states of the parents, a parent v is also given up,
+    with all supersets, when what it can add to the likelihood, at most the entropy of the child and of v given the
+    others, does not pay for what it adds to the penalty.
+
+    Where the time does not suffice to lay out the rows for a feature, its list holds the required parents alone, and
+    what lies beyond is bounded by f, or by M = 0.
+
+    Parameters
+    ----------
+    most_sets : float
+        No size is begun that would take the number of scored sets above this, as far as can be foreseen.
+    largest : int, optional
+        Most feature parents that are gone through, though more be admitted.
+    memory : float
+        Bytes that the lists may take; what is known without the last size is returned when they do not suffice.
+
+    Raises
+    ------
+    SearchTooLargeError
+        When the memory does not suffice for the rows.
+
+    References
+    ----------
+    f: de Campos and Ji, JMLR 12 (2011), for whole counts; as ln of the predictive probability of a weight is convex
+    in it, weights below 1 count in proportion. g, h: Correia, Cussens and de Campos, AISTATS 2020. Penalised
+    likelihoods: Tian, UAI 2000; de Campos, Scanagatta, Corani and Zaffalon, Artificial Intelligence 260 (2018).
+    """
+    candidates = Candidates(table, score, constraints, threads, memory)
+    candidates.extend(deadline, most_sets=most_sets, largest=largest, progress=progress)
+    return candidates
+
+
+class Candidates:
+    """The candidate lists of all features, and how far they have come; see :func:`candidate_lists`.
+
+    Attributes
+    ----------
+    limit : str
+        What ended the lists; empty if they are complete.
+    copies : list of lists of int
+        Features, by number, that are copies of each other, of whose sets only some are listed.
+    """
+
+    def __init__(
+        self, table: DiscreteTable, score: BoundedScore, constraints: Constraints, threads: int, memory: float
+    ) -> None:
+        features = table.vocabulary.features
+        self._table, self._score, self._threads = table, score, threads
+        self._order = entropy_order(table, features[::-1])
+        copied = _copies(table, constraints, self._order)
+        self.copies = _groups(features, copied)
+        self._shared = Shared(memory)
+        self._walks = [
+            Walk(table, score, constraints, child, self._order, copied, self._shared) for child in features
+        ]
+        if sum(walk.size_laid_out for walk in self._walks) > memory:
+            raise too_many_rows(table)
+        self._dispersion: Floats | None = None
+        self.limit = ""
+        self._size = 0
+        self._within = False
+        self._share, self._pace = 1.0, inf
+        self._before, self._seconds = 0, 0.0
+
+    @property
+    def lists(self) -> tuple[ParentSets, ...]:
+        """One for every feature, in table order; a size of sets that was not gone through is left out."""
+        return tuple(walk.parent_sets(self.limit) for walk in self._walks)
+
+    @property
+    def largest(self) -> int | None:
+        """Feature parents up to which every admitted set is listed, or dominated by a listed subset.
+
+        None when that is so whatever their number.
+        """
+        return min((walk.parents for walk in self._walks if walk.open), default=None)
+
+    @property
+    def scored(self) -> int:
+        """How many sets were scored."""
+        return sum(walk.scored for walk in self._walks)
+
+    def extend(
+        self, deadline: Deadline, *, most_sets: float, largest: int | None = None, progress: Progress | None
+    ) -> bool:
+        """Go on where the lists ended, until they are complete or a limit is met; return whether a size was ended."""
+        began = self._size
+        self.limit = self._lay_out(deadline, progress)
+        while not self.limit and any(walk.open for walk in self._walks):
+            if not self._within:
+                self.limit = self._obstacle(deadline, most_sets, largest)
+            if not self.limit:
+                self._go_through(deadline, progress)
+        return self._size > began
+
+    def _lay_out(self, deadline: Deadline, progress: Progress | None) -> str:
+        """Lay out the rows for all features; return why some have to wait."""
+        waiting = [walk for walk in self._walks if not walk.laid_out]
+        if not waiting:
+            return ""
+        refused: list[SearchTooLargeError] = []
+
+        def lay_out(walk: Walk, dispersion: Floats) -> None:
+            if refused or deadline.passed:
+                return
+            try:
+                walk.lay_out(dispersion, deadline)
+            except SearchTooLargeError as error:
+                refused.append(error)
+
+        with suppress(KeyboardInterrupt):
+            if self._dispersion is None:
+                self._dispersion = _dispersion(self._table, self._score, self._order, self._threads, deadline)
+            if self._dispersion is not None:
+                tasks = [partial(lay_out, walk, self._dispersion) for walk in waiting]
+                run_tasks(tasks, len(tasks), self._threads, deadline, "rows of candidate parent sets", progress)
+        if refused:
+            raise refused[0]
+        waiting = [walk for walk in waiting if not walk.laid_out]
+        for walk in waiting:
+            walk.stand_in()
+        if not waiting:
+            return ""
+        return "interrupt" if deadline.interrupted else "time_limit"
+
+    def _obstacle(self, deadline: Deadline, most_sets: float, largest: int | None) -> str:
+        """Return why the next size is not begun; empty if it can be."""
+        ahead = self._share * sum(walk.ahead for walk in self._walks)
+        if largest is not None and self.largest is not None and self.largest >= largest:
+            return "more were not asked for"
+        if self.scored + ahead > most_sets:
+            return f"there are more than {most_sets:,.0f} to score"
+        if any(walk.open and walk.size >= walk.largest for walk in self._walks):
+            return "they have too many different numbers of joint states"
+        if deadline.passed or ahead > self._pace * deadline.left:
+            return "interrupt" if deadline.interrupted else "time_limit"
+        return ""
+
+    def _go_through(self, deadline: Deadline, progress: Progress | None) -> None:
+        """Go through the sets of the next size, or what is left of them."""
+        if not self._within:
+            self._within, self._before, self._seconds = True, self.scored, 0.0
+            for walk in self._walks:
+                walk.begin()
+        behind = sorted((walk for walk in self._walks if walk.behind), key=lambda walk: -walk.ahead)
+        tasks = [partial(walk.grow, deadline) for walk in behind]
+        began = deadline.elapsed
+        with suppress(KeyboardInterrupt):
+            phase = f"candidate parent sets, size {self._size + 1}"
+            run_tasks(tasks, len(tasks), self._threads, deadline, phase, progress)
+        self._seconds += deadline.elapsed - began
+        if any(walk.behind for walk in self._walks):
+            self.limit = "memory_limit" if self._shared.exceeded else "time_limit"
+            if deadline.interrupted:
+                self.limit = "interrupt"
+            return
+        ahead = sum(walk.ahead for walk in self._walks)
+        for walk in self._walks:
+            walk.end()
+        self._within = False
+        self._size += 1
+        scored = self.scored - self._before
+        self._share = scored / max(ahead, 1)
+        if scored >= TELLING:
+            self._pace = scored / self._seconds
+
+
+def _copies(table: DiscreteTable, constraints: Constraints, order: Sequence[Hashable]) -> dict[Hashable, Hashable]:
+    """Return, for features that are the same but for the names of their states, the copy before it.
+
+    Copies go by their order, last first; features on which constraints bear are left out.
+    """
+    bound = {name for edge in (*constraints.required_edges, *constraints.forbidden_edges) for name in edge}
+    last: dict[tuple[int, bytes], Hashable] = {}
+    copied: dict[Hashable, Hashable] = {}
+    for name in reversed(order):
+        if name in bound:
+            continue
+        _, first, states = np.unique(table.column(name), return_index=True, return_inverse=True)
+        as_met = np.argsort(np.argsort(first))[states]
+        key = table.vocabulary.arity(name), as_met.tobytes()
+        if key in last:
+            copied[name] = last[key]
+        last[key] = name
+    return copied
+
+
+def _groups(features: Sequence[Hashable], copied: Mapping[Hashable, Hashable]) -> list[list[int]]:
+    """Return the numbers of the features that are copies of each other."""
+    first: dict[Hashable, Hashable] = {}
+    for name, before in copied.items():  # the copy before was met earlier
+        first[name] = first.get(before, before)
+    return [
+        [k for k, name in enumerate(features) if first.get(name, name) == one]
+        for one in dict.fromkeys(first.values())
+    ]
+
+
+def _dispersion(
+    table: DiscreteTable, score: BoundedScore, order: Sequence[Hashable], threads: int, deadline: Deadline
+) -> Floats | None:
+    """Return the total weight times the entropy of feature u given the class and feature v; in nats, shape (u, v).
+
+    On the diagonal, given the class alone; without a class, given nothing. Empty where the penalty is not
+    proportional to the number of joint states of the parents; None when time ran out.
+    """
+    n = len(order)
+    if not score.proportional_penalty:
+        return np.empty((0, 0))
+    names = table.vocabulary.names
+    place = np.array([names.index(name) for name in order])
+    scorer = FamilyScorer(table, LL(), threads, deadline)
+    first, second = np.triu_indices(n, 1)
+    sets = np.full((1 + n + len(first), 2 + len(scorer.common)), -1, dtype=np.int64)
+    sets[:, 2:] = scorer.common
+    sets[1 : n + 1, 1] = place
+    sets[n + 1 :, 0], sets[n + 1 :, 1] = place[first], place[second]
+    values = scorer.set_scores(sets, "entropies of pairs", None)
+    if values is None:
+        return None
+    alone = values[1 : n + 1]
+    entropy = np.diag(values[0] - alone)
+    entropy[first, second] = alone[second] - values[n + 1 :]
+    entropy[second, first] = alone[first] - values[n + 1 :]
+    return entropy

@@ -1,0 +1,359 @@
+"""Dynamic programming over all feature sets, for scores with set scores."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from math import comb, prod
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact._kernels.lattice import first_parent_set, solve_blocks
+from anbexact._runtime.limits import Deadline, Progress, human_bytes, human_seconds, run_tasks
+from anbexact.scores import SetScore, Universal
+from anbexact.search.constraints import Constraints
+from anbexact.search.exact.enumerated import subsets
+from anbexact.search.exact.solution import Optimum, Stopped, first_optimum, local_bound, tie_tolerance
+from anbexact.search.scoring.pair_scores import FamilyScorer
+from anbexact.search.scoring.set_scores import SETS_TIMES_ROWS, SetScoreProblem, n_sets, prepare, score_all_sets
+from anbexact.search.scoring.universal_sets import BLOCK
+from anbexact.tables.table import DiscreteTable
+
+LOW_BITS = 12
+"""Bits of a set that are its place within a block."""
+LEAST_SAMPLES, MOST_SAMPLES, STEPS_TRIED = 4, 32, 100_000_000
+"""Parts by whose work the time of all is estimated: how many, unless they take more steps than this."""
+FEWER_SETS_TIMES_ROWS = 23
+"""Binary logarithm of the sets times rows of such a part, about."""
+LONG = 10_000
+"""Distinct rows from which on sets may be counted one by one."""
+LAY_OUT, LAID_OUT_SHARE = 50e-9, 0.1
+"""Processor seconds that a row takes for each feature when it is laid out, and the part of the time left for this."""
+COUNTING_STEP, REFINING_STEP = 1.6e-9, 2.5e-9
+"""Processor seconds that a row takes when a set is counted, and an entry when groups of rows are refined."""
+MOST_FEATURES = 62
+"""A set of features is a mask of 64 bits."""
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a lattice search will take.
+
+    Attributes
+    ----------
+    sets : int
+        Feature sets to score.
+    memory : int
+        Peak memory in bytes.
+    seconds : float
+        Rough wall-clock time with the given number of threads.
+    """
+
+    sets: int
+    memory: int
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{self.sets:,} sets, {human_bytes(self.memory)}, about {human_seconds(self.seconds)}"
+
+
+def lattice_cost(n_features: int, n_rows: int, *, max_parents: int | None = None, threads: int = 1) -> Cost:
+    """Estimate what :func:`learn_anb` takes, before anything is computed.
+
+    The memory is what the arrays occupy: set scores and best totals (2ⁿ float64 each), two layers of
+    best parent-set scores, and the row buffers of each thread. The time is a rule of thumb, right to within a
+    factor of two or so on tables without much structure, too high on others: 100 ns a set and 0.7 ns for each of
+    its rows, then 16 ns for each of the n 2ⁿ⁻¹ steps of the dynamic programme.
+
+    Parameters
+    ----------
+    n_features, n_rows : int
+        Features; distinct rows.
+    max_parents : int, optional
+        Limit on feature parents.
+    threads : int
+        Threads that share the work.
+    """
+    n = n_features
+    sets = n_sets(n, n if max_parents is None else max_parents + 1)
+    low = min(n, LOW_BITS)
+    high = n - low
+    layers = _layer_sizes(low, high)
+    two_layers = 8 * (max(layers[::2]) + max(layers[1::2], default=0))
+    buffers = (n + 1) * n_rows * (14 * threads + 4 + 2)
+    memory = 16 * (1 << n) + two_layers + buffers + 100_000_000
+    seconds = (sets * (100e-9 + 0.7e-9 * n_rows) + n * 2 ** (n - 1) * 16e-9) / threads
+    return Cost(sets, memory, seconds)
+
+
+def lattice_seconds(table: DiscreteTable, score: SetScore, max_parents: int, deadline: Deadline) -> float | None:
+    """Estimate the processor time better than :func:`lattice_cost`, by the work of a few small parts.
+
+    The estimate goes by steps, not by the clock, and so is always the same for a table. Right to within a factor of
+    two or so. It takes a second or two on a million rows, milliseconds on a thousand. None when time ran out, or when
+    this would take too much of it.
+    """
+    n = len(table.vocabulary.features)
+    problem = prepare(table, score, max_parents + 1)
+    of_networks = n * 2 ** (n - 1) * 16e-9
+    if counting_pays(problem):
+        return counting_seconds(problem) + float(of_networks)
+    if n * len(table.weights) * LAY_OUT > LAID_OUT_SHARE * deadline.left:
+        return None
+    bits = SETS_TIMES_ROWS - FEWER_SETS_TIMES_ROWS + problem.decided
+    decided = min(bits, n - problem.dense)
+    rng = np.random.default_rng(0)
+    scores = np.empty(1 << (n - decided))
+    steps, samples, spent = 0, 0, 0
+    while samples < LEAST_SAMPLES or (samples < MOST_SAMPLES and spent < STEPS_TRIED):
+        if deadline.passed:
+            return None
+        steps += problem.subtree(_random_set(rng, decided, problem.max_size), scores)
+        samples += 1
+        spent = steps + samples * n * len(table.weights)
+    of_scores = n_sets(n, problem.max_size) * 180e-9 + steps / samples * n_sets(decided, problem.max_size) * 1.3e-9
+    return float(of_scores + of_networks)
+
+
+def _random_set(rng: np.random.Generator, n: int, max_size: int) -> int:
+    """Return the mask of a random subset of ``range(n)`` with at most so many members, all equally probable."""
+    sizes = np.array([comb(n, k) for k in range(min(n, max_size) + 1)], dtype=np.float64)
+    size = int(rng.choice(len(sizes), p=sizes / sizes.sum()))
+    return sum(1 << int(b) for b in rng.choice(n, size, replace=False))
+
+
+def counting_pays(problem: SetScoreProblem) -> bool:
+    """Whether counting every set by itself promises to be quicker than refining groups of rows.
+
+    So it is where sets are few and small, rows many, and groups of rows do not become so small that they are settled.
+    """
+    n, most, rows = len(problem.features), problem.max_size, len(problem.table.weights)
+    if most >= n or rows < LONG:
+        return False
+    states = np.append(1.0, np.cumprod(problem.arities.astype(np.float64)))
+    largest = [float(np.prod(np.sort(problem.arities)[n - size :].astype(np.float64))) for size in range(most + 1)]
+    n_classes = prod(problem.table.shape(problem.table.vocabulary.common_parents))
+    if largest[-1] * n_classes > rows / 4:
+        return False
+    entries = sum(
+        comb(n - m, size) * min(float(rows), states[m] * n_classes * largest[size])
+        for m in range(problem.dense, n)
+        for size in range(most + 1)
+    )
+    return bool(counting_seconds(problem) < entries * REFINING_STEP)
+
+
+def counting_seconds(problem: SetScoreProblem) -> float:
+    """Estimate the processor time of counting all sets of a problem one by one."""
+    return n_sets(len(problem.features), problem.max_size) * len(problem.table.weights) * COUNTING_STEP
+
+
+def _counted_scores(
+    problem: SetScoreProblem, threads: int, deadline: Deadline, progress: Progress | None
+) -> npt.NDArray[np.float64] | None:
+    """Return what :func:`score_all_sets` does, every set counted by itself."""
+    n, names = len(problem.features), problem.table.vocabulary.names
+    scorer = FamilyScorer(problem.table, problem.score, threads, deadline)
+    place = np.array([names.index(name) for name in problem.features])
+    common = len(scorer.common)
+    members, masks = [], []
+    for size in range(problem.max_size + 1):
+        bits = subsets(n, size)
+        own = np.full((len(bits), common + problem.max_size), -1, dtype=np.int64)
+        own[:, problem.max_size - size : own.shape[1] - size] = scorer.common
+        own[:, own.shape[1] - size :] = place[bits]
+        members.append(own)
+        masks.append((1 << bits).sum(axis=1))
+    found = scorer.set_scores(np.concatenate(members), "set scores", progress)
+    if found is None:
+        return None
+    scores = np.zeros(1 << n)
+    scores[np.concatenate(masks)] = found
+    return scores
+
+
+def _layer_sizes(low: int, high: int) -> list[int]:
+    """Return the numbers of best parent-set scores in the layers of blocks of 0, 1, ... high bits."""
+    return [comb(high, k) * (low + 2 * (high - k)) * (1 << (low - 1)) for k in range(high + 1)]
+
+
+def all_set_scores(
+    problem: SetScoreProblem,
+    table: DiscreteTable,
+    score: SetScore | Universal,
+    threads: int,
+    deadline: Deadline,
+    progress: Progress | None,
+) -> npt.NDArray[np.float64] | None:
+    """Return F(set ∪ class) for every mask of a table prepared by :func:`prepare`; see :func:`score_all_sets`.
+
+    By a universal measure, sets that have their variables at the coarsest level only are scored as such, all
+    together; the others, at each of their tuples of levels.
+    """
+    solve = _counted_scores if counting_pays(problem) else score_all_sets
+    scores = solve(problem, threads, deadline, progress)
+    if scores is None or not isinstance(score, Universal):
+        return scores
+    scorer = FamilyScorer(table, score, threads, deadline)
+    places = np.array([table.vocabulary.names.index(name) for name in problem.features])
+    for b, name in enumerate(problem.features):
+        scores.reshape(-1, 2, 1 << b)[:, 1] -= score.log_measure(table, (name, 1))
+    bits = np.arange(len(places))
+    n_blocks = max(1, len(scores) // BLOCK)
+    for k, masks in enumerate(scorer.mixture.mixed_sets(problem.features, problem.max_size)):
+
+        def shown(phase: str, fraction: float, k: int = k) -> None:
+            if progress is not None:
+                progress(phase, (k + fraction) / n_blocks)
+
+        members = np.where(masks[:, None] >> bits & 1, places, -1)
+        members = np.concatenate([members, np.tile(scorer.common, (len(masks), 1))], axis=1)
+        found = scorer.set_scores(np.sort(members, axis=1), "set scores at all levels", shown)
+        if found is None:
+            return None
+        scores[masks] = found
+    return scores
+
+
+def solve_lattice(
+    table: DiscreteTable,
+    score: SetScore | Universal,
+    constraints: Constraints,
+    threads: int,
+    deadline: Deadline,
+    progress: Progress | None,
+) -> Optimum | Stopped:
+    """Return the best feature parents by set scores and dynamic programming; see :func:`~anbexact.learn_anb`."""
+    sets = n_sets(len(table.vocabulary.features), constraints.max_parents + 1)
+    if deadline.passed:
+        return unsolved(table, score)
+    problem = prepare(table, score, constraints.max_parents + 1)
+    scores = all_set_scores(problem, table, score, threads, deadline, progress)
+    if scores is None:
+        return unsolved(table, score)
+    optimum = _solve(problem, scores, constraints, threads, deadline, progress)
+    if optimum is None:
+        return Stopped(_upper_bound(table, score, problem, scores), sets)
+    total = float(optimum[-1])
+
+    def parents(rounding: float) -> dict[Hashable, tuple[Hashable, ...]]:
+        return _read_back(problem, scores, optimum, constraints, threads, tie_tolerance(table, rounding))
+
+    return Optimum(total, sets, parents)
+
+
+def _solve(
+    problem: SetScoreProblem,
+    scores: npt.NDArray[np.float64],
+    constraints: Constraints,
+    threads: int,
+    deadline: Deadline,
+    progress: Progress | None,
+) -> npt.NDArray[np.float64] | None:
+    """Return the best total score of a network over every set; None when the time ran out."""
+    n = len(problem.features)
+    low = min(n, LOW_BITS)
+    high = n - low
+    allowed, required = _masks(problem, constraints)
+    sizes = np.bitwise_count(np.arange(1 << high))
+    places = np.empty(1 << high, dtype=np.int64)
+    for k in range(high + 1):
+        places[sizes == k] = np.arange(comb(high, k))
+    optimum = np.empty(1 << n)
+    layers = _layer_sizes(low, high)
+    rooms = [np.empty(max(layers[parity::2], default=0)) for parity in (0, 1)]
+    previous = np.empty((0, 0, 0))
+    for k in range(high + 1):
+        blocks = np.flatnonzero(sizes == k)
+        current = rooms[k % 2][: layers[k]].reshape(len(blocks), -1, 1 << (low - 1))
+        step = max(1, len(blocks) // (8 * threads))
+
+        def tasks(
+            blocks: npt.NDArray[np.int64] = blocks,
+            step: int = step,
+            previous: npt.NDArray[np.float64] = previous,
+            current: npt.NDArray[np.float64] = current,
+        ) -> Iterator[partial[None]]:
+            for first in range(0, len(blocks), step):
+                yield partial(
+                    solve_blocks, blocks[first : first + step], places, first, n, low, scores, allowed, required,
+                    constraints.max_parents, constraints.free, previous, current, optimum,
+                )  # fmt: skip
+
+        phase = f"dynamic programme, layer {k + 1} of {high + 1}"
+        if not run_tasks(tasks(), -(-len(blocks) // step), threads, deadline, phase, progress):
+            return None
+        previous = current
+    return optimum
+
+
+def _masks(problem: SetScoreProblem, constraints: Constraints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return, per bit, the masks of allowed and of required parents."""
+    features = problem.features
+    allowed = np.zeros(len(features), dtype=np.int64)
+    required = np.zeros(len(features), dtype=np.int64)
+    for b, child in enumerate(features):
+        for p, parent in enumerate(features):
+            allowed[b] |= (p != b and parent not in constraints.forbidden[child]) << p
+            required[b] |= (parent in constraints.required[child]) << p
+    return allowed, required
+
+
+def _read_back(
+    problem: SetScoreProblem,
+    scores: npt.NDArray[np.float64],
+    optimum: npt.NDArray[np.float64],
+    constraints: Constraints,
+    threads: int,
+    tolerance: float,
+) -> dict[Hashable, tuple[Hashable, ...]]:
+    """Return the feature parents in an optimal structure, ties broken as :func:`learn_anb` says."""
+    n = len(problem.features)
+    allowed, required = _masks(problem, constraints)
+    order = problem.table_order
+    place = {name: j for j, name in enumerate(order)}
+    position = np.array([place[name] for name in problem.features])
+    with ThreadPoolExecutor(threads) as pool:
+
+        def sinks(left: int) -> Iterator[tuple[int, tuple[int, ...]]]:
+            bits = [b for b in range(n) if left >> int(position[b]) & 1]
+            members = sum(1 << b for b in bits)
+
+            def parent_set(b: int) -> int:
+                rest = members & ~(1 << b)
+                threshold = optimum[members] - optimum[rest] - tolerance
+                return int(
+                    first_parent_set(
+                        scores, b, rest, threshold, allowed[b], required[b], constraints.max_parents, position
+                    )
+                )
+
+            for b, mask in zip(bits, pool.map(parent_set, bits), strict=True):
+                if mask >= 0:
+                    yield int(position[b]), tuple(sorted(int(position[p]) for p in range(n) if mask >> p & 1))
+
+        chosen = first_optimum(n, sinks)
+    return {order[k]: tuple(order[p] for p in places) for k, places in chosen.items()}
+
+
+def unsolved(table: DiscreteTable, score: SetScore | Universal) -> Stopped:
+    """Return what is known before any set was scored."""
+    return Stopped(sum(local_bound(table, score, child) for child in table.vocabulary.features), 0)
+
+
+def _upper_bound(
+    table: DiscreteTable,
+    score: SetScore | Universal,
+    problem: SetScoreProblem,
+    scores: npt.NDArray[np.float64],
+) -> float:
+    """Return a bound on the features' score: each with the best of all its parent sets, cycles or not."""
+    bounds = {name: local_bound(table, score, name) for name in table.vocabulary.features}
+    total = 0.0
+    for b, name in enumerate(problem.features):
+        pairs = scores.reshape(-1, 2, 1 << b)
+        total += min(bounds[name], float((pairs[:, 1] - pairs[:, 0]).max()))  # sets too large hold no score
+    return total

@@ -1,0 +1,147 @@
+"""Exact search beyond the lattice of all feature sets: candidate lists, then branch and cut."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import inf
+
+from anbexact._runtime.limits import Deadline, Progress
+from anbexact.scores import BoundedScore, Score
+from anbexact.search.constraints import Constraints
+from anbexact.search.exact.branch_and_cut import Choice, solve_lists
+from anbexact.search.exact.candidates import Candidates, candidate_lists, has_candidates
+from anbexact.search.exact.enumerated import EnumeratedLists, enumerated_lists
+from anbexact.search.exact.parent_sets import ParentSets, members
+from anbexact.search.exact.solution import rounding_error, tie_tolerance
+from anbexact.search.exact.ties import first_choice
+from anbexact.structures.proof import Proof
+from anbexact.tables.table import DiscreteTable
+
+SHARE_OF_LISTS = 0.7
+"""Part of the time left that candidate lists may take; where less suffices for the proof, they are taken up again."""
+MOST_NODES, PROOF_SECONDS = 20, 30.0
+"""Branches that are bounded, and seconds, where parent sets were left out for another reason than the time, or where
+the score has no bounds."""
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What the pruned search found and proved.
+
+    Attributes
+    ----------
+    parents : dict
+        Feature parents of every feature, in table order.
+    total : float
+        Sum of the features' local scores, in nats.
+    bound : float
+        Proved upper bound on the total of every admitted structure with up to ``proof.largest`` feature parents.
+    beyond : float
+        Proved upper bound on the total of every admitted structure; equal to ``bound`` with complete lists.
+    sets : int
+        Parent sets that were scored.
+    limit : str
+        What kept the candidate lists from being complete; empty if they are.
+    proof : Proof
+        The proof of ``bound``.
+    """
+
+    parents: dict[Hashable, tuple[Hashable, ...]]
+    total: float
+    bound: float
+    beyond: float
+    sets: int
+    limit: str
+    proof: Proof
+
+
+def parent_set_lists(
+    table: DiscreteTable,
+    score: Score,
+    constraints: Constraints,
+    *,
+    threads: int,
+    deadline: Deadline,
+    memory: float,
+    most_sets: float,
+    largest: int | None = None,
+    progress: Progress | None,
+) -> Candidates | EnumeratedLists:
+    """Return candidate lists if the score has bounds, else those of all families."""
+    if isinstance(score, BoundedScore) and has_candidates(table, score):
+        return candidate_lists(
+            table, score, constraints, threads=threads, deadline=deadline, memory=memory, most_sets=most_sets,
+            largest=largest, progress=progress,
+        )  # fmt: skip
+    return enumerated_lists(
+        table, score, constraints, threads=threads, deadline=deadline, memory=memory, most_sets=most_sets,
+        largest=largest, progress=progress,
+    )  # fmt: skip
+
+
+def solve_pruned(
+    table: DiscreteTable,
+    score: Score,
+    constraints: Constraints,
+    *,
+    threads: int,
+    deadline: Deadline,
+    memory: float,
+    most_sets: float,
+    complete: bool,
+    progress: Progress | None,
+) -> Pruned | None:
+    """Return the best structure found by the deadline, with what is proved; see :func:`~anbexact.learn_anb`.
+
+    Parameters
+    ----------
+    memory, most_sets
+        See :func:`~anbexact.search.exact.candidates.candidate_lists`.
+    complete : bool
+        Whether lists that are not complete are of no use: then None is returned.
+    """
+    features = table.vocabulary.features
+    candidates = parent_set_lists(
+        table, score, constraints, threads=threads, deadline=deadline.within(SHARE_OF_LISTS * deadline.left),
+        memory=memory, most_sets=most_sets, progress=progress,
+    )  # fmt: skip
+    if complete and candidates.limit and not deadline.interrupted:
+        return None
+    tolerance = rounding_error(table) / 2
+
+    def solve() -> tuple[tuple[ParentSets, ...], int | None, Choice]:
+        lists = candidates.lists
+        brief = candidates.limit not in ("", "time_limit") or isinstance(candidates, EnumeratedLists)
+        choice = solve_lists(
+            lists, features, tolerance, deadline.within(PROOF_SECONDS) if brief else deadline, progress,
+            threads=threads, most_nodes=MOST_NODES if brief else inf,
+        )  # fmt: skip
+        return lists, candidates.largest, choice
+
+    lists, largest, choice = solve()
+    while candidates.limit == "time_limit" and not deadline.passed and choice.bound - choice.total <= tolerance:
+        rest = deadline.within(SHARE_OF_LISTS * deadline.left)
+        if not candidates.extend(rest, most_sets=most_sets, progress=progress):
+            break
+        following = solve()
+        if following[-1].total < choice.total:
+            break
+        lists, largest, choice = following
+    limit = next((own.limit for own in lists if own.limit), "")
+    found = {
+        k: tuple(members(own.masks[place])) for k, (own, place) in enumerate(zip(lists, choice.chosen, strict=True))
+    }
+    if choice.bound - choice.total <= tolerance and not deadline.passed:
+        tie = tie_tolerance(table)
+        first = first_choice(
+            lists, choice.chosen, choice.kept(), candidates.copies, tie, tolerance, deadline, threads
+        )
+        found = found if first is None else first
+    parents = {name: tuple(features[b] for b in found[k]) for k, name in enumerate(features)}
+    beyond = sum(max(float(own.scores[0]), own.beyond) for own in lists) if limit else choice.bound
+    proof = Proof(
+        score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, largest,
+        choice.components, choice.bound - choice.total,
+    )  # fmt: skip
+    return Pruned(parents, choice.total, choice.bound, max(beyond, choice.bound), candidates.scored, limit, proof)

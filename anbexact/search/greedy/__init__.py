@@ -1,0 +1,1 @@
+"""Searches that climb, and prove nothing."""

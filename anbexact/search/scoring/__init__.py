@@ -1,0 +1,1 @@
+"""How searches ask for scores: of families, of pairs, of all sets of parents."""

@@ -1,0 +1,229 @@
+"""Set scores of all subsets of the features (the class joined to each), as one array."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from math import comb, log, prod
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, xlogy
+
+from anbexact._kernels.set_scores import HISTOGRAM, score_subtree
+from anbexact._runtime.limits import Deadline, Progress, run_tasks
+from anbexact.scores import SetScore, Universal
+from anbexact.tables.table import DiscreteTable
+
+TABLE_CELLS = 1 << 22
+"""Cell values of whole weights that are tabulated at most (32 MB), beyond the few that must be."""
+DENSE_SLOTS, MOST_DENSE = 32, 5
+"""Joint states that the lowest features, which are not walked, may have, and how many these features may be."""
+SETS_TIMES_ROWS = 27
+"""Binary logarithm of the sets times rows of one task, about: the clock is looked at between tasks."""
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of a table as the walk takes them; see :func:`~anbexact._kernels.set_scores.score_subtree`."""
+
+    rows: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float64]
+    starts: npt.NDArray[np.int32]
+    codes: npt.NDArray[np.int16]
+    ranks: npt.NDArray[np.int32]
+    slots: npt.NDArray[np.int32]
+    log_gammas: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]
+    whole: bool
+
+
+@dataclass(frozen=True, eq=False)
+class SetScoreProblem:
+    """A table prepared for the kernel; bit b of a set stands for ``features[b]``.
+
+    Features are ordered by entropy, lowest first: rows then part early in the walk, which decides the
+    highest bit first, and merge often where most of its nodes are.
+    """
+
+    table: DiscreteTable
+    score: SetScore
+    features: tuple[Hashable, ...]
+    dense: int
+    arities: npt.NDArray[np.int64]
+    strides: npt.NDArray[np.int64]
+    parameters: npt.NDArray[np.float64]
+    constants: npt.NDArray[np.float64]
+    max_size: int
+
+    @property
+    def table_order(self) -> tuple[Hashable, ...]:
+        """The features in table order."""
+        return self.table.vocabulary.features
+
+    @property
+    def decided(self) -> int:
+        """How many of the highest bits name a task: tasks enough to share, none with many sets times rows."""
+        n = len(self.features)
+        enough = n - SETS_TIMES_ROWS + len(self.table.weights).bit_length()
+        return max(0, min(max(6, n - 16, enough), n - self.dense))
+
+    @cached_property
+    def laid_out(self) -> _Rows:
+        """The rows sorted, their prefixes ranked, and the cell values tabulated."""
+        table = self.table
+        common, features, arities = table.vocabulary.common_parents, self.features, self.arities
+        of_class = table.column(*common) if common else np.zeros(len(table.codes), np.int16)
+        codes = np.stack([table.column(name) for name in features])
+        order = np.lexsort((*codes[::-1], of_class))
+        codes = np.ascontiguousarray(codes[:, order])
+        of_class = of_class[order]
+        ranks = np.zeros((len(features) + 1, len(order)), dtype=np.int32)
+        differs = np.zeros(len(order), dtype=bool)
+        differs[1:] = of_class[1:] != of_class[:-1]
+        ranks[0] = np.cumsum(differs)
+        for m in range(len(features)):
+            differs[1:] |= codes[m, 1:] != codes[m, :-1]
+            ranks[m + 1] = np.cumsum(differs)
+        slots = np.zeros(len(order), dtype=np.int32)
+        for b in reversed(range(self.dense)):
+            slots = slots * np.int32(arities[b]) + codes[b]
+        weights = table.weights[order]
+        values = cell_values(self.parameters, _table_shape(table)[1])
+        whole = values.shape[1] > weights.sum() and np.array_equal(weights, np.rint(weights))
+        starts = np.searchsorted(of_class, np.arange(prod(table.shape(common)) + 1)).astype(np.int32)
+        rows = np.arange(len(order), dtype=np.int32)
+        return _Rows(rows, weights, starts, codes, ranks, slots, gammaln(self.parameters), values, bool(whole))
+
+    def subtree(self, prefix: int, out: npt.NDArray[np.float64]) -> int:
+        """Score the sets whose highest bits are ``prefix``; as many as ``out`` has room for.
+
+        Returns the steps that it took below the prefix.
+        """
+        own = self.laid_out
+        decided = len(self.features) - (len(out).bit_length() - 1)
+        work: int = score_subtree(
+            prefix, decided, own.rows, own.weights, own.starts, own.codes, own.ranks, own.slots, self.dense,
+            self.arities, self.strides, self.parameters, own.log_gammas, own.values, own.whole,
+            self.max_size, out,
+        )  # fmt: skip
+        if self.constants.any():
+            first = prefix * len(out)
+            out += self.set_constants(range(first, first + len(out)))
+        return work
+
+    def set_constants(self, masks: Sequence[int]) -> npt.NDArray[np.float64]:
+        """Return the part of the set scores that depends on the numbers of states alone; -1 is the full set."""
+        chosen = np.asarray(masks, dtype=np.int64)
+        places = np.zeros(len(chosen), dtype=np.int64)
+        for b, stride in enumerate(self.strides.tolist()):
+            places += stride * (chosen >> b & 1)
+        return self.constants[places]
+
+
+def n_sets(n: int, max_size: int) -> int:
+    """Return the number of subsets of n features with at most ``max_size`` members."""
+    return sum(comb(n, k) for k in range(min(n, max_size) + 1))
+
+
+def entropy_order(table: DiscreteTable, features: Sequence[Hashable]) -> tuple[Hashable, ...]:
+    """Return the features by marginal entropy, lowest first, ties in table order."""
+
+    def entropy(name: Hashable) -> float:
+        shares = table.counts([name]) / table.weight_sum
+        shares = shares[shares > 0]
+        return float(-(shares * np.log(shares)).sum())
+
+    return tuple(sorted(features, key=entropy))
+
+
+def _table_shape(table: DiscreteTable) -> tuple[int, int]:
+    """Return the number of distinct parent-configuration counts q, and how many whole weights are tabulated for each.
+
+    Weights are tabulated as far as they occur and there is room; not at all when there is no room for small ones.
+    """
+    arities = table.shape(table.vocabulary.features)
+    distinct = prod(arities.count(arity) + 1 for arity in set(arities))
+    whole = np.array_equal(table.weights, np.rint(table.weights))
+    heaviest = int(min(table.weight_sum, 1e9)) if whole else 0
+    room = TABLE_CELLS // distinct
+    return distinct, 0 if room < HISTOGRAM else max(HISTOGRAM, min(heaviest, room))
+
+
+def cell_value_bytes(table: DiscreteTable) -> int:
+    """Return the memory of what is kept for every distinct parent-configuration count q."""
+    distinct, width = _table_shape(table)
+    return 8 * distinct * (width + 6)
+
+
+def prepare(table: DiscreteTable, score: SetScore | Universal, max_size: int) -> SetScoreProblem:
+    """Order the features, and tabulate what depends on numbers of states alone.
+
+    Of a universal measure it is the problem of all variables at their coarsest level; see :func:`score_all_sets`.
+    """
+    if isinstance(score, Universal):
+        table, score = score.coarsest(table), score.base
+    features = entropy_order(table, table.vocabulary.features)
+    n = len(features)
+    arities = np.array(table.shape(features), dtype=np.int64)
+    strides = np.zeros(n, dtype=np.int64)
+    log_q = np.array([log(prod(table.shape(table.vocabulary.common_parents)))])
+    for arity in sorted(set(arities.tolist())):
+        strides[arities == arity] = len(log_q)
+        exponents = np.arange((arities == arity).sum() + 1)
+        log_q = (log_q[None, :] + exponents[:, None] * log(arity)).ravel()
+    n_configurations = np.rint(np.exp(log_q)) if log_q.max() < 34 else np.exp(log_q)
+    dense = 1
+    while dense < min(n, MOST_DENSE) and np.prod(arities[: dense + 1]) <= DENSE_SLOTS:
+        dense += 1
+    return SetScoreProblem(
+        table,
+        score,
+        features,
+        dense,
+        arities,
+        strides,
+        score.cell_parameter(n_configurations),
+        score.set_constant(n_configurations, table.weight_sum),
+        min(max_size, n),
+    )
+
+
+def cell_values(parameters: npt.NDArray[np.float64], width: int) -> npt.NDArray[np.float64]:
+    """Return ``lnΓ(a + w) - lnΓ(a)`` for whole w from 0 to width; ``w ln w`` where the parameter a is infinite."""
+    values = np.zeros((len(parameters), width + 1))
+    finite = np.isfinite(parameters)
+    if not finite.all():
+        whole = np.arange(width + 1.0)
+        values[~finite] = xlogy(whole, whole)
+        values[finite] = cell_values(parameters[finite], width) if finite.any() else 0.0
+        return values
+    np.add.outer(parameters, np.arange(width), out=values[:, 1:])
+    np.log(values[:, 1:], out=values[:, 1:])
+    np.cumsum(values[:, 1:], axis=1, out=values[:, 1:])
+    return values
+
+
+def score_all_sets(
+    problem: SetScoreProblem, threads: int, deadline: Deadline, progress: Progress | None
+) -> npt.NDArray[np.float64] | None:
+    """Return F(set ∪ class) for every mask, shape (2**n,), in nats; None when the time ran out.
+
+    Sets with more than ``problem.max_size`` members are left unscored.
+    """
+    n = len(problem.features)
+    decided = problem.decided
+    size = 1 << (n - decided)
+    scores = np.zeros(1 << n)
+    if deadline.passed:
+        return None
+    _ = problem.laid_out  # before the threads that share it
+
+    def tasks() -> Iterator[partial[int]]:
+        for prefix in range(1 << decided):
+            if prefix.bit_count() <= problem.max_size:
+                yield partial(problem.subtree, prefix, scores[prefix * size : (prefix + 1) * size])
+
+    complete = run_tasks(tasks(), n_sets(decided, problem.max_size), threads, deadline, "set scores", progress)
+    return scores if complete else None

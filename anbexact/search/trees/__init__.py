@@ -1,0 +1,1 @@
+"""Searches for trees, forests and k-graphs."""

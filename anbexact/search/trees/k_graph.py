@@ -1,0 +1,220 @@
+"""Exact search for the best graph of limited in-degree that is consistent with the optimal branching."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import combinations, islice, pairwise
+from math import comb
+
+import numpy as np
+
+from anbexact._runtime.limits import Deadline, Progress, check_limit, thread_count
+from anbexact.scores import BDeu, Score
+from anbexact.search.constraints import Constraints, Edge
+from anbexact.search.naive_bayes import class_of, learn_naive_bayes
+from anbexact.search.scoring.pair_scores import FamilyScorer, Floats, pair_scores
+from anbexact.search.single_states import single_states_apart
+from anbexact.search.trees.branching import (
+    as_structure,
+    best_branching,
+    describe,
+    one_parent,
+    out_of_time,
+    upper_bound,
+)
+from anbexact.structures.structure import Certificate, Structure
+from anbexact.tables.table import DiscreteTable
+
+BLOCK = 20_000
+"""Parent sets that are scored together."""
+
+
+@single_states_apart(below_class=True)
+def learn_ckg(
+    table: DiscreteTable,
+    score: Score | None = None,
+    *,
+    k: int = 2,
+    required: Iterable[Edge] = (),
+    forbidden: Iterable[Edge] = (),
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Structure:
+    """Learn the best k-graph consistent with the optimal branching, the class a parent of every feature.
+
+    The optimal branching R is the tree of :func:`~anbexact.learn_tan`. With A_i the ancestors of feature i, on the
+    path to it from the root of R, its parents become the class and the best ``S ⊆ A_i`` with ``|S| ≤ k``:
+    ``argmax_S local(i | class, S)``. Every such graph is acyclic, and R is one of them. At most n^(k+1) local scores.
+
+    The root of R is arbitrary where arcs score the same in both directions, but decides who is whose
+    ancestor; it is the first feature in table order then, so that here the result does depend on the order of
+    features. Ties between parent sets (as for :func:`~anbexact.learn_tan`): the smaller one wins, then the one
+    that comes first in table order.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        A table with a class.
+    score : Score, default BDeu()
+        Any decomposable score.
+    k : int, default 2
+        Most feature parents of a feature, 1 or more.
+    required, forbidden : iterable of (parent, child)
+        Arcs between features that must, and must not, be in the structure. R obeys them, too (so a feature
+        can have one required parent); where no spanning tree does, R is the best forest of as few trees as possible.
+    time_limit : float, optional
+        Seconds after which no further families are scored; every feature gets the best of the parent sets that were
+        scored by then, or all are left as in naive Bayes when R itself was not finished.
+    n_jobs : int, optional
+        Threads; None and -1 stand for all processors. The result does not depend on it.
+    progress : callable, optional
+        Called as ``progress(phase, fraction)`` from time to time.
+
+    Returns
+    -------
+    Structure
+        ``certificate.optimal`` and ``upper_bound`` speak of the k-graphs consistent with this R, nothing else: other
+        structures with at most k feature parents may score higher. Optimal is not claimed when the time ran out.
+
+    Raises
+    ------
+    SearchTooLargeError
+        If all pairs of features would need more memory than there is.
+    ValueError
+        For a k, constraints or limits that make no sense; if a score is not a number.
+
+    References
+    ----------
+    Carvalho and Oliveira, *Learning Bayesian Networks Consistent with the Optimal Branching*, ICMLA 2007,
+    Algorithm 1 and Theorem 3.2.
+
+    Examples
+    --------
+    >>> from anbexact import DiscreteTable, learn_ckg
+    >>> from anbexact.datasets import load_monks
+    >>> structure = learn_ckg(DiscreteTable.from_frame(*load_monks(1)))
+    >>> structure.parents["body_shape"]
+    ('is_monk', 'head_shape')
+    """
+    check_limit("time_limit", time_limit)
+    if isinstance(k, bool) or not hasattr(k, "__index__") or k < 1:
+        raise ValueError(f"k must be a whole number, 1 or more, not {k!r}")
+    deadline = Deadline(time_limit)
+    score = BDeu() if score is None else score
+    class_of(table)
+    constraints = one_parent(table.vocabulary.features, required, forbidden)
+    scorer = FamilyScorer(table, score, thread_count(n_jobs), deadline)
+    if not table.vocabulary.features:
+        return learn_naive_bayes(table, score)
+    pairs = pair_scores(scorer, progress)
+    if pairs is None:
+        return out_of_time(scorer, constraints)
+    branching = best_branching(scorer, pairs, constraints, tree=True).tolist()
+    candidates = [_candidates(scorer, constraints, branching, child) for child in range(scorer.n)]
+    choices = [_Choice(pairs.rounding) for _ in branching]
+    for child, (may, must) in enumerate(candidates):
+        if not must:
+            choices[child].offer([()], np.zeros(1))
+        single = must or tuple(may)
+        choices[child].offer([(parent,) for parent in single], pairs.gains[single, child])
+    scored, complete = _score_larger_sets(scorer, candidates, choices, pairs.alone, int(k), progress)
+    total = pairs.of_class + float(pairs.alone.sum()) + sum(choice.best for choice in choices)
+    limits = describe(constraints)
+    method = f"best consistent {int(k)}-graph of the optimal branching{limits}"
+    bound = total
+    if not complete:
+        method = f"consistent {int(k)}-graph of the optimal branching{limits}, stopped by time_limit"
+        bound = max(total, upper_bound(scorer))
+    certificate = Certificate(complete, bound, bound - total, pairs.scored + scored, deadline.worked, method)
+    return as_structure(scorer, [choice.chosen for choice in choices], total, certificate)
+
+
+def _candidates(
+    scorer: FamilyScorer, constraints: Constraints, branching: list[int], child: int
+) -> tuple[list[int], tuple[int, ...]]:
+    """Return the ancestors that may be parents of a feature, in table order, and those of them that must be."""
+    features = scorer.table.vocabulary.features
+    ancestors = []
+    node = branching[child]
+    while node >= 0:
+        ancestors.append(node)
+        node = branching[node]
+    may = [node for node in sorted(ancestors) if features[node] not in constraints.forbidden[features[child]]]
+    return may, tuple(node for node in may if features[node] in constraints.required[features[child]])
+
+
+class _Choice:
+    """The best parent set of a feature among those offered, smaller ones first."""
+
+    def __init__(self, rounding: float) -> None:
+        self.rounding = rounding
+        self.top = -np.inf
+        self.contenders: list[tuple[float, tuple[int, ...]]] = []
+
+    def offer(self, sets: list[tuple[int, ...]], gains: Floats) -> None:
+        """Consider parent sets, each with what it gains over the class alone."""
+        if len(sets) == 0:
+            return
+        if not self.contenders:
+            self.contenders = [(float(gains[0]), sets[0])]
+            self.top = float(gains[0])
+        before = np.maximum.accumulate(np.append(self.top, gains))[:-1]
+        self.contenders += [(float(gains[t]), sets[t]) for t in np.flatnonzero(gains > before)]  # others never win
+        self.top = self.contenders[-1][0]
+        self.contenders = [(gain, of) for gain, of in self.contenders if gain >= self.top - self.rounding]
+
+    @property
+    def best(self) -> float:
+        """What the chosen set gains."""
+        return self.contenders[0][0]
+
+    @property
+    def chosen(self) -> tuple[int, ...]:
+        """The smallest set, the first in table order, that gains as much as any."""
+        return self.contenders[0][1]
+
+
+def _score_larger_sets(
+    scorer: FamilyScorer,
+    candidates: list[tuple[list[int], tuple[int, ...]]],
+    choices: list[_Choice],
+    alone: Floats,
+    k: int,
+    progress: Progress | None,
+) -> tuple[int, bool]:
+    """Offer all sets of 2 to k parents; return how many, and whether the time sufficed."""
+    n_sets = sum(comb(len(may) - len(must), s - len(must)) for may, must in candidates for s in range(2, k + 1))
+    scored = 0
+    for size in range(2, k + 1):
+        for block in _blocks(candidates, size):
+            children = np.array([child for child, _ in block], dtype=np.int64)
+            parents = np.array([of_child for _, of_child in block], dtype=np.int64)
+            positions = scorer.features
+            scores = scorer.local_scores(positions[children], positions[parents], "parent sets", None)
+            if scores is None:
+                return scored, False
+            if np.isnan(scores).any() or (scores == np.inf).any():
+                raise ValueError(f"the score {scorer.score.name!r} of a feature given {size} others is no number")
+            gains = scores - alone[children]
+            starts = [0, *(np.flatnonzero(np.diff(children)) + 1).tolist(), len(block)]
+            for first, last in pairwise(starts):
+                choices[children[first]].offer([of_child for _, of_child in block[first:last]], gains[first:last])
+            scored += len(block)
+            if progress is not None:
+                progress("parent sets", scored / n_sets)
+    return scored, True
+
+
+def _blocks(
+    candidates: list[tuple[list[int], tuple[int, ...]]], size: int
+) -> Iterator[list[tuple[int, tuple[int, ...]]]]:
+    """Yield all (child, parent set) of this size in blocks, in table order."""
+    families = (
+        (child, of_child)
+        for child, (may, must) in enumerate(candidates)
+        for of_child in combinations(may, size)
+        if set(must) <= set(of_child)
+    )
+    while block := list(islice(families, BLOCK)):
+        yield block

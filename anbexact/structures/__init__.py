@@ -1,0 +1,1 @@
+"""What a search returns: a graph with its score and its certificate of optimality."""

@@ -1,0 +1,1 @@
+"""Columns of any library, names and states of variables, and tables of state codes with weights."""

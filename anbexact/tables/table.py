@@ -1,0 +1,379 @@
+"""Tables of discrete variables: weighted rows of codes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact._runtime.warn import warn
+from anbexact.inputs.missing import Categories, MissingCells, filled, known_missing_cells, missing_cells
+from anbexact.tables.columns import Column, native, read_column, read_columns, sorted_positions
+from anbexact.tables.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
+
+Weights = npt.NDArray[np.float64]
+DENSE = 8
+"""Cells of a contingency table, for each distinct row, up to which it is laid out whole."""
+
+
+@dataclass(frozen=True, eq=False)
+class DiscreteTable:
+    """Weighted rows of codes, equal rows collapsed.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        Names and states; column j of ``codes`` belongs to ``vocabulary.names[j]``.
+    codes : (distinct rows, variables) int16
+        State of every variable; rows are distinct and in lexicographic order.
+    weights : (distinct rows,) float64
+        Positive total weight of each distinct row.
+    n_rows : int
+        Rows of positive weight that the table was made from (without those that were left out for missing cells).
+    """
+
+    vocabulary: Vocabulary
+    codes: CodeArray
+    weights: Weights
+    n_rows: int
+
+    @classmethod
+    def from_frame(
+        cls,
+        X: Any,
+        y: Any = None,
+        *,
+        sample_weight: Any = None,
+        categories: Mapping[Hashable, Sequence[Any]] | None = None,
+        class_name: Hashable | None = None,
+        handle_missing: str = "auto",
+    ) -> DiscreteTable:
+        """Read a table whose columns are all discrete.
+
+        Parameters
+        ----------
+        X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
+            The features (and the class, if ``class_name`` names a column of X and ``y`` is None).
+        y : series, array or list, optional
+            The class of every row; its name is ``class_name``, else the series' own, else ``"class"``.
+        sample_weight : (rows,) array of numbers, optional
+            Real weights, zero or more; a row of weight 0 is as good as absent.
+        categories : mapping of column name to states, optional
+            Declared states. Else those of a categorical dtype, else the observed values.
+        class_name : Hashable, optional
+            See ``X`` and ``y``.
+        handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
+            As in :class:`~anbexact.NetworkClassifier`; a row that a missing cell costs is left out.
+
+        Returns
+        -------
+        DiscreteTable
+            If rows were left out, a warning counts them.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For input that cannot be a table; the message names the column and the value.
+        """
+        columns = read_columns(X)
+        n_rows = len(columns[0])
+        target = None
+        if y is not None:
+            target = read_column(y, class_name_of(y, [column.name for column in columns], class_name))
+        elif class_name is not None:
+            named = {column.name: column for column in columns}
+            if class_name not in named:
+                raise ValueError(f"no column is called {class_name!r}; the columns are {list(named)}")
+            target = named[class_name]
+            columns = [column for column in columns if column is not target]
+        weights = check_weights(sample_weight, n_rows)
+        return table_from_columns(columns, target, weights, categories=categories, handle_missing=handle_missing)
+
+    @cached_property
+    def weight_sum(self) -> float:
+        """Total weight of all rows."""
+        return float(self.weights.sum())
+
+    @cached_property
+    def _position(self) -> dict[Hashable, int]:
+        return {name: j for j, name in enumerate(self.vocabulary.names)}
+
+    def without_class(self) -> DiscreteTable:
+        """Return the same rows, the class being a variable like all others."""
+        return replace(self, vocabulary=replace(self.vocabulary, class_name=None))
+
+    def restricted(self, names: Iterable[Hashable]) -> DiscreteTable:
+        """Return the table of some of the variables, equal rows collapsed; the class stays the class if it is one."""
+        chosen = set(names)
+        kept = [name for name in self.vocabulary.names if name in chosen]
+        first, inverse = _row_groups([self.column(name) for name in kept], self.shape(kept), len(self.codes))
+        places = [self._position[name] for name in kept]
+        weights = np.bincount(inverse, self.weights, len(first)).astype(np.float64, copy=False)
+        class_name = self.vocabulary.class_name if self.vocabulary.class_name in chosen else None
+        states = {name: self.vocabulary.states[name] for name in kept}
+        vocabulary = replace(self.vocabulary, states=states, class_name=class_name)
+        return DiscreteTable(vocabulary, np.asfortranarray(self.codes[first][:, places]), weights, self.n_rows)
+
+    def column(self, name: Hashable) -> CodeArray:
+        """Return the codes of one variable, shape (distinct rows,)."""
+        return self.codes[:, self._position[name]]
+
+    def shape(self, names: Iterable[Hashable]) -> tuple[int, ...]:
+        """Return the numbers of states of the named variables."""
+        return tuple(self.vocabulary.arity(name) for name in names)
+
+    def counts(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
+        """Return the weighted contingency table of the named variables, one axis each."""
+        shape = self.shape(names)
+        size = int(np.prod(shape, dtype=object))
+        counts: Weights = np.bincount(self._flat(names), self.weights, minlength=size).astype(np.float64, copy=False)
+        return counts.reshape(shape)
+
+    def _flat(self, names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
+        """Return, for every distinct row, the flat position of its cell in the contingency table."""
+        flat = np.zeros(len(self.codes), dtype=np.int64)
+        for name, arity in zip(names, self.shape(names), strict=True):
+            flat = flat * arity + self.column(name)
+        return flat
+
+    def cell_weights(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
+        """Return the weights of the observed joint states of the named variables, in no useful order."""
+        if int(np.prod(self.shape(names), dtype=object)) <= DENSE * len(self.codes):
+            counts = self.counts(names).ravel()
+            return counts[counts > 0]
+        return np.bincount(self.groups(names), self.weights).astype(np.float64, copy=False)
+
+    def observed_cells(self, names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Weights]:
+        """Return the observed cells of the contingency table: ascending flat positions, and weights."""
+        size = int(np.prod(self.shape(names), dtype=object))
+        if size <= DENSE * len(self.codes):
+            counts = self.counts(names).ravel()
+            cells = np.flatnonzero(counts)
+            return cells, counts[cells]
+        cells, inverse = np.unique(self._flat(names), return_inverse=True)
+        return cells, np.bincount(inverse, self.weights, len(cells)).astype(np.float64, copy=False)
+
+    def groups(self, names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
+        """Return, for every distinct row, the number of its joint state of the named variables.
+
+        Observed joint states are numbered from 0 in lexicographic order.
+        """
+        size = int(np.prod(self.shape(names), dtype=object))
+        if size <= DENSE * len(self.codes):
+            flat = self._flat(names)
+            observed = np.zeros(size, dtype=bool)
+            observed[flat] = True
+            return (np.cumsum(observed) - 1)[flat]
+        return _row_groups([self.column(name) for name in names], self.shape(names), len(self.codes))[1]
+
+
+def table_from_columns(
+    columns: Sequence[Column],
+    target: Column | None,
+    weights: Weights,
+    *,
+    categories: Categories = None,
+    groups: Mapping[Hashable, Groups] | None = None,
+    handle_missing: str = "auto",
+    measured: Collection[Hashable] = (),
+) -> DiscreteTable:
+    """Make a table from columns that are all discrete (see :meth:`DiscreteTable.from_frame`).
+
+    The states of a column that has ``groups`` are these. In the columns ``measured`` a missing cell cannot be a state
+    of its own.
+    """
+    groups = groups or {}
+    names = [column.name for column in columns]
+    if target is not None and target.name in names:
+        raise ValueError(f"the class and a feature are both called {target.name!r}: rename one of them")
+    check_declared(categories, [*names, *([target.name] if target is not None else [])])
+    _refuse_missing_class(target, weights)
+    cells = missing_cells(columns, target, weights, categories, handle_missing, measured, groups)
+    columns, target, weights, rows = _usable_rows(columns, target, weights, cells)
+    states = {column.name: _states(column, categories, groups, column.name in cells.own_state) for column in columns}
+    if target is not None:
+        of_class = _states(target, categories, {}, False)
+        states[target.name] = tuple(of_class[i] for i in sorted_positions(of_class))
+    declared = {} if categories is None else categories
+    quantities = {c.name: c.quantity for c in columns if c.quantity is not None and c.name not in declared}
+    vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities, groups=groups)
+    all_columns = [*columns, *([target] if target is not None else [])]
+    advice = "declare it in categories= too, or leave out such rows"
+    return _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
+
+
+def table_in_vocabulary(
+    columns: Sequence[Column],
+    target: Column,
+    weights: Weights,
+    vocabulary: Vocabulary,
+    *,
+    handle_missing: str = "auto",
+) -> DiscreteTable:
+    """Make a table of a given vocabulary.
+
+    Raises
+    ------
+    ValueError
+        For a value that is no state; the message names the column, the value and the row.
+    """
+    _refuse_missing_class(target, weights)
+    cells = known_missing_cells(columns, weights, vocabulary, handle_missing)
+    columns, of_class, weights, rows = _usable_rows(columns, target, weights, cells)
+    assert of_class is not None
+    advice = "states are fixed once learned: fit again with all rows, or leave out such rows"
+    return _collapsed(vocabulary, [*columns, of_class], weights, rows, handle_missing, advice)
+
+
+def _refuse_missing_class(target: Column | None, weights: Weights) -> None:
+    """Refuse rows of positive weight without a class."""
+    if target is not None and (target.missing & (weights > 0)).any():
+        absent = target.missing & (weights > 0)
+        raise ValueError(
+            f"Input y contains NaN: the class {target.name!r} is missing in {int(absent.sum())} rows "
+            f"(first: row {int(absent.argmax())}). Drop these rows: a classifier cannot learn from them."
+        )
+
+
+def _usable_rows(
+    columns: Sequence[Column], target: Column | None, weights: Weights, cells: MissingCells
+) -> tuple[Sequence[Column], Column | None, Weights, npt.NDArray[np.intp]]:
+    """Leave out rows of weight 0, and rows that missing cells cost; fill in the columns with a single state.
+
+    Returns columns, target, weights and positions of the rows that are kept: maybe none, if the states are known.
+    """
+    if cells.warning:
+        warn(cells.warning)
+    columns = [filled(column, cells.single) for column in columns]
+    rows = np.flatnonzero((weights > 0) & ~cells.incomplete)
+    if len(rows) < len(weights):
+        columns = [column.take(rows) for column in columns]
+        target = target.take(rows) if target is not None else None
+        weights = weights[rows]
+    return columns, target, weights, rows
+
+
+def _collapsed(
+    vocabulary: Vocabulary,
+    columns: Sequence[Column],
+    weights: Weights,
+    rows: npt.NDArray[np.intp],
+    handle_missing: str,
+    advice: str,
+) -> DiscreteTable:
+    """Encode the columns, which stand in the vocabulary's order, and collapse equal rows."""
+    codes = np.empty((len(weights), len(columns)), dtype=np.int16)
+    for j, column in enumerate(columns):
+        codes[:, j] = vocabulary.encode(
+            column, handle_unknown="error", handle_missing=handle_missing, advice=advice, rows=rows
+        )
+    distinct, inverse = _row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
+    totals = _totals(inverse, weights, len(distinct))
+    return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), totals, len(weights))
+
+
+def _totals(groups: npt.NDArray[np.int64], weights: Weights, n_groups: int) -> Weights:
+    """Return the total weight of every group of rows, to the last digit whatever the order of the rows.
+
+    Weights that are neither all equal nor whole are added in ascending order, as their sums round.
+    """
+    exact = n_groups == len(weights) or np.ptp(weights) == 0 or np.array_equal(weights, np.rint(weights))
+    if not exact:
+        order = np.argsort(weights)
+        groups, weights = groups[order], weights[order]
+    return np.bincount(groups, weights, n_groups).astype(np.float64, copy=False)
+
+
+def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:
+    """Return the name of the class: the given one, else that of ``y``, else ``"class"``."""
+    name: Hashable = class_name if class_name is not None else getattr(y, "name", None)
+    if name is None or (isinstance(name, str) and not name):
+        name = "class"
+        while name in features:
+            name += "_"
+    return name
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> Weights:
+    """Return the weights as a float array; all 1 when None.
+
+    Raises
+    ------
+    ValueError
+        For another shape, a negative, infinite or NaN weight (the first one is named), or a zero sum.
+    """
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights: Weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, float(weights))
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n_rows},): one weight per row")
+    bad = ~np.isfinite(weights) | (weights < 0)
+    if bad.any():
+        row = int(bad.argmax())
+        raise ValueError(
+            f"sample_weight[{row}] is {weights[row]}: every weight must be a finite number, zero or more "
+            f"({int(bad.sum())} of {n_rows} are not)"
+        )
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if not total <= 1e300:
+        raise ValueError(f"sample_weight sums to {total}, too much to compute with: scale the weights down")
+    if not weights.any():
+        raise ValueError("every sample_weight is zero: there is no row to learn from")
+    return weights
+
+
+def check_declared(categories: Categories, names: Sequence[Hashable]) -> None:
+    """Refuse declared states that are not a mapping, or of a column that does not exist."""
+    if categories is None:
+        return
+    if not isinstance(categories, Mapping):
+        raise TypeError(f"categories must map column names to lists of states, not be a {type(categories).__name__}")
+    strangers = [name for name in categories if name not in names]
+    if strangers:
+        raise ValueError(f"categories names {strangers[0]!r}, but the columns are {list(names)}")
+
+
+def _states(
+    column: Column, categories: Categories, groups: Mapping[Hashable, Groups], missing_is_state: bool
+) -> tuple[Any, ...]:
+    """Return the states of a column: groups, else declared ones, else the observed values."""
+    codes, values = column.coded
+    if column.name in groups:
+        states: tuple[Any, ...] = group_names(groups[column.name])
+    elif categories is not None and column.name in categories:
+        states = tuple(native(value) for value in categories[column.name])
+    elif column.declared:
+        states = values
+    else:
+        observed = np.zeros(len(values) + 1, dtype=bool)
+        observed[codes] = True
+        seen = tuple(value for value, is_seen in zip(values, observed[:-1], strict=True) if is_seen)
+        states = tuple(seen[i] for i in sorted_positions(seen))
+    if missing_is_state and column.missing.any():
+        if MISSING_STATE in states:
+            raise ValueError(f"column {column.name!r} already has a state {MISSING_STATE!r}: rename it")
+        states = (*states, MISSING_STATE)
+    return states
+
+
+def _row_groups(
+    columns: Iterable[CodeArray], arities: Iterable[int], n_rows: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the first row of each group of equal rows (groups in lexicographic order) and each row's group."""
+    key = np.zeros(n_rows, dtype=np.int64)
+    span = 1
+    for codes, arity in zip(columns, arities, strict=True):
+        if span > 2**62 // max(arity, 1):
+            key = np.unique(key, return_inverse=True)[1]
+            span = n_rows
+        key = key * arity + codes
+        span *= arity
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    return first, inverse

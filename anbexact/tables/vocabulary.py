@@ -1,0 +1,282 @@
+"""Vocabularies: the names and states of a table's variables, and the codes of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact._runtime.warn import warn
+from anbexact.tables.columns import Column
+from anbexact.tables.quantities import Quantity
+
+MISSING = -1
+"""Code of a missing cell."""
+UNKNOWN = -2
+"""Code of a cell that holds no state of the vocabulary."""
+MISSING_STATE = "(missing)"
+"""The state that stands for a missing cell where that is a state of its own."""
+LEFT_OUT = "(left out)"
+"""The only state of a column that was left out because it looks like an identifier."""
+MAX_STATES = 32_767
+"""Most states that a variable may have (codes are 16-bit)."""
+
+LONGEST_NAME = 60
+"""Characters of a group's name, unless its first value is longer."""
+
+CodeArray = npt.NDArray[np.int16]
+Groups = tuple[tuple[Any, ...], ...]
+"""Groups of a column's values, each a state: the values of the first group, of the second, and so on."""
+
+
+def group_names(groups: Groups) -> tuple[str, ...]:
+    """Return readable, distinct names of groups: all values, or the first ones and how many more there are.
+
+    Examples
+    --------
+    >>> group_names((("a", "b"), (3,)))
+    ('{a, b}', '{3}')
+    """
+    names: dict[str, None] = {}
+    for values in groups:
+        texts: list[str] = []
+        length = 0
+        for value in values:
+            text = str(value)
+            length += len(text) + 2
+            if texts and length > LONGEST_NAME:
+                break
+            texts.append(text)
+        more = f", … {len(values) - len(texts)} more" if len(texts) < len(values) else ""
+        name = plain = "{" + ", ".join(texts) + more + "}"
+        number = 1
+        while name in names:  # values of several types, such as 1 and "1", read alike; so do ends that are cut off
+            number += 1
+            name = f"{plain} ({number})"
+        names[name] = None
+    return tuple(names)
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is a missing cell."""
+    return bool(pd.api.types.is_scalar(value) and pd.isna(value))
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Names and states of the variables of a table.
+
+    Attributes
+    ----------
+    states : Mapping
+        The states of every variable, as native Python objects: features in table order, the class last.
+        Declared categories keep their declared order, observed values are sorted; the states of the
+        class are always sorted, as scikit-learn expects of ``classes_``.
+    class_name : Hashable, optional
+        The class variable.
+    quantities : Mapping
+        What the numbers of variables stand for whose values are dates, durations, decimals and the like, by name.
+    groups : Mapping
+        Of every variable whose states are groups of values, the values of each group, in the order of the states (the
+        state of missing cells has none). A cell that holds one of the values has the group's state.
+    """
+
+    states: Mapping[Hashable, tuple[Any, ...]]
+    class_name: Hashable | None = None
+    quantities: Mapping[Hashable, Quantity] = field(default_factory=dict)
+    groups: Mapping[Hashable, Groups] = field(default_factory=dict)
+    _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
+    _values: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        states = {name: tuple(of_name) for name, of_name in self.states.items()}
+        nameless = [name for name in states if name is None or name != name]
+        if nameless:
+            raise ValueError(f"a column is called {nameless[0]}: give it a name")
+        if self.class_name is not None and self.class_name not in states:
+            raise ValueError(f"the class {self.class_name!r} is not among the variables")
+        places = {}
+        for name, of_name in states.items():
+            if len(of_name) > MAX_STATES:
+                raise ValueError(
+                    f"column {name!r} has {len(of_name):,} states, more than the {MAX_STATES:,} that a variable may "
+                    "have: it looks like an identifier or a free text. Drop it, group its values, or, if it is a "
+                    "measurement, cut it into intervals (the classifiers do so with numeric columns)."
+                )
+            places[name] = {state: code for code, state in enumerate(of_name)}
+            if len(places[name]) < len(of_name):
+                raise ValueError(f"the states of column {name!r} are not distinct: {of_name!r}")
+            if any(map(is_missing, of_name)):
+                raise ValueError(f"the states of column {name!r} hold a missing value: {of_name!r}")
+        groups = {name: tuple(map(tuple, self.groups[name])) for name in states if name in self.groups}
+        object.__setattr__(self, "states", MappingProxyType(states))
+        object.__setattr__(self, "groups", MappingProxyType(groups))
+        own = {name: quantity for name, quantity in self.quantities.items() if name in states}
+        object.__setattr__(self, "quantities", MappingProxyType(own))
+        object.__setattr__(self, "_places", places)
+        object.__setattr__(self, "_values", places | {name: self._codes_of_values(name) for name in groups})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities), dict(self.groups))
+
+    def _codes_of_values(self, name: Hashable) -> dict[Any, int]:
+        """Return the code of every value of a grouped variable; refuse groups that do not belong to its states."""
+        groups = self.groups[name]
+        values = {value: code for code, group in enumerate(groups) for value in group}
+        expected = group_names(groups)
+        if self.states[name] not in (expected, (*expected, MISSING_STATE)) or len(values) < sum(map(len, groups)):
+            raise ValueError(
+                f"the states of column {name!r}, {self.states[name]!r}, are not the names of its groups of distinct "
+                f"values, {groups!r}"
+            )
+        return values
+
+    @property
+    def names(self) -> tuple[Hashable, ...]:
+        """All variables: features in table order, then the class."""
+        return tuple(self.states)
+
+    @property
+    def features(self) -> tuple[Hashable, ...]:
+        """All variables but the class."""
+        return tuple(name for name in self.states if name != self.class_name)
+
+    @property
+    def common_parents(self) -> tuple[Hashable, ...]:
+        """The class, a parent of all features in an augmented naive Bayes; nothing without a class."""
+        return () if self.class_name is None else (self.class_name,)
+
+    @property
+    def left_out(self) -> tuple[Hashable, ...]:
+        """Features that were left out in training, whose cells are not looked at."""
+        return tuple(name for name in self.features if self.states[name] == (LEFT_OUT,))
+
+    def missing_rules(self, handle_missing: str) -> dict[Hashable, str]:
+        """Return, for every feature, what ``handle_missing`` comes to: ``"auto"`` is decided by the states."""
+        if handle_missing != "auto":
+            return dict.fromkeys(self.features, handle_missing)
+        own = {name: MISSING_STATE in self._places[name] for name in self.features}
+        return {name: "own_state" if own[name] else "marginalize" for name in self.features}
+
+    def arity(self, name: Hashable) -> int:
+        """Return the number of states of a variable."""
+        return len(self.states[name])
+
+    def code(self, name: Hashable, state: Any) -> int:
+        """Return the code of a state, or of the group that a value is in; ``UNKNOWN`` if there is neither."""
+        code = self._places[name].get(state)
+        return self._values[name].get(state, UNKNOWN) if code is None else code
+
+    def values(self, name: Hashable) -> tuple[Any, ...]:
+        """Return the values that a column may hold: its states, or the members of its groups."""
+        return tuple(self._values[name])
+
+    def encode(
+        self,
+        column: Column,
+        *,
+        handle_unknown: str = "marginalize",
+        handle_missing: str = "marginalize",
+        advice: str = "declare it in categories=, or use handle_unknown='marginalize'",
+        rows: npt.NDArray[np.intp] | None = None,
+    ) -> CodeArray:
+        """Return the codes of a column's cells.
+
+        Parameters
+        ----------
+        column : Column
+            A column named after one of the variables.
+        handle_unknown : {"marginalize", "error"}
+            A value that is no state becomes ``UNKNOWN``, or is refused.
+        handle_missing : {"marginalize", "auto", "error", "own_state"}
+            A missing cell becomes ``MISSING``; or the state ``"(missing)"`` where the variable has it, else
+            ``MISSING``; or is refused; or becomes that state, and is refused as an unknown value would be where the
+            variable does not have it.
+        advice : str
+            Ends the message about an unknown value.
+        rows : (rows,) integers, optional
+            What the message calls the rows; by default their positions.
+
+        Returns
+        -------
+        codes : (rows,) int16
+
+        Raises
+        ------
+        ValueError
+            For a refused cell; the message names the column, the value and the first row that holds it.
+        """
+        column = self._with_states(column)
+        coded, categories = column.coded
+        places = self._values[column.name]
+        lookup = np.empty(len(categories) + 1, dtype=np.int16)
+        lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
+        own_state = self._places[column.name].get(MISSING_STATE, MISSING)
+        lookup[-1] = own_state if handle_missing in ("auto", "own_state") else MISSING
+        codes = lookup[coded]
+        self._warn_of_other_types(column.name, [value for value in categories if value not in places])
+        if handle_missing == "error":
+            filled = "fill it in, or use handle_missing='marginalize'"
+            self._refuse(codes == MISSING, column, "is missing", filled, rows)
+        if handle_unknown == "error":
+            self._refuse(codes == UNKNOWN, column, "is not a state", advice, rows)
+            if handle_missing == "own_state":
+                self._refuse(codes == MISSING, column, f"is missing, and {MISSING_STATE!r} is no state", advice, rows)
+        return codes
+
+    def _with_states(self, column: Column) -> Column:
+        """Return a column of quantities with the states of the variable in the place of other values that equal them.
+
+        A date equals midnight of a datetime, a decimal the float next to it, and a moment itself in any time zone.
+        """
+        codes, values = column.coded
+        places, states = self._places[column.name], self.states[column.name]
+        quantity = self.quantities.get(column.name)
+        if quantity is None and column.quantity is not None and column.quantity.kind == "decimal":
+            quantity = column.quantity if all(isinstance(state, int | float) for state in states) else None
+        if quantity is None or all(value in places for value in values):
+            return column
+        equal = {quantity.number(state): state for state in states if not isinstance(state, str)}
+        try:
+            own = [value if value in places else equal.get(quantity.number(value), value) for value in values]
+        except ValueError as error:
+            raise ValueError(f"column {column.name!r} held {quantity.noun} in fit, but now {error}") from None
+        return Column(column.name, codes, tuple(own))
+
+    def _warn_of_other_types(self, name: Hashable, unknown: Sequence[Any]) -> None:
+        """Warn of an unknown value that reads like a state but is of another type, such as ``"1"`` for ``1``."""
+        if not unknown:
+            return
+        texts = {str(state): state for state in self._values[name]}
+        alike = next((value for value in unknown if str(value) in texts), None)
+        if alike is not None:
+            state = texts[str(alike)]
+            warn(
+                f"column {name!r} holds {alike!r}, a {type(alike).__name__}, which is no state, although {state!r}, "
+                f"a {type(state).__name__}, is one: pass the types that the table had in fit"
+            )
+
+    def _refuse(
+        self,
+        bad: npt.NDArray[np.bool_],
+        column: Column,
+        what: str,
+        advice: str,
+        rows: npt.NDArray[np.intp] | None,
+    ) -> None:
+        if not bad.any():
+            return
+        row = int(bad.argmax())
+        codes, categories = column.coded
+        value = "the cell" if codes[row] < 0 else f"the value {categories[codes[row]]!r}"
+        where = row if rows is None else int(rows[row])
+        known = ", ".join(map(repr, self.states[column.name][:8])) + ("…" if self.arity(column.name) > 8 else "")
+        raise ValueError(
+            f"column {column.name!r}, row {where}: {value} {what} ({int(bad.sum())} such rows; "
+            f"states: {known}); {advice}"
+        )

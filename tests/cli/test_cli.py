@@ -1,0 +1,722 @@
+"""The command line: what it prints, where, and with which exit code."""
+
+import io
+import json
+import math
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anbexact
+import anbexact.search.exact.learn as anb
+from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
+from anbexact.classifiers import AODEClassifier
+from anbexact.cli import main
+from anbexact.compare import COLUMNS
+from anbexact.compare.folds import prepare
+from anbexact.datasets import load_anes96, load_dataset, load_monks
+from anbexact.report.text import read_comparison
+
+REFITTED = ("NB", "TAN", "FAN", "C2G", "kDB", "ANB")
+OWN_LINES = [f"{name}{what}" for name in REFITTED for what in ("", " refitted")]
+OWN_LINES.insert(OWN_LINES.index("ANB"), "AODE")
+MONKS_ARCS = [["head_shape", "body_shape"], ["jacket_color", "body_shape"]]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    """Run every test in a folder of its own, with two tables in it."""
+    monkeypatch.chdir(tmp_path)
+    X, y = load_anes96()
+    X.assign(vote=y).to_csv("anes.csv", index=False)
+    X, y = load_monks(1)
+    X.assign(monk=y.to_numpy()).to_csv("monks.csv", index=False)
+
+
+def run(capsys, *args):
+    """Return exit code, standard output and standard error."""
+    code = main([str(arg) for arg in args])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def error_of(capsys, *args, code=2):
+    """Return the one line of an error."""
+    got, _, err = run(capsys, *args)
+    assert got == code
+    *notes, line = err.splitlines()
+    assert all(note.startswith("anbexact: note: ") for note in notes)
+    assert line.startswith("anbexact: error: ")
+    return line.removeprefix("anbexact: error: ")
+
+
+def test_fit_prints_what_was_learned(capsys):
+    arguments = ["--class", "vote", "-o", "m.json", "--discretizer", "median", "--ess", "1"]
+    code, out, err = run(capsys, "fit", "anes.csv", *arguments)
+    assert (code, err) == (0, "")
+    assert "anes.csv: 944 rows to learn from, 9 features" in out
+    assert "class vote: Clinton (551), Dole (393)" in out
+    assert "cut points (median): popul at 22; age at 44" in out
+    assert "TVnews -> age" in out
+    assert "score (BDeu) -11204.839 nats in total" in out
+    assert "certificate: proved optimal (lattice dynamic programme" in out
+    assert "accuracy on the rows it was learned from: 0.9163" in out
+    assert out.endswith("saved to m.json\n")
+    X, y = load_anes96()
+    X[["educ", "income"]] = X[["educ", "income"]].astype(str)  # a file does not declare categories
+    assert anbexact.load("m.json").score(X, y) == ANBClassifier(discretizer="median", ess=1.0).fit(X, y).score(X, y)
+
+
+def test_fit_json(capsys):
+    arguments = ["--class", "vote", "--json", "--ess", "2", "--threads", "1", "--discretizer", "median"]
+    code, out, _ = run(capsys, "fit", "anes.csv", *arguments)
+    document = json.loads(out)
+    assert code == 0
+    assert document["rows"] == document["rows_trained"] == 944
+    assert document["ess"] == 2.0
+    assert document["classes"] == ["Clinton", "Dole"]
+    assert document["cut_points"] == {"popul": [22.0], "age": [44.0]}
+    assert document["certificate"]["optimal"] is True
+    assert document["certificate"]["gap"] == 0.0
+    assert document["saved_to"] is None
+
+
+def test_fit_options_reach_the_search(capsys):
+    _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--json")
+    assert json.loads(out)["feature_edges"] == MONKS_ARCS
+    assert json.loads(out)["training_accuracy"] == 1.0
+    _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--json", "--max-parents", "0")
+    assert json.loads(out)["feature_edges"] == []
+    code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "nb")
+    assert code == 0
+    assert "naive Bayes (NB)" in out
+    assert "no arcs between features" in out
+    code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--time-limit", "1e-9")
+    assert code == 0
+    assert "not proved optimal: gap at most" in out
+
+
+def test_fit_with_weights(capsys):
+    table = pd.read_csv("monks.csv")
+    weights = np.arange(len(table)) % 3 / 2
+    table.assign(w=weights).to_csv("weighted.csv", index=False)
+    code, out, _ = run(capsys, "fit", "weighted.csv", "--class", "monk", "--weights", "w", "-o", "m.json")
+    assert code == 0
+    assert "288 rows to learn from, weighted by w, 6 features" in out
+    X = table.drop(columns="monk")
+    expected = ANBClassifier().fit(X, table["monk"], sample_weight=weights)
+    assert np.array_equal(anbexact.load("m.json").predict_proba(X), expected.predict_proba(X))
+    assert "no column 'v'" in error_of(capsys, "fit", "weighted.csv", "--class", "monk", "--weights", "v")
+    line = error_of(capsys, "fit", "weighted.csv", "--class", "monk", "--weights", "is_smiling")
+    assert "the column 'is_smiling' cannot be --weights: not all of its cells are numbers" in line
+    table.assign(w=-1.0).to_csv("negative.csv", index=False)
+    line = error_of(capsys, "fit", "negative.csv", "--class", "monk", "--weights", "w")
+    assert "--weights, row 0 (counted from 0), is -1.0: every weight must be a finite number, zero or more" in line
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.parquet"])
+def test_other_files(capsys, name):
+    table = pd.read_csv("monks.csv")
+    table.to_csv(name, index=False) if name.endswith("gz") else table.to_parquet(name)
+    code, out, _ = run(capsys, "fit", name, "--class", "monk", "-o", "m.json")
+    assert code == 0
+    assert "head_shape, jacket_color -> body_shape" in out
+    code, out, err = run(capsys, "predict", "m.json", name)
+    assert code == 0
+    assert out.splitlines()[1:] == table["monk"].tolist()
+    assert err == "anbexact: note: accuracy 1.0000 on the 432 rows whose monk is given\n"
+
+
+def test_missing_cells(capsys):
+    text = "a,b,y\nx,1,p\n?,2,q\nNone,,q\nx,2,\nNone,1,p\nNone,2,q\n"
+    Path("t.csv").write_text(text)
+    code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "-o", "m.json")
+    assert code == 0
+    assert err == "anbexact: note: 1 of 6 rows have no y and are left out\n"
+    assert "5 rows to learn from" in out
+    assert "a missing cell is a state of its own in: a, b" in out
+    assert anbexact.load("m.json").vocabulary_.states["a"] == ("None", "x", "(missing)")
+    code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "--missing", "marginalize", "-o", "m.json")
+    assert code == 0
+    assert "2 of 5 rows have a missing feature" in err
+    assert "3 rows to learn from" in out
+    assert anbexact.load("m.json").vocabulary_.states["a"] == ("None", "x")
+
+
+def test_missing_cells_refused(capsys):
+    Path("t.csv").write_text("a,b,y\nx,1,p\n,2,q\nx,,q\n")
+    assert "2 of 3 rows have a missing feature" in error_of(
+        capsys, "fit", "t.csv", "--class", "y", "--missing", "error"
+    )
+    Path("t.csv").write_text("a,b,y\nx,1,p\n,2,q\n,1,q\ny,1,p\n")
+    refused = error_of(capsys, "fit", "t.csv", "--class", "y", "--missing", "marginalize")
+    assert "the class 'q' of 'y' would be lost: all of its 2 rows have a missing feature, most in" in refused
+    assert refused.rstrip().endswith("or use --missing auto or --missing own_state")
+
+
+def test_identifiers(capsys):
+    rows = "".join(f"{i},n{i},{'uv'[i % 2]},{'pq'[i % 3 == 0]}\n" for i in range(60))
+    Path("t.csv").write_text("id,name,a,y\n" + rows)
+    code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "-o", "m.json")
+    assert code == 0
+    assert "what looks like an identifier is left out: 'id' (" in err
+    assert err.count("pass --keep-identifiers to use them") == 1
+    assert "left out, since they look like identifiers: id (a different whole number in each of 60 rows" in out
+    Path("new.csv").write_text("a\nu\n")
+    assert run(capsys, "predict", "m.json", "new.csv")[0] == 0
+    code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "--keep-identifiers", "--json")
+    assert (code, json.loads(out)["dropped"]) == (0, {})
+    assert "identifier" not in err
+
+
+def test_weights_in_compare(capsys):
+    table = pd.read_csv("anes.csv").iloc[:200]
+    table.assign(w=np.where(np.arange(200) % 4 == 0, 0.0, 1.5)).to_csv("w.csv", index=False)
+    arguments = ("--class", "vote", "--models", "NB", "--folds", "2", "--no-refit", "--json")
+    code, out, _ = run(capsys, "compare", "w.csv", "--weights", "w", *arguments)
+    document = json.loads(out)
+    assert (code, document["weights"], document["rows"]) == (0, "w", 150)
+    assert "w" not in document["learned"]["features"]
+    table[np.arange(200) % 4 != 0].to_csv("rows.csv", index=False)
+    plain = json.loads(run(capsys, "compare", "rows.csv", *arguments)[1])
+    assert document["models"][0]["accuracy"] == pytest.approx(plain["models"][0]["accuracy"], abs=0.05)
+    assert "--weights: w.csv has no column 'nobody'" in error_of(
+        capsys, "compare", "w.csv", "--weights", "nobody", *arguments
+    )
+
+
+def test_predict_by_name(capsys):
+    """Columns in another order, extra ones, the class among them or not."""
+    table = pd.read_csv("anes.csv")
+    X, y = table.drop(columns="vote"), table["vote"]
+    classifier = ANBClassifier().fit(X, y)
+    classifier.save("m.json")
+    expected = classifier.predict_proba(X)
+    X.iloc[:, ::-1].assign(extra=1).to_csv("new.csv", index=False)
+    code, out, err = run(capsys, "predict", "m.json", "new.csv", "--proba")
+    assert code == 0
+    assert err == "anbexact: note: ignoring the column 'extra' that m.json does not know\n"
+    got = pd.read_csv(io.StringIO(out), dtype=str).astype({"P(Clinton)": float, "P(Dole)": float})
+    assert got.columns.tolist() == ["predicted", "P(Clinton)", "P(Dole)"]
+    assert np.array_equal(got[["P(Clinton)", "P(Dole)"]].to_numpy(), expected)
+    assert got["predicted"].tolist() == classifier.predict(X).tolist()
+    code, out, err = run(capsys, "predict", "m.json", "anes.csv", "-o", "out.csv")
+    assert (code, out) == (0, "")
+    assert err == f"anbexact: note: accuracy {classifier.score(X, y):.4f} on the 944 rows whose vote is given\n"
+    assert pd.read_csv("out.csv").columns.tolist() == ["predicted"]
+
+
+def test_predict_missing_columns(capsys):
+    NaiveBayesClassifier().fit(*load_anes96()).save("m.json")
+    load_anes96()[0].drop(columns=["PID", "age"]).to_csv("new.csv", index=False)
+    line = error_of(capsys, "predict", "m.json", "new.csv")
+    assert line == "new.csv lacks the columns 'PID', 'age' that m.json needs"
+
+
+def test_predict_keeps_text_as_text(capsys):
+    """States that were text stay text in a file where all of them look like numbers."""
+    Path("t.csv").write_text("code,y\n1,p\n2,q\nx,p\n2,q\n1,p\nx,p\n")
+    Path("new.csv").write_text("code,y\n1,p\n2,\n,q\n")
+    run(capsys, "fit", "t.csv", "--class", "y", "-o", "m.json")
+    code, out, err = run(capsys, "predict", "m.json", "new.csv")
+    assert (code, out.split()) == (0, ["predicted", "p", "q", "p"])
+    assert err == "anbexact: note: accuracy 0.5000 on the 2 rows whose y is given\n"
+
+
+def test_predict_says_what_it_does_not_know(capsys):
+    run(capsys, "fit", "monks.csv", "--class", "monk", "-o", "m.json")
+    pd.read_csv("monks.csv").replace({"jacket_color": {"red": "pink"}}).to_csv("new.csv", index=False)
+    code, _, err = run(capsys, "predict", "m.json", "new.csv")
+    assert code == 0
+    assert "column 'jacket_color': 108 cells hold no known state (first: 'pink') and are summed out" in err
+
+
+def test_predict_numbered_columns(capsys):
+    """Names that are no text are matched by their text."""
+    X, y = load_monks(1)
+    NaiveBayesClassifier().fit(X.set_axis(range(6), axis=1), y.to_numpy()).save("m.json")
+    X.set_axis(range(6), axis=1).iloc[:, ::-1].to_csv("new.csv", index=False)
+    code, out, _ = run(capsys, "predict", "m.json", "new.csv")
+    assert code == 0
+    assert out.split()[1:] == NaiveBayesClassifier().fit(X, y).predict(X).tolist()
+
+
+def test_compare_on_the_embedded_table(capsys):
+    code, out, err = run(capsys, "compare")
+    assert (code, err) == (0, "")
+    assert out.startswith("wine, an embedded table. 178 wines")
+    for text in (
+        "NB  ",
+        "ANB  ",
+        "CategoricalNB",
+        "logistic regression",
+        "total_phenols -> flavanoids",
+        "proved optimal",
+    ):
+        assert text in out
+    assert "10-fold cross-validation, structure and cut points relearned in every fold" in out
+    assert "alcohol = " in out
+    assert "95 % interval  rows of class_" in out
+    assert re.search(r"learned\s+again,\s+from 160 rows, and asked about row\s+\d+,\s+one of the\s+other 18", out)
+    assert "they are not causes" in out
+    assert not re.search("rightly|wrongly", out)
+    lines = out.splitlines()
+    assert len(lines) <= 80
+    assert max(map(len, lines)) <= 120
+    table = lines[lines.index("") + 1 : lines.index("", lines.index("") + 1)]
+    assert max(map(len, table)) <= 100
+    names = [line.split("  ")[0] for line in table[2:17]]
+    assert names == [*OWN_LINES, "CategoricalNB", "logistic regression"]
+    assert "parameters" in table[1]
+    assert "Lowest log loss: " in out
+    assert "The refit lowered the log loss of" in out
+
+
+def test_compare_without_refits(capsys):
+    code, out, _ = run(capsys, "compare", "--dataset", "lenses", "--folds", "2", "--no-refit")
+    assert code == 0
+    assert "refit" not in out
+    assert "Lowest log loss: " in out
+
+
+def test_compare_own_table(capsys):
+    code, out, _ = run(capsys, "compare", "monks.csv", "--class", "monk", "--folds", "3", "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert document["folds"] == 3
+    names = [row["model"] for row in document["models"]]
+    assert names == [*OWN_LINES, "CategoricalNB", "logistic regression"]
+    assert [row["refit_of"] for row in document["models"][:4]] == [None, "NB", None, "TAN"]
+    assert set(document["models"][0]) == {"model", "refit_of", *COLUMNS}
+    assert document["models"][2]["accuracy"] == 1.0
+    assert document["models"][2]["cll"] == pytest.approx(-432 * document["models"][2]["log_loss"])
+    assert document["learned"]["feature_edges"] == MONKS_ARCS
+    query = document["query"]
+    last = query["posteriors"][-1]["posterior"]
+    X, y = load_monks(1)
+    kept = np.concatenate([train for train, test in prepare(X, y, None, 3, 0).splits if query["row"] in test])
+    assert query["rows_learned"] == len(kept) == 288
+    assert query["rows_left_out"] == 144
+    classifier = ANBClassifier().fit(X.iloc[kept], y.iloc[kept])
+    assert list(last.values()) == pytest.approx(classifier.predict_proba(X)[query["row"]], abs=1e-10)
+    assert max(term["of"] for term in query["explanation"]["terms"]) <= 288
+    nats = [term["nats"] for term in query["explanation"]["terms"]]
+    assert sum(nats) == pytest.approx(query["explanation"]["log_odds"])
+
+
+def test_reading_a_comparison():
+    """Only what the printed digits say; a line without numbers is none of the networks."""
+    frame = pd.DataFrame(
+        {"log_loss": [0.5, 0.4, 0.3, 0.30001, 0.2, 0.25, np.nan, np.nan, 0.2]},
+        index=["NB", "NB refitted", "TAN", "TAN refitted", "FAN", "FAN refitted", "ANB", "ANB refitted", "other"],
+    )
+    frame.attrs.update(rows=1000, refits={name: f"{name} refitted" for name in ("NB", "TAN", "FAN", "ANB")})
+    assert read_comparison(frame) == [
+        "Lowest log loss: FAN and other. The true classes have a probability of 0.819 there, in the geometric mean "
+        "over the rows.",
+        "The refit lowered the log loss of 1 of 3 networks (NB by 0.1000), and raised that of 1 (FAN by 0.0500).",
+    ]
+    frame["log_loss"] = math.inf
+    assert read_comparison(frame) == ["The refit lowered the log loss of 0 of 4 networks."]
+    frame["log_loss"] = math.nan
+    assert read_comparison(frame) == []
+
+
+def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
+    monkeypatch.setattr(anb, "available_memory", lambda: 100_000)
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.integers(0, 2, (60, 60))).add_prefix("v")
+    table.assign(y=rng.integers(0, 3, 60)).to_csv("wide.csv", index=False)
+    code, out, _ = run(capsys, "compare", "wide.csv", "--class", "y", "--folds", "2")
+    assert code == 0
+    assert "note: ANB was refused: the memory does not suffice to lay out the rows" in out
+    assert "The NB of all rows" in out
+    assert re.search(r"\d\d weaker terms together", out)
+    line = error_of(capsys, "fit", "wide.csv", "--class", "y", code=1)
+    assert "for each of 60 features; select features first" in line
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "the following arguments are required: COMMAND (see anbexact --help)"),
+        (["learn"], "invalid choice: 'learn'"),
+        (["fit", "monks.csv"], "the following arguments are required: --class (see anbexact fit --help)"),
+        (["fit", "no.csv", "--class", "y"], "cannot read no.csv: No such file or directory"),
+        (["fit", "no.parquet", "--class", "y"], "cannot read no.parquet: "),
+        (["fit", ".", "--class", "y"], "cannot read .: Is a directory"),
+        (["fit", "monks.csv", "--class", "Monk"], "monks.csv has no column 'Monk'; did you mean 'monk'?"),
+        (
+            ["fit", "monks.csv", "--class", "monk", "--ess", "0"],
+            "--ess must be a finite number above 0, or 'auto', not 0.0",
+        ),
+        (["fit", "monks.csv", "--class", "monk", "--ess", "x"], "argument --ess: 'x' is neither a number nor auto"),
+        (["fit", "monks.csv", "--class", "monk", "--threads", "0"], "'0' is not a number of threads, 1 or more"),
+        (
+            ["fit", "monks.csv", "--class", "monk", "--time-limit", "-1"],
+            "--time-limit must be None or a number above 0",
+        ),
+        (["fit", "monks.csv", "--class", "monk", "-o", "no/m.json"], "no/m.json: there is no folder "),
+        (
+            ["fit", "monks.csv", "--class", "monk", "--model", "nb", "--max-parents", "1"],
+            "does not belong to --model nb",
+        ),
+        (["predict", "no.json", "monks.csv"], "cannot read no.json: No such file or directory"),
+        (["predict", "monks.csv", "monks.csv"], "monks.csv is not a classifier saved by anbexact"),
+        (["compare", "monks.csv"], "DATA and --class NAME belong together"),
+        (["compare", "--class", "y"], "DATA and --class NAME belong together"),
+        (["compare", "monks.csv", "--class", "monk", "--dataset", "iris"], "pass DATA or --dataset, not both"),
+        (["compare", "--dataset", "mnist"], "unknown dataset 'mnist'; known are anes96, "),
+        (["compare", "--folds", "1"], "folds must be a whole number, 2 or more, not 1"),
+    ],
+)
+def test_wrong_usage(capsys, args, message):
+    assert message in error_of(capsys, *args)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is empty"),
+        (b"a,y\n", "t.csv has column names, but no rows"),
+        (b"a,a,y\n1,2,p\n", "two columns are called 'a'"),
+        (b"a,,y\n0,1,p\n", "column 2 has no name; name it, or remove it"),
+        (b"a,y\n1,p,9\n", "line 2 has 3 cells, but there are 2 column names"),
+        (b"a,y\n1,p\n1,q,9\n", "cannot read t.csv: line 3 has 3 cells, but there are 2 column names"),
+        (b"a~y\n1~p\n", "no column 'y'; its columns: 'a~y' (is another character the separator? --sep)"),
+        (b"a,y\nu,\nv,\n", "no row has a y"),
+        (b"a,y\nu,1.5\nv,2.5\nv,0.1\n", "Unknown label type: continuous"),
+        (b"y\np\nq\n", "0 feature(s)"),
+    ],
+)
+def test_wrong_tables(capsys, content, message):
+    Path("t.csv").write_bytes(content)
+    assert message in error_of(capsys, "fit", "t.csv", "--class", "y")
+
+
+def test_failures_during_work(capsys, monkeypatch):
+    run(capsys, "fit", "monks.csv", "--class", "monk", "-o", "m.json")
+    assert "no/out.csv: there is no folder" in error_of(capsys, "predict", "m.json", "monks.csv", "-o", "no/out.csv")
+    for error, code, message in (
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (MemoryError(), 1, "out of memory"),
+        (RuntimeError("two\nlines"), 1, "RuntimeError: two lines"),
+    ):
+
+        def fail(*_, error=error, **__):
+            raise error
+
+        monkeypatch.setattr(ANBClassifier, "fit", fail)
+        assert error_of(capsys, "fit", "monks.csv", "--class", "monk", code=code) == message
+
+
+def test_progress_on_a_terminal_only(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    code, _, err = run(capsys, "fit", "monks.csv", "--class", "monk", "-o", "m.json")
+    assert code == 0
+    assert "done" not in err
+    assert err.endswith("\r\033[K")
+    assert anbexact.load("m.json").verbose == 0
+
+
+def test_process():
+    """The command itself: version, help, a byte-order mark, and a reader that leaves early."""
+    command = [sys.executable, "-m", "anbexact"]
+    version = subprocess.run([*command, "--version"], capture_output=True, text=True, check=True)
+    assert version.stdout == f"anbexact {anbexact.__version__}\n"
+    help_text = subprocess.run([*command, "fit", "--help"], capture_output=True, text=True, check=True).stdout
+    assert "--max-parents" in help_text
+    Path("t.csv").write_bytes("\ufeffnaïve,y\nä,p\nö,q\nä,p\n".encode())
+    fit = subprocess.run([*command, "fit", "t.csv", "--class", "y", "--json"], capture_output=True, check=True)
+    assert json.loads(fit.stdout)["features"] == ["naïve"]
+    failed = subprocess.run([*command, "fit", "t.csv", "--class", "z"], capture_output=True, text=True, check=False)
+    assert failed.returncode == 2
+    assert "Traceback" not in failed.stderr
+    assert failed.stderr.count("\n") == 1
+
+
+class TestConvert:
+    @pytest.fixture
+    def model(self, tmp_path, capsys):
+        data = tmp_path / "wine.csv"
+        X, y = load_dataset("wine")
+        X.assign(kind=y).to_csv(data, index=False)
+        assert main(["fit", str(data), "--class", "kind", "-o", str(tmp_path / "m.json"), "--ess", "auto"]) == 0
+        capsys.readouterr()
+        return tmp_path / "m.json"
+
+    @pytest.mark.parametrize("extension", ["bif", "xmlbif", "xdsl"])
+    def test_there_and_back(self, model, tmp_path, capsys, extension):
+        network, back = tmp_path / f"m.{extension}", tmp_path / "back.json"
+        assert main(["convert", str(model), str(network)]) == 0
+        out, err = capsys.readouterr()
+        assert "classifies kind by 13 features" in out
+        assert "names.json: keep the two together" in err
+        assert "holds no counts" in err
+        assert main(["convert", str(network), str(back)]) == 0
+        for path in (network, back):
+            predicted = tmp_path / "out.csv"
+            arguments = ["predict", str(path), str(tmp_path / "wine.csv"), "--proba", "-o", str(predicted)]
+            assert main(arguments) == 0
+            expected = anbexact.load(model).predict_proba(load_dataset("wine")[0])
+            np.testing.assert_allclose(pd.read_csv(predicted).iloc[:, 1:], expected, rtol=1e-8)
+
+    def test_refusals(self, model, tmp_path, capsys):
+        for arguments, message in (
+            ([model, tmp_path / "m.net"], "which format?"),
+            ([model, tmp_path / "nowhere" / "m.bif"], "there is no folder"),
+            ([tmp_path / "absent.bif", tmp_path / "m.json"], "cannot read"),
+            ([model, tmp_path / "m.json", "--class", "ash"], "predicts 'kind', and nothing else"),
+        ):
+            assert main(["convert", *map(str, arguments)]) == 2
+            assert message in capsys.readouterr().err
+
+    def test_a_network_without_its_names(self, model, tmp_path, capsys):
+        network = tmp_path / "m.bif"
+        assert main(["convert", str(model), str(network)]) == 0
+        Path(f"{network}.names.json").unlink()
+        capsys.readouterr()
+        assert main(["convert", str(network), str(tmp_path / "n.json")]) == 2
+        assert "pass --class, one of ['" in capsys.readouterr().err
+        assert main(["convert", str(network), str(tmp_path / "n.json"), "--class", "kind"]) == 0
+        assert anbexact.load(tmp_path / "n.json").vocabulary_.states["ash"][0].startswith("up_to")
+
+
+def test_fit_with_everything_chosen(tmp_path, capsys):
+    data = tmp_path / "wine.csv"
+    X, y = load_dataset("wine")
+    X.assign(kind=y).to_csv(data, index=False)
+    arguments = ["fit", str(data), "--class", "kind", "--ess", "auto", "--discretizer", "mdlp"]
+    assert main(arguments) == 0
+    out = capsys.readouterr().out
+    assert "cut points (mdlp): alcohol at" in out
+    assert re.search(r"equivalent sample size [\d.]+, [\d.]+ in the tables", out)
+    assert main([*arguments, "--smoothing", "2", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["smoothing"] == 2.0
+    assert document["ess"] >= 1
+
+
+@pytest.mark.parametrize("model", ["nb", "tan", "fan", "ckg", "kdb", "anb"])
+def test_every_model(capsys, model):
+    code, out, _ = run(
+        capsys, "fit", "monks.csv", "--class", "monk", "--model", model, "--score", "k2", "-o", "m.json"
+    )
+    assert code == 0
+    assert "score (K2)" in out
+    assert f"({ {'ckg': 'CkG', 'kdb': 'kDB'}.get(model, model.upper()) })" in out
+    assert anbexact.load("m.json").score_name_ == "K2"
+    code, out, _ = run(
+        capsys, "fit", "monks.csv", "--class", "monk", "--model", model, "--parameters", "friedman", "--ess", "1"
+    )
+    assert "equivalent sample size 1, tables by friedman" in out
+
+
+def test_k_belongs_to_ckg(capsys):
+    _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "ckg", "--k", "1", "--json")
+    assert json.loads(out)["feature_edges"] == [["head_shape", "body_shape"]]
+    code, _, err = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "tan", "--k", "1")
+    assert code == 2
+    assert "--k does not belong to --model tan" in err
+
+
+def test_aode_has_no_structure_to_print(capsys):
+    arguments = ["fit", "monks.csv", "--class", "monk", "--model", "aode", "--ess", "2"]
+    code, out, err = run(capsys, *arguments, "-o", "m.json")
+    assert (code, err) == (0, "")
+    assert "averaged one-dependence estimators (AODE), equivalent sample size 2" in out
+    assert "monk and one feature -> every other feature, averaged over 6" in out
+    assert "in 17 of 17 states: those of training weight 1 or more" in out
+    X, y = load_monks(1)
+    expected = AODEClassifier(ess=2.0).fit(X, y)
+    assert np.array_equal(anbexact.load("m.json").predict_proba(X), expected.predict_proba(X))
+    code, out, _ = run(capsys, "predict", "m.json", "monks.csv")
+    assert (code, out.splitlines()[1:]) == (0, expected.predict(X).tolist())
+    code, out, _ = run(capsys, *arguments, "--json")
+    document = json.loads(out)
+    assert (document["ess"], document["min_weight"]) == (2.0, 1.0)
+    assert "certificate" not in document
+    assert "--score does not belong to --model aode" in error_of(capsys, *arguments, "--score", "k2")
+    for refused in ([*arguments, "-o", "m.bif"], ["convert", "m.json", "m.bif"]):
+        assert "m.bif: AODEClassifier is no network" in error_of(capsys, *refused)
+
+
+def test_fit_says_what_features_tell(capsys):
+    code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "fsanb", "--ess", "1")
+    assert code == 0
+    lines = out.splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("what features tell about monk:"))
+    assert lines[first + 1].split()[:2] == ["jacket_color", "-84.3"]
+    assert "standing alone: head_shape, body_shape, is_smiling, holding, has_tie" in out
+    _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--ess", "1", "--json")
+    report = json.loads(out)["feature_report"]
+    assert [row["rank"] for row in report] == [4, 4, 2, 4, 1, 2]
+    assert report[4]["log_bayes_factor"] == pytest.approx(-84.33038930219118)
+
+
+def test_fit_shows_where_the_class_stands(capsys):
+    _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "gbn")
+    assert "head_shape, body_shape, jacket_color -> monk" in out
+    assert "standing alone: is_smiling, holding, has_tie" in out
+    assert "no arcs between features" in out
+
+
+class TestUniversal:
+    """Continuous columns that are measured, not cut."""
+
+    @pytest.fixture(autouse=True)
+    def _table(self):
+        X, y = load_dataset("wine")
+        X.assign(kind=y).to_csv("wine.csv", index=False)
+
+    def test_fit_prints_cells_not_cut_points(self, capsys):
+        arguments = ["fit", "wine.csv", "--class", "kind", "--continuous", "universal"]
+        code, out, err = run(capsys, *arguments, "-o", "m.json")
+        assert (code, err) == (0, "")
+        assert re.search(r"measured; cells at the likeliest level, of those at the finest: alcohol \d+ of 32; ", out)
+        assert "cut points" not in out
+        assert "universal measure of up to 5 levels" in out
+        assert "score (universal)" in out
+        assert max(map(len, out.splitlines())) <= 118
+        X, y = load_dataset("wine")
+        expected = ANBClassifier(continuous="universal").fit(X, y)
+        assert np.array_equal(anbexact.load("m.json").predict_proba(X), expected.predict_proba(X))
+        code, out, _ = run(capsys, "predict", "m.json", "wine.csv", "--proba")
+        got = pd.read_csv(io.StringIO(out))
+        np.testing.assert_allclose(got.iloc[:, 1:], expected.predict_proba(X), rtol=1e-12)
+        _, out, _ = run(capsys, *arguments, "--json", "--max-parents", "1")
+        assert json.loads(out)["score_name"] == "universal"
+
+    @pytest.mark.parametrize("model", ["anb", "gbn", "nb", "tan", "fan", "ckg"])
+    def test_models_that_can(self, capsys, model):
+        X, y = load_dataset("iris")
+        X.assign(species=y).to_csv("iris.csv", index=False)
+        arguments = ["--class", "species", "--continuous", "universal", "--model", model]
+        code, out, err = run(capsys, "fit", "iris.csv", *arguments)
+        assert (code, err) == (0, "")
+        assert "universal measure of up to 5 levels" in out
+
+    @pytest.mark.parametrize("model", ["aode", "kdb", "ggbn", "fsanb", "bnc2p", "mcdag"])
+    def test_models_that_cannot(self, capsys, model):
+        line = error_of(capsys, "fit", "wine.csv", "--class", "kind", "--continuous", "universal", "--model", model)
+        assert line == f"--continuous does not belong to --model {model}"
+
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [("--discretizer", "median"), ("--score", "bic"), ("--ess", "1"), ("--smoothing", "1")],
+    )
+    def test_options_of_cut_columns(self, capsys, option, value):
+        line = error_of(capsys, "fit", "wine.csv", "--class", "kind", "--continuous", "universal", option, value)
+        assert f"{option} " in line
+        assert "goes with --continuous discretize" in line
+        assert line.endswith("leave it out")
+
+    def test_network_files_hold_the_likeliest_levels(self, capsys):
+        arguments = ["fit", "wine.csv", "--class", "kind", "--model", "tan", "--continuous", "universal"]
+        code, _, err = run(capsys, *arguments, "-o", "m.bif")
+        assert code == 0
+        levels, names = err.splitlines()
+        assert "note: every variable is handed over at its likeliest level (cells: alcohol " in levels
+        assert "m.bif.names.json" in names
+        code, out, _ = run(capsys, "predict", "m.bif", "wine.csv")
+        discrete = anbexact.TANClassifier(continuous="universal").fit(*load_dataset("wine")).to_discrete()
+        assert out.splitlines()[1:] == discrete.predict(load_dataset("wine")[0]).tolist()
+
+    def test_compare(self, capsys):
+        models = "NB, ANB universal,GaussianNB,KDE-NB"
+        code, out, err = run(capsys, "compare", "wine.csv", "--class", "kind", "--folds", "3", "--models", models)
+        assert (code, err) == (0, "")
+        lines = out.splitlines()
+        first = next(k for k, line in enumerate(lines) if line.startswith("NB  "))
+        names = [line.split("  ")[0] for line in lines[first : first + 5]]
+        assert names == ["NB", "NB refitted", "ANB universal", "GaussianNB", "KDE-NB"]
+        assert (
+            "ANB universal, GaussianNB, KDE-NB see the measurements as they are, the others cut into interval" in out
+        )
+        assert "The ANB universal of all rows, universal measure of up to 5 levels" in out
+        assert "There are no intervals: a universal measure has no Dirichlet posterior" in out
+
+    def test_compare_refuses(self, capsys):
+        line = error_of(capsys, "compare", "--dataset", "wine", "--models", "NB,SVM")
+        assert "models must be among 'NB', 'TAN', " in line
+        for names in ("NB,,TAN", "NB,", ",", "", " "):
+            line = error_of(capsys, "compare", "--dataset", "wine", "--models", names)
+            assert f"argument --models: {names!r} has an empty name: give names with a comma between two" in line
+            assert "from NB, TAN, " in line
+            assert "KDE-NB" in line
+        line = error_of(capsys, "compare", "monks.csv", "--class", "monk", "--models", "KDE-NB")
+        assert "KDE-NB must have columns of numbers, but 'head_shape' (and 5 more) is none: drop the column" in line
+
+
+class TestRefit:
+    """``anbexact fit --refit``."""
+
+    def test_is_saved_and_predicts(self, capsys):
+        code, out, err = run(
+            capsys, "fit", "monks.csv", "--class", "monk", "--model", "tan", "--refit", "-o", "m.json"
+        )
+        assert (code, err) == (0, "")
+        text = " ".join(out.split())
+        assert "tree augmented naive Bayes (TAN), equivalent sample size" in text
+        X, y = load_monks(1)
+        expected = RefittedClassifier(TANClassifier()).fit(X, y)
+        coefficients = expected.logit_.n_parameters
+        assert f"refitted by conditional likelihood: {coefficients} coefficients, l2 " in text
+        assert " (chosen by cross-validation), conditional log likelihood " in text
+        assert f"accuracy on the rows it was learned from: {expected.score(X, y):.4f}" in text
+        read = anbexact.load("m.json")
+        assert isinstance(read, RefittedClassifier)
+        assert read.get_params()["estimator__verbose"] == 0
+        np.testing.assert_allclose(read.predict_proba(X), expected.predict_proba(X), rtol=0, atol=1e-6)
+        code, out, err = run(capsys, "predict", "m.json", "monks.csv", "--proba")
+        shares = pd.read_csv(io.StringIO(out)).filter(like="P(").to_numpy()
+        np.testing.assert_allclose(shares, read.predict_proba(X), rtol=1e-9)
+
+    def test_is_converted_where_it_has_a_network(self, capsys):
+        run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "nb", "--refit", "-o", "m.json")
+        code, out, err = run(capsys, "convert", "m.json", "m.bif")
+        assert (code, out) == (0, "m.bif: classifies monk by 6 features\n")
+        assert "keep the two together" in err
+        _, before, _ = run(capsys, "predict", "m.json", "monks.csv", "--proba")
+        _, after, _ = run(capsys, "predict", "m.bif", "monks.csv", "--proba")
+        before, after = (pd.read_csv(io.StringIO(text)).filter(like="P(").to_numpy() for text in (before, after))
+        np.testing.assert_allclose(after, before, rtol=1e-9)
+
+    def test_is_described_as_json(self, capsys):
+        code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--refit", "--json")
+        document = json.loads(out)
+        assert code == 0
+        assert document["feature_edges"] == MONKS_ARCS
+        assert document["refit"].keys() == {
+            "l2",
+            "coefficients",
+            "conditional_log_likelihood",
+            "converged",
+            "equivalent_to_network",
+        }
+        assert document["refit"]["converged"]
+        assert not document["refit"]["equivalent_to_network"]
+        assert document["feature_report"]
+
+    def test_what_it_cannot_do_is_said(self, capsys):
+        message = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--refit", "-o", "m.bif")
+        assert message.startswith("m.bif: this refit may have no network (not adjacent: ")
+        assert not Path("m.bif").exists()
+        message = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--model", "aode", "--refit")
+        assert message == "--refit does not belong to --model aode"
+        message = error_of(
+            capsys, "fit", "anes.csv", "--class", "vote", "--model", "nb", "--continuous", "universal", "--refit"
+        )
+        assert "use --continuous discretize" in message
+
+    def test_is_compared_by_name(self, capsys):
+        arguments = ["--class", "monk", "--folds", "2", "--models", "NB refitted,TAN"]
+        code, out, _ = run(capsys, "compare", "monks.csv", *arguments, "--no-refit")
+        assert code == 0
+        assert "NB refitted" in out
+        assert "refitted: the network as a logistic regression" in out

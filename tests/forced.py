@@ -1,0 +1,11 @@
+"""Which of the exact searches runs: otherwise sizes and the clock decide."""
+
+import anbexact.search.exact.branch_and_cut as branch_and_cut
+import anbexact.search.exact.learn as anb
+
+
+def force(patch, exhausted=1):
+    """Let the search go by candidate lists, and components of more features than this by cuts."""
+    patch.setattr(anb, "QUICK", -1.0)
+    patch.setattr(anb._Search, "fits", property(lambda _self: False))
+    patch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", exhausted)

@@ -1,0 +1,301 @@
+"""Equivalent sample sizes that are chosen: of the score by marginal likelihood, of the tables by leave-one-out."""
+
+import warnings
+from dataclasses import replace
+from math import inf, log
+
+import numpy as np
+import oracles
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import ess_values, problems, random_problem
+
+from anbexact import ANBClassifier, BDeu, NaiveBayesClassifier, learn_anb, learn_naive_bayes
+from anbexact.classifiers.sample_size import Learner, learn_structure
+from anbexact.datasets import load_dataset
+from anbexact.parameters.smoothing import (
+    HeldOut,
+    LeaveOneOut,
+    best_held_out_smoothing,
+    best_smoothing,
+    most_smoothing,
+)
+from anbexact.search.ess import START, best_ess, learn_with_best_ess
+from anbexact.search.naive_bayes import total_score
+from anbexact.structures.structure import Certificate, Structure
+from anbexact.tables.folds import split_table
+
+
+@st.composite
+def problems_with_graphs(draw):
+    """A problem and any acyclic graph over its variables: the class may have parents, or no children."""
+    problem = draw(problems(max_features=3, max_rows=10))
+    order = draw(st.permutations(range(problem.n + 1)))
+    parents = {
+        child: tuple(sorted(v for v in order[:place] if draw(st.booleans()))) for place, child in enumerate(order)
+    }
+    return problem, parents
+
+
+def structure_of(problem, parents):
+    names = problem.names
+    named = {names[child]: tuple(names[v] for v in of_child) for child, of_child in parents.items()}
+    return Structure("c", {name: named[name] for name in names}, 0.0, Certificate.unknown("test"))
+
+
+def learn(table, score, _=None):
+    return learn_anb(table, score)
+
+
+def learner(search=learn, *, chooses_smoothing=True):
+    return Learner(search, search, BDeu, True, chooses_smoothing, True)
+
+
+def random_frame(n_features, n_rows):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, n_rows)
+    X = (rng.random((n_rows, n_features)) < 0.3 + 0.4 * y[:, None]).astype(str)
+    return X, y
+
+
+class TestLeaveOneOut:
+    @given(problems_with_graphs(), ess_values)
+    @settings(max_examples=60)
+    def test_equals_fitting_without_every_row(self, drawn, ess):
+        problem, parents = drawn
+        weights = [max(1.0, weight) for weight in problem.weights]
+        together = {}
+        for row, weight in zip(problem.rows, weights, strict=True):
+            together[row] = together.get(row, 0.0) + weight
+        rows, weights = list(together), list(together.values())
+        expected = oracles.leave_one_out(rows, weights, problem.arities, parents, ess)
+        problem.weights, problem.rows = weights, rows
+        found = LeaveOneOut(problem.table, structure_of(problem, parents)).log_likelihood(ess)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+    @given(problems_with_graphs(), ess_values)
+    def test_light_rows_make_no_trouble(self, drawn, ess):
+        problem, parents = drawn
+        problem.weights = [weight / 1000 for weight in problem.weights]
+        found = LeaveOneOut(problem.table, structure_of(problem, parents)).log_likelihood(ess)
+        assert -inf < found <= 1e-9
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_best_is_no_worse_than_a_grid(self, seed):
+        table = random_problem(seed, 5, n_rows=200).table
+        structure = learn_anb(table)
+        left_out = LeaveOneOut(table, structure)
+        best = left_out.log_likelihood(best_smoothing(table, structure))
+        grid = max(left_out.log_likelihood(ess) for ess in np.geomspace(0.1, 200, 60))
+        assert best >= grid - 1e-3 * abs(grid)
+
+    def test_one_where_it_makes_no_difference(self):
+        table = random_problem(0, 2, n_classes=1, unseen=False).table
+        assert best_smoothing(table, learn_naive_bayes(table)) == 1.0
+
+
+class TestHeldOut:
+    @given(problems_with_graphs(), st.data())
+    @settings(max_examples=60)
+    def test_equals_fitting_to_the_other_rows(self, drawn, data):
+        problem, parents = drawn
+        table, structure = problem.table, structure_of(problem, parents)
+        folds = split_table(table, data.draw(st.integers(2, 4)))
+        sizes = np.array(data.draw(st.lists(ess_values, min_size=1, max_size=3)))
+        for learned, others in folds:
+            found = HeldOut(learned, others, structure).log_likelihoods(sizes)
+            expected = [
+                oracles.held_out(
+                    learned.codes.tolist(),
+                    learned.weights.tolist(),
+                    others.codes.tolist(),
+                    others.weights.tolist(),
+                    problem.arities,
+                    parents,
+                    size,
+                )
+                for size in sizes
+            ]
+            np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-9)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_the_best_is_the_top_of_a_fine_grid(self, seed):
+        table = random_problem(seed, 5, n_rows=200).table
+        folds = [HeldOut(rows, others, learn_naive_bayes(rows)) for rows, others in split_table(table, 5)]
+        best, value = best_held_out_smoothing(folds, most_smoothing(table))
+        grid = np.geomspace(0.1, most_smoothing(table), 400)
+        values = sum(fold.log_likelihoods(grid) for fold in folds)
+        assert value <= values.max() + 1e-9
+        at_best = sum(fold.log_likelihoods(np.array([best]))[0] for fold in folds)
+        assert at_best >= values.max() - 1e-3 * abs(values.max())
+
+    def test_one_where_it_makes_no_difference(self):
+        table = random_problem(0, 2, n_classes=1, unseen=False).table
+        folds = [HeldOut(rows, others, learn_naive_bayes(rows)) for rows, others in split_table(table, 3)]
+        assert best_held_out_smoothing(folds, 100.0) == (1.0, 0.0)
+
+
+class TestFewRows:
+    """Below a total weight of 1,000 the choice is cross-validated, structures relearned in every fold."""
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_what_predicts_held_out_rows_best_is_chosen(self, seed):
+        table = random_problem(seed, 6, n_rows=120).table
+        chosen = learn_structure(table, learner(), 1.0, None, None)
+        by_likelihood = learn_with_best_ess(table, learn)[1].ess
+        values = {}
+        for size in (by_likelihood, 1.0):
+            folds = [HeldOut(rows, others, learn_anb(rows, BDeu(size))) for rows, others in split_table(table, 5)]
+            values[size] = best_held_out_smoothing(folds, most_smoothing(table))
+        same = learn_anb(table, BDeu(1.0)).parents == learn_anb(table, BDeu(by_likelihood)).parents
+        best = by_likelihood if same else max(values, key=lambda size: values[size][1])
+        assert chosen.ess == best
+        assert chosen.smoothing == values[best][0]
+        assert chosen.structure.parents == learn_anb(table, BDeu(best)).parents
+
+    def test_fewer_arcs_where_they_do_not_last(self):
+        """The marginal likelihood of 178 rows asks for three times the arcs of those that predict best."""
+        X, y = load_dataset("wine")
+        auto = ANBClassifier().fit(X, y)
+        with_all_rows = learn_with_best_ess(auto._table(X, y, None), learn)[0]
+        assert auto.ess_ == 1.0
+        assert len(auto.structure_.feature_edges) < len(with_all_rows.feature_edges)
+
+    def test_many_rows_are_not_cross_validated(self):
+        problem = random_problem(0, 4, n_rows=300)
+        problem.weights = [1001 / 300] * 300
+        searches = []
+
+        def counted(table, score, _):
+            searches.append(table.weight_sum)
+            return learn_anb(table, score)
+
+        chosen = learn_structure(problem.table, learner(counted), 1.0, None, None)
+        assert set(np.round(searches)) == {1001.0}
+        assert chosen.smoothing == best_smoothing(problem.table, chosen.structure)
+
+    def test_a_given_smoothing_is_kept(self):
+        table = random_problem(1, 5, n_rows=80).table
+        chosen = learn_structure(table, learner(chooses_smoothing=False), 1.0, 7.0, None)
+        assert chosen.smoothing == 7.0
+
+    def test_a_rehearsal_chooses_and_the_search_learns(self):
+        table = random_problem(2, 5, n_rows=80).table
+        searches = []
+
+        def final(table, score, _):
+            searches.append(score.ess)
+            return learn_anb(table, score)
+
+        def rehearse(table, score, _):
+            return learn_anb(table, score, max_parents=1)
+
+        chosen = learn_structure(table, replace(learner(final), rehearse=rehearse), 1.0, None, None)
+        assert searches == [chosen.ess]
+        assert chosen.structure.parents == learn_anb(table, BDeu(chosen.ess)).parents
+
+    def test_no_choice_outlasts_the_time_limit(self):
+        table = random_problem(3, 5, n_rows=80).table
+        searches = []
+
+        def slow(table, score, seconds):
+            searches.append(seconds)
+            return learn_anb(table, score)
+
+        chosen = learn_structure(table, learner(slow), 1.0, None, 1e-9)
+        assert len(searches) == 1
+        assert chosen.ess == START
+
+    def test_where_searches_take_long_one_for_few_parents_chooses(self, monkeypatch):
+        X, y = random_frame(22, 60)
+        limits = []
+
+        def search(_, table, score, **given):
+            limits.append(given["max_parents"])
+            return learn_anb(table, score, **{**given, "max_parents": 1})
+
+        monkeypatch.setattr(ANBClassifier, "_search", search)
+        ANBClassifier().fit(X, y)
+        assert limits[-1] is None
+        assert set(limits[:-1]) == {2}
+        limits.clear()
+        ANBClassifier(max_parents=1).fit(X, y)
+        assert set(limits) == {1}
+
+
+class TestBestEss:
+    @given(problems(max_features=3, max_rows=12))
+    @settings(max_examples=40)
+    def test_no_other_scores_higher(self, problem):
+        table = problem.table
+        structure = learn_naive_bayes(table)
+        parents = dict(structure.parents)
+        best = total_score(table, BDeu(best_ess(table, structure)), parents)
+        for ess in np.geomspace(0.01, 1e5, 40):
+            assert best >= total_score(table, BDeu(ess), parents) - 1e-6 * max(1.0, abs(best))
+
+    @pytest.mark.parametrize("seed", range(5))
+    def test_alternation_ends_at_the_best_of_a_grid(self, seed):
+        table = random_problem(seed, 6, n_rows=150).table
+        structure, score = learn_with_best_ess(table, lambda table, score, _: learn_anb(table, score))
+        assert structure.certificate.optimal
+        assert learn_anb(table, score).score == pytest.approx(structure.score)
+        grid = max(learn_anb(table, BDeu(ess)).score for ess in (0.5, 1, 2, 5, 10, 20, 50, 100))
+        assert structure.score >= grid - 1e-6
+
+    def test_never_more_than_five_searches_nor_more_time_than_given(self):
+        table = random_problem(1, 4).table
+        calls = []
+
+        def learn(table, score, seconds):
+            calls.append(seconds)
+            return replace(learn_anb(table, score, max_parents=len(calls) % 2), score=0.0)
+
+        learn_with_best_ess(table, learn)
+        assert calls == [None] * 5
+        calls.clear()
+        learn_with_best_ess(table, learn, time_limit=100)
+        assert calls[0] == 100
+        assert all(seconds <= 100 for seconds in calls)
+        calls.clear()
+        learn_with_best_ess(table, learn, time_limit=1e-9)
+        assert len(calls) == 1
+
+
+@pytest.mark.parametrize("model", [NaiveBayesClassifier, ANBClassifier])
+class TestClassifiers:
+    def test_auto(self, model):
+        X, y = load_dataset("tic_tac_toe")
+        plain, auto = model(ess=1.0).fit(X, y), model().fit(X, y)
+        assert (plain.ess_, plain.smoothing_) == (1.0, 1.0)
+        assert auto.ess_ > 1
+        assert auto.smoothing_ != auto.ess_
+        assert auto.structure_.score > plain.structure_.score
+        assert auto.structure_.certificate.optimal
+        again = model(ess=auto.ess_, smoothing=auto.smoothing_).fit(X, y)
+        np.testing.assert_array_equal(auto.predict_proba(X), again.predict_proba(X))
+
+    def test_smoothing_alone(self, model):
+        X, y = load_dataset("tic_tac_toe")
+        plain, smooth = model(ess=1.0).fit(X, y), model(ess=1.0, smoothing="auto").fit(X, y)
+        assert smooth.structure_.parents == plain.structure_.parents
+        assert smooth.ess_ == 1.0
+        table_free = model(ess=1.0, smoothing=7.0).fit(X, y)
+        assert table_free.smoothing_ == 7.0
+        assert model(ess=3.0).fit(X, y).smoothing_ == 3.0
+
+    def test_a_score_of_ones_own_keeps_its_ess(self, model):
+        X, y = load_dataset("tic_tac_toe")
+        own = model(structure_score=BDeu(2.0), ess="auto").fit(X, y)
+        assert own.structure_.parents == model(ess=2.0).fit(X, y).structure_.parents
+        assert own.smoothing_ == model(ess=2.0, smoothing="auto").fit(X, y).smoothing_
+
+
+def test_auto_keeps_the_time_limit():
+    X, y = load_dataset("wine")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        hasty = ANBClassifier(ess="auto", time_limit=1e-6).fit(X, y)
+    assert not hasty.structure_.certificate.optimal
+    assert log(hasty.smoothing_) < 10

@@ -1,0 +1,317 @@
+"""Columns: every library's cells read in one form, their types kept."""
+
+import datetime
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse
+
+from anbexact import DiscreteTable
+from anbexact.tables.columns import read_column, read_columns
+
+DAY, NIGHT = datetime.date(2020, 1, 2), datetime.date(2021, 3, 4)
+NOON = datetime.datetime(2020, 1, 2, 12)
+
+
+def cells(X):
+    """Every column as a list of native cells, None where missing."""
+    out = []
+    for column in read_columns(X):
+        codes, values = column.coded
+        out.append([None if code < 0 else values[code] for code in codes])
+    return out
+
+
+def same(got, expected):
+    """Whether the cells are equal and of the same types."""
+    return got == expected and [type(cell) for cell in got] == [type(cell) for cell in expected]
+
+
+PLAIN = {
+    "ints": [3, 1, 3, 2],
+    "floats": [0.5, 1.5, 0.5, -2.0],
+    "bools": [True, False, True, True],
+    "strings": ["b", "a", "b", "é ü"],
+    "dates": [DAY, NIGHT, DAY, DAY],
+}
+MAKERS = {
+    "pandas": lambda values: pd.DataFrame({"a": values}),
+    "pandas, nullable": lambda values: pd.DataFrame({"a": values}).convert_dtypes(),
+    "pandas, object": lambda values: pd.DataFrame({"a": values}, dtype=object),
+    "pandas, arrow": lambda values: pd.DataFrame({"a": values}).convert_dtypes(dtype_backend="pyarrow"),
+    "polars": lambda values: pl.DataFrame({"a": values}),
+    "pyarrow": lambda values: pa.table({"a": values}),
+    "lists": lambda values: [[value] for value in values],
+    "object array": lambda values: np.array([[value] for value in values], dtype=object),
+}
+
+
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
+class TestEveryLibrary:
+    @pytest.mark.parametrize("kind", PLAIN)
+    def test_cells_keep_their_types(self, make, kind):
+        assert same(cells(make(PLAIN[kind]))[0], PLAIN[kind])
+
+    @pytest.mark.parametrize("kind", PLAIN)
+    def test_missing_cells_change_no_type(self, make, kind):
+        values = [*PLAIN[kind], None]
+        if make is MAKERS["pandas"] and kind == "ints":
+            return  # numpy has no missing integers: pandas reads floats
+        assert same(cells(make(values))[0], values)
+
+    def test_all_missing(self, make):
+        (column,) = read_columns(make([None, None, None]))
+        assert column.missing.tolist() == [True] * 3
+        assert len(column) == 3
+
+
+class TestTypes:
+    @pytest.mark.parametrize("kind", ["ints", "floats", "bools", "strings"])
+    def test_numpy(self, kind):
+        assert same(cells(np.array(PLAIN[kind])[:, None])[0], PLAIN[kind])
+
+    @pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "float32", "float16"])
+    def test_numpy_widths(self, dtype):
+        native = int if "int" in dtype else float
+        assert same(cells(np.array([[1], [0], [2]], dtype=dtype))[0], [native(1), native(0), native(2)])
+
+    def test_numpy_dates(self):
+        got = cells(np.array([["2020-01-02"], ["NaT"]], dtype="M8[D]"))[0]
+        assert got == [pd.Timestamp(2020, 1, 2), None]
+
+    def test_time_stamps(self):
+        stamps = pd.to_datetime(pd.Series([NOON, None, NOON]))
+        assert cells(pd.DataFrame({"a": stamps}))[0] == [pd.Timestamp(NOON), None, pd.Timestamp(NOON)]
+        zoned = stamps.dt.tz_localize("UTC")
+        assert cells(pd.DataFrame({"a": zoned}))[0] == [zoned[0], None, zoned[2]]
+        assert same(cells(pl.DataFrame({"a": [NOON, None]}))[0], [NOON, None])
+        assert same(cells(pa.table({"a": [NOON, None]}))[0], [NOON, None])
+
+    def test_mixed_objects(self):
+        values = ["1", 1, 2.5, None, ("a", 1), DAY, b"x", np.nan]
+        for X in (pd.DataFrame({"a": values}), [[value] for value in values]):
+            assert same(cells(X)[0], [*values[:-1], None])
+
+    @pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT, float("nan")], ids=repr)
+    def test_every_missing_value(self, missing):
+        for X in (pd.DataFrame({"a": ["x", missing, "y"]}), [["x"], [missing], ["y"]]):
+            assert cells(X)[0] == ["x", None, "y"]
+
+    def test_null_and_nan_are_both_missing_in_polars_and_pyarrow(self):
+        values = [1.5, None, float("nan"), 2.5]
+        assert cells(pl.DataFrame({"a": values}))[0] == [1.5, None, None, 2.5]
+        assert cells(pa.table({"a": pa.array(values)}))[0] == [1.5, None, None, 2.5]
+
+    def test_text_that_looks_missing_is_text(self):
+        assert cells(np.array([["nan"], ["None"], [""]]))[0] == ["nan", "None", ""]
+
+    def test_decimals(self):
+        values = [Decimal("1.5"), Decimal("1.7"), Decimal("1.5")]
+        kept = [
+            cells(pl.DataFrame({"a": values}))[0],
+            cells(pa.table({"a": values}))[0],
+            cells(pd.DataFrame({"a": values}))[0],
+            cells(pd.DataFrame({"a": pd.array(values, dtype=pd.ArrowDtype(pa.decimal128(5, 2)))}))[0],
+        ]
+        assert [list(map(float, column)) for column in kept] == [[1.5, 1.7, 1.5]] * 4
+
+    def test_integers_beyond_64_bits_signed(self):
+        big = 2**63 + 5
+        for X in (
+            np.array([[1], [big]], dtype=np.uint64),
+            pd.DataFrame({"a": pd.array([1, big], dtype="UInt64")}),
+            pl.DataFrame({"a": pl.Series([1, big], dtype=pl.UInt64)}),
+        ):
+            assert cells(X)[0] == [1, big]
+
+    def test_large_integers_are_exact_beside_missing_ones(self):
+        big = [2**53, 2**53 + 1, None]
+        for X in (pd.DataFrame({"a": pd.array(big, dtype="Int64")}), pl.DataFrame({"a": big}), pa.table({"a": big})):
+            assert cells(X)[0] == big
+
+    def test_complex_numbers_are_refused(self):
+        for X in (np.array([[1 + 2j], [1 + 3j]]), pd.DataFrame({"a": [1 + 2j, 1 + 3j]})):
+            with pytest.raises((TypeError, ValueError), match=r"(?i)complex"):
+                read_columns(X)
+
+
+class TestNumbers:
+    """Whether a column counts as numeric (so that it may be discretised) must not depend on its container."""
+
+    @pytest.mark.parametrize("missing", [False, True])
+    def test_floats_are_numeric_in_every_container(self, missing):
+        values = [0.25 * k for k in range(20)] + [None] * missing
+        containers = {
+            **{name: make(values) for name, make in MAKERS.items()},
+            "array": np.array(values, dtype=float)[:, None],
+        }
+        numeric = {name: read_columns(X)[0].numbers is not None for name, X in containers.items()}
+        assert numeric == dict.fromkeys(containers, True)
+
+    def test_bools_and_texts_are_not(self):
+        for values in ([True, False], ["1", "2"], [True, None]):
+            for make in MAKERS.values():
+                assert read_columns(make(values))[0].numbers is None
+
+
+class TestDeclaredCategories:
+    @pytest.mark.parametrize("ordered", [False, True])
+    @pytest.mark.parametrize("categories", [["z", "a", "m"], [10, 2, 7], [2.5, 1.5, 0.5], [True, False]])
+    def test_pandas(self, categories, ordered):
+        values = [categories[1], None, categories[0]]
+        X = pd.DataFrame({"a": pd.Categorical(values, categories=categories, ordered=ordered)})
+        states = DiscreteTable.from_frame(X.dropna()).vocabulary.states["a"]
+        assert same(list(states), categories)
+        assert cells(X)[0] == values
+
+    def test_pandas_intervals(self):
+        X = pd.DataFrame({"a": pd.cut([1.0, 2.0, 9.0], [0, 1.5, 5, 7, 10])})
+        states = DiscreteTable.from_frame(X).vocabulary.states["a"]
+        assert states == tuple(pd.IntervalIndex.from_breaks([0, 1.5, 5, 7, 10]))
+
+    def test_polars_enum(self):
+        X = pl.DataFrame({"a": pl.Series(["b", None, "a"], dtype=pl.Enum(["b", "z", "a"]))})
+        (column,) = read_columns(X)
+        assert column.declared
+        assert column.categories == ("b", "z", "a")
+        assert cells(X)[0] == ["b", None, "a"]
+
+    def test_polars_categorical_declares_nothing(self):
+        whole = pl.DataFrame({"a": pl.Series(["b", "q", None, "a"], dtype=pl.Categorical)})
+        X = whole.filter(pl.col("a") != "q")  # the null goes too
+        assert cells(X)[0] == ["b", "a"]
+        assert cells(whole)[0] == ["b", "q", None, "a"]
+        assert DiscreteTable.from_frame(X).vocabulary.states["a"] == ("a", "b")
+
+    def test_polars_categorical_whose_codes_are_shared_with_other_columns(self):
+        pl.Series(["north", "east", "south", "west"], dtype=pl.Categorical)  # takes the first global codes
+        X = pl.DataFrame({"a": pl.Series(["west", None, "east", "west"], dtype=pl.Categorical)})
+        assert cells(X)[0] == ["west", None, "east", "west"]
+        assert cells(X[2:])[0] == ["east", "west"]
+
+    @pytest.mark.parametrize("values", [["z", "y", "x"], [30, 10, 20]])
+    def test_pyarrow_dictionary(self, values):
+        array = pa.DictionaryArray.from_arrays(pa.array([2, None, 0]), pa.array(values))
+        X = pa.table({"a": array})
+        assert cells(X)[0] == [values[2], None, values[0]]
+        assert read_columns(X)[0].categories == tuple(values)
+
+    def test_pyarrow_dictionary_in_chunks_with_different_dictionaries(self):
+        chunks = [
+            pa.DictionaryArray.from_arrays(pa.array([0, 1]), pa.array(["a", "b"])),
+            pa.DictionaryArray.from_arrays(pa.array([0, None, 1]), pa.array(["c", "a"])),
+        ]
+        X = pa.table({"a": pa.chunked_array(chunks)})
+        assert cells(X)[0] == ["a", "b", "c", None, "a"]
+
+    def test_pyarrow_dictionary_that_holds_null(self):
+        array = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2]), pa.array(["a", None, "b"]))
+        (column,) = read_columns(pa.table({"a": array}))
+        assert column.missing.tolist() == [False, True, False]
+
+    def test_sliced_pyarrow(self):
+        X = pa.table({"a": ["x", "y", None, "z"]}).slice(1, 3)
+        assert cells(X)[0] == ["y", None, "z"]
+
+
+class TestContainers:
+    def test_names(self):
+        names = [1, ("a", 2), "", "é", "two words", 2.5, True if False else "T"]
+        X = pd.DataFrame([range(len(names))])
+        X.columns = pd.Index(names, tupleize_cols=False)
+        assert [column.name for column in read_columns(X)] == names
+        assert [column.name for column in read_columns(np.zeros((1, 3)))] == ["x0", "x1", "x2"]
+
+    def test_multi_index(self):
+        X = pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", "x"), ("a", "y")]))
+        assert [column.name for column in read_columns(X)] == [("a", "x"), ("a", "y")]
+
+    def test_duplicate_names(self):
+        with pytest.raises(ValueError, match="column name 'a' occurs more than once: give every column a name"):
+            read_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]))
+
+    def test_duplicate_names_in_pyarrow(self):
+        with pytest.raises(ValueError, match="column name 'a' occurs more than once: give every column a name"):
+            read_columns(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]))
+
+    @pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, scipy.sparse.coo_array])
+    def test_sparse(self, make):
+        with pytest.raises(
+            TypeError, match=r"Sparse data was passed: .* must be dense: pass X\.toarray\(\), or a dataframe"
+        ):
+            read_columns(make(np.eye(2)))
+
+    def test_lazy(self):
+        with pytest.raises(TypeError, match="a LazyFrame is lazy: collect it into an eager dataframe first"):
+            read_columns(pl.LazyFrame({"a": [1]}))
+
+    @pytest.mark.parametrize("X", [[[1, 2], [3]], [[1], [2, 3]], [["a", "b"], []]])
+    def test_ragged_lists(self, X):
+        with pytest.raises(ValueError, match="the rows of X have different lengths"):
+            read_columns(X)
+
+    @pytest.mark.parametrize("X", [[1, 2], np.arange(3), "text", {"a": [1]}, pd.Series([1, 2]), None])
+    def test_not_a_table(self, X):
+        with pytest.raises((TypeError, ValueError), match=r"2D array|2-dimensional|Expected"):
+            read_columns(X)
+
+    def test_three_dimensions(self):
+        with pytest.raises(ValueError, match="dim 3"):
+            read_columns(np.zeros((2, 2, 2)))
+
+    def test_no_columns_and_no_rows(self):
+        with pytest.raises(ValueError, match=r"0 feature\(s\) \(shape=\(0, 0\)\) while a minimum of 1 is required"):
+            read_columns(pd.DataFrame())
+        for X in (pd.DataFrame({"a": []}), pl.DataFrame({"a": []}), pa.table({"a": []}), np.zeros((0, 1))):
+            with pytest.raises(
+                ValueError, match=r"0 sample\(s\) \(shape=\(0, 1\)\) while a minimum of 1 is required"
+            ):
+                read_columns(X)
+
+    @pytest.mark.parametrize("cell", [[1], {"x": 1}, {1}, np.zeros(2)], ids=["list", "dict", "set", "array"])
+    def test_cells_that_cannot_be_states(self, cell):
+        with pytest.raises(
+            TypeError, match=rf"column 'a' holds .*, a {type(cell).__name__}: a state must be hashable"
+        ):
+            read_columns(pd.DataFrame({"a": ["x", cell]}))
+
+    def test_masked_arrays_have_missing_cells(self):
+        X = np.ma.array([[1], [2], [3]], mask=[[0], [1], [0]])
+        assert cells(X)[0] in ([1, None, 3], [1.0, None, 3.0])
+
+    def test_input_is_not_changed(self):
+        X = pd.DataFrame({"a": [1.0, np.nan, 3.0], "b": pd.Categorical(["x", None, "y"]), "c": ["u", None, "v"]})
+        before = X.copy(deep=True)
+        for column in read_columns(X):
+            column.coded  # noqa: B018  # computed on first use, which must not change the input
+        pd.testing.assert_frame_equal(X, before)
+
+    @pytest.mark.parametrize(
+        "values",
+        [
+            [1, 2, None],
+            np.array([1, 2, 3]),
+            pd.Series(["a", None, "b"]),
+            pd.Index([1, 2, 3]),
+            pd.Categorical(["a", "b", "a"]),
+            pl.Series(["a", None, "b"]),
+            pa.chunked_array([["a", None], ["b"]]),
+            ("a", "b", "c"),
+        ],
+        ids=lambda values: type(values).__name__,
+    )
+    def test_single_columns(self, values):
+        column = read_column(values, "y")
+        assert column.name == "y"
+        assert len(column) == 3
+
+    def test_parts_of_a_column(self):
+        for X in (pd.DataFrame({"a": ["x", "y", None]}), pd.DataFrame({"a": [1.0, 2.0, np.nan]})):
+            (column,) = read_columns(X)
+            part = column.take(np.array([2, 0]))
+            assert part.missing.tolist() == [True, False]
+            assert part.renamed("b").name == "b"
