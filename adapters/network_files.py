@@ -113,7 +113,7 @@ def to_file(classifier: HasNetwork, path: str | Path) -> None:
     check_is_fitted(classifier)
     path = Path(path)
     kind = _kind(path, f"; {type(classifier).__name__}.save writes JSON, without loss")
-    source = classifier._with_tables()
+    source = classifier.discrete_form()
     vocabulary = source.vocabulary_
     names = dict(zip(vocabulary.names, safe_names(vocabulary.names, "x"), strict=True))
     states = {

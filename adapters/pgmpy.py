@@ -12,10 +12,12 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.limits import available_memory, human_bytes
-from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
+from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.discretize import interval_names
+from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
+from anbexact.structures.structure import Structure
 from anbexact.tables.columns import sorted_positions
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -86,20 +88,20 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
     if not isinstance(classifier, HasNetwork):
         raise TypeError(f"to_pgmpy takes a classifier of anbexact, not a {type(classifier).__name__}")
     check_is_fitted(classifier)
-    source = classifier._with_tables()
-    vocabulary, tables = source.vocabulary_, source.conditional_tables_
+    source = classifier.discrete_form().model_.discrete()
+    vocabulary, tables = source.vocabulary, source.tables
     nodes = _node_names(vocabulary.names)
     _check_memory(tables)
     states = {nodes[name]: list(of_name) for name, of_name in vocabulary.states.items()}
     network = DiscreteBayesianNetwork()
-    if source.cut_points_:
-        network.graph[CUT_POINTS] = {nodes[name]: cuts.copy() for name, cuts in source.cut_points_.items()}
+    if source.cut_points:
+        network.graph[CUT_POINTS] = {nodes[name]: cuts.copy() for name, cuts in source.cut_points.items()}
     if vocabulary.quantities:
         network.graph[QUANTITIES] = {nodes[name]: quantity for name, quantity in vocabulary.quantities.items()}
     if vocabulary.groups:
         network.graph[GROUPS] = {nodes[name]: groups for name, groups in vocabulary.groups.items()}
     network.add_nodes_from(nodes.values())
-    network.add_edges_from((nodes[parent], nodes[child]) for parent, child in source.structure_.edges)
+    network.add_edges_from((nodes[parent], nodes[child]) for parent, child in source.structure.edges)
     for name in vocabulary.names:
         table = tables[name]
         node, *parents = (nodes[variable] for variable in table.variables)
@@ -199,12 +201,14 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
                 f"the states of node {name!r}, {list(states[name])}, are not the intervals of its cut points in "
                 f"network.graph[{CUT_POINTS!r}], {cuts.tolist()}: delete these"
             )
-    classifier = FixedStructureClassifier(parents)
-    classifier._set_fitted(vocabulary, given_structure(class_name, parents, float("nan")), tables, cut_points)
-    classifier.n_features_in_ = len(features)
-    if all(isinstance(name, str) for name in features):
-        classifier.feature_names_in_ = np.array(features, dtype=object)
-    return classifier
+    read = TableNetwork(
+        vocabulary=vocabulary,
+        cut_points=cut_points,
+        structure=Structure.given(class_name, parents),
+        tables=tables,
+    )
+    named = all(isinstance(name, str) for name in features)
+    return FixedStructureClassifier.from_network(read, feature_names=features if named else None)
 
 
 def _node_names(names: Iterable[Hashable]) -> dict[Hashable, str]:

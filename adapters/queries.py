@@ -116,7 +116,7 @@ def _posterior_of_classifier(
         return classifier.query(evidence)
     if not isinstance(classifier, NetworkClassifier):
         raise TypeError(f"a {type(classifier).__name__} has a posterior of its class alone, not of {class_name!r}")
-    classifier = classifier._with_tables()
+    classifier = classifier.discrete_form()
     vocabulary = classifier.vocabulary_
     if class_name not in vocabulary.states:
         raise ValueError(f"class_name: {class_name!r} is not a variable; the variables are {list(vocabulary.names)}")
@@ -124,7 +124,7 @@ def _posterior_of_classifier(
     if class_name in known:
         raise ValueError(f"{class_name!r} is among the evidence: leave it out, its posterior is asked for")
     features = {name: value for name, value in known.items() if name != own_class}
-    of_features = code_evidence(classifier, features)
+    of_features = code_evidence(classifier.reader_, features)
     codes = {name: int(code) for name, code in zip(vocabulary.features, of_features, strict=True) if code >= 0}
     if own_class in known:
         codes[own_class] = class_code(vocabulary, "evidence", known[own_class])

@@ -16,10 +16,12 @@ import numpy as np
 import anbexact
 from anbexact.adapters.pgmpy import from_pgmpy
 from anbexact.classifiers.base import NetworkClassifier
-from anbexact.classifiers.fixed import FixedStructureClassifier, given_structure
+from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.discretize import Cuts, interval_names
+from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.persistence.classifiers import decode, digest, encode, encode_as
+from anbexact.structures.structure import Structure
 from anbexact.tables.columns import sorted_positions
 from anbexact.tables.quantities import Quantity
 from anbexact.tables.vocabulary import Groups, Vocabulary
@@ -237,10 +239,10 @@ def renamed(
         quantities=quantities,
         groups=groups,
     )
-    classifier = FixedStructureClassifier(parents, **parameters)
-    classifier.n_features_in_ = len(vocabulary.features)
-    structure = given_structure(class_name, parents, float("nan"))
-    return classifier._set_fitted(vocabulary, structure, tables, cut_points)
+    new = TableNetwork(
+        vocabulary=vocabulary, cut_points=cut_points, structure=Structure.given(class_name, parents), tables=tables
+    )
+    return FixedStructureClassifier.from_network(new, **parameters)
 
 
 def restored(

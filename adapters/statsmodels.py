@@ -15,7 +15,7 @@ from anbexact._runtime.limits import available_memory, human_bytes
 from anbexact.logit.identification import MOST_DESIGN, design_matrix, identified
 
 if TYPE_CHECKING:
-    from anbexact.adapters.logit import LogitModel
+    from anbexact.logit.model import LogitModel
 
 SAME = 1e-8
 """Relative difference between statsmodels' log likelihood and ours beyond which something is wrong."""

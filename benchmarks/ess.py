@@ -41,7 +41,7 @@ def training_table(X: pd.DataFrame, y: pd.Series) -> tuple[NaiveBayesClassifier,
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         encoder = NaiveBayesClassifier(discretizer="median", n_jobs=1, ess=1.0).fit(X, y)
-    codes = encoder._codes(X)
+    codes = encoder.reader_.codes(X)
     states = encoder.vocabulary_.states
     columns = {
         name: pd.Categorical.from_codes(codes[j], states[name]) for j, name in enumerate(encoder.vocabulary_.features)
@@ -53,7 +53,7 @@ def sweep(
     encoder: NaiveBayesClassifier, table: DiscreteTable, X: pd.DataFrame, y: pd.Series
 ) -> Iterator[tuple[Key, Structure, Row]]:
     """Yield, for every pair of equivalent sample sizes, the structure and how well it predicts the rows."""
-    codes = encoder._codes(X)
+    codes = encoder.reader_.codes(X)
     nothing = {"rows": len(y), "accuracy": np.nan, "log_loss": np.nan}
     for ess in GRID:
         structure = learn_anb(table, BDeu(ess), n_jobs=1)

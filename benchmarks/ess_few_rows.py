@@ -45,7 +45,7 @@ def one_fold(name: str, fold: int) -> list[Row]:
     train, test = list(folds)[fold % FOLDS]
     encoder = NaiveBayesClassifier(ess=1.0, discretizer="mdlp", n_jobs=1).fit(X.iloc[train], y.iloc[train])
     table, *_ = read_training(encoder, X.iloc[train], y.iloc[train], None)
-    codes, inner = encoder._codes(X.iloc[test]), split_table(table, INNER_FOLDS)
+    codes, inner = encoder.reader_.codes(X.iloc[test]), split_table(table, INNER_FOLDS)
     judged: dict[str, Row] = {}
     predicted: dict[str, float] = {}
     likeliest = learn_with_best_ess(table, learn)[1].ess

@@ -166,7 +166,7 @@ def learned(table: DiscreteTable, model: str, score: Any) -> Structure:
 def of_available_rows(model: str, X: pd.DataFrame, y: pd.Series, X_test: pd.DataFrame) -> tuple[np.ndarray, list]:
     """Return probabilities of the test rows, families counted on the rows in which they are observed; and classes."""
     encoder = NaiveBayesClassifier(handle_missing="own_state", n_jobs=1).fit(X, y)
-    table = encoder._table(X, y, None)
+    table = encoder.reader_.table(X, y, None)
     structure, ess = None, 10.0
     for _ in range(3):
         found = learned(table, model, AvailableBDeu(ess))
@@ -181,7 +181,7 @@ def of_available_rows(model: str, X: pd.DataFrame, y: pd.Series, X_test: pd.Data
     place = np.array([encoder.classes_.tolist().index(label) for label in y])
     losses = dict.fromkeys(ESS_GRID, 0.0)
     for learn, judged in splits(y, INNER_FOLDS):
-        part = encoder._table(X.iloc[learn], y.iloc[learn], None)
+        part = encoder.reader_.table(X.iloc[learn], y.iloc[learn], None)
         codes = observed_codes(encoder, X.iloc[judged])
         for a in ESS_GRID:
             logs = posterior(part, structure, a).log_posterior(codes, 1)
@@ -204,7 +204,7 @@ def posterior(table: DiscreteTable, structure: Structure, ess: float) -> Posteri
 
 def observed_codes(encoder: NaiveBayesClassifier, X: pd.DataFrame) -> np.ndarray:
     """Return the codes of rows, missing cells being no state."""
-    codes = encoder._codes(X)
+    codes = encoder.reader_.codes(X)
     for j, name in enumerate(encoder.vocabulary_.features):
         last = encoder.vocabulary_.states[name][-1]
         if last == MISSING_STATE:

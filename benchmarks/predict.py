@@ -27,7 +27,7 @@ def run(*, full: bool) -> list[dict[str, object]]:  # noqa: ARG001  # the same f
             ours = len(X) / seconds(lambda model=model, X=X: model.predict_proba(X), 15) / 1e6
             many = len(repeated) / seconds(lambda model=model, Z=repeated: model.predict_proba(Z)) / 1e6
             of_strings = classifier().fit(X.astype(str), y)
-            encode = seconds(lambda model=of_strings, strings=strings: model._codes(strings))
+            encode = seconds(lambda model=of_strings, strings=strings: model.reader_.codes(strings))
             rows.append(
                 {
                     "table": name,

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from numbers import Real
-from typing import Any, Self
+from typing import Any
 
 from anbexact.classifiers.parameters import TableParameters, parameter_group
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.discretize import Cuts
-from anbexact.networks.aode import AODEPosterior, PairCounts, count_pairs
+from anbexact.inputs.reading import TrainingColumns, fit_cut_points
+from anbexact.networks.aode import AODE, PairCounts, count_pairs
 from anbexact.scores import BDeu
-from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import Vocabulary
 
 
 @parameter_group
@@ -80,36 +77,40 @@ class AODEClassifier(AODEParameters, TableClassifier):
     (3, 3, 2)
     """
 
-    counts_: PairCounts
-    min_weight_: float
+    model_: AODE
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    @property
+    def counts_(self) -> PairCounts:
+        """Weighted counts of all pairs of features with the class."""
+        return self.model_.counts
+
+    @property
+    def ess_(self) -> float:
+        """What ``ess`` was in ``fit``."""
+        return self.model_.ess
+
+    @property
+    def min_weight_(self) -> float:
+        """What ``min_weight`` was in ``fit``."""
+        return self.model_.min_weight
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
         BDeu(self.ess)
         weight: Any = self.min_weight
         if isinstance(weight, bool) or not isinstance(weight, Real) or not 0 <= float(weight) < float("inf"):
             raise ValueError(f"min_weight must be a finite number, 0 or more, not {weight!r}")
 
-    def _learn_table(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts]) -> Self:
-        """Count the pairs, and store them."""
-        counts = count_pairs(table, self.n_jobs, self._progress())
-        return self._set_counted(table.vocabulary, counts, cut_points, (float(self.ess), float(self.min_weight)))
-
-    def _add(self, table: DiscreteTable) -> Self:
-        """Add the counts of more rows."""
-        counts = count_pairs(table, self.n_jobs)
-        counts.weights += self.counts_.weights
-        return self._set_counted(self.vocabulary_, counts, self.cut_points_, (self.ess_, self.min_weight_))
-
-    def _set_counted(
-        self,
-        vocabulary: Vocabulary,
-        counts: PairCounts,
-        cut_points: dict[Hashable, Cuts],
-        settings: tuple[float, float],
-    ) -> Self:
-        """Store counts, and what ``ess`` and ``min_weight`` were in ``fit``; prepare the posterior."""
-        self._keep(vocabulary, cut_points, AODEPosterior(counts, *settings, self.n_jobs))
-        self.ess_, self.min_weight_ = settings
-        self.counts_ = counts
-        return self
+    def _learn_model(self, read: TrainingColumns) -> AODE:
+        """Count the pairs."""
+        cut_points = fit_cut_points(read.columns, read.target, read.weights, self.discretizer, read.categories)
+        table = read.table(cut_points)
+        counts = count_pairs(table, self.n_jobs, self.progress())
+        return AODE(
+            vocabulary=table.vocabulary,
+            cut_points=cut_points,
+            counts=counts,
+            ess=float(self.ess),
+            min_weight=float(self.min_weight),
+            n_jobs=self.n_jobs,
+        )

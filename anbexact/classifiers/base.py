@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
+from inspect import signature
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
-import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.has_network import HasNetwork
@@ -15,23 +15,21 @@ from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.sample_size import Learn, Learner, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
-from anbexact.inputs.reading import cell_values, check_choice
-from anbexact.networks.explain import Explanations, Family, Grounds, Rows, explain_rows
-from anbexact.networks.posterior import ClassPosterior, Posterior
+from anbexact.inputs.reading import TrainingColumns, check_choice, fit_cut_points
+from anbexact.networks.explain import Explanations
+from anbexact.networks.network import ESTIMATES, Estimation, Model, Network, TableNetwork
 from anbexact.parameters.counts import Counts, count_families
-from anbexact.parameters.tables import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
-from anbexact.scores import ACLL, Score
+from anbexact.parameters.tables import Tables
+from anbexact.scores import Score
 from anbexact.scores.registry import SCORES
-from anbexact.structures.structure import Certificate, Structure
-from anbexact.tables.columns import read_columns
+from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from anbexact.adapters.logit import LogitModel
+    from collections.abc import Hashable
 
-PARAMETERS = ("eap", "ml", "friedman", "acll")
-"""How conditional tables can be estimated."""
+    from anbexact.classifiers.fixed import FixedStructureClassifier
+    from anbexact.logit.model import LogitModel
 
 
 def _check_ess(name: str, value: Any) -> None:
@@ -140,50 +138,72 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         Names of the features, where all of them are strings.
     """
 
+    model_: Network
     _relearns = True
     """Whether structures may be learned again in folds of the rows, to choose equivalent sample sizes."""
-    structure_: Structure
-    smoothing_: float
-    parameters_: str
-    counts_: Counts | None
-    conditional_tables_: Tables
-    _posterior: ClassPosterior
 
     @abstractmethod
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         """Return the structure; a search takes no longer than ``time_limit`` seconds."""
 
-    def _learn_table(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts]) -> Self:
-        """Learn structure and parameters."""
+    @property
+    def structure_(self) -> Structure:
+        """The graph, with its score and certificate."""
+        return self.model_.structure
+
+    @property
+    def counts_(self) -> Counts | None:
+        """Weighted counts of every variable with its parents; None for a network whose tables were given."""
+        return self.model_.counts
+
+    @property
+    def conditional_tables_(self) -> Tables:
+        """P(variable | parents) of every variable."""
+        if not isinstance(self.model_, TableNetwork):
+            raise AttributeError("there are no conditional tables: columns are measured; see densities_")
+        return self.model_.tables
+
+    @property
+    def _estimation(self) -> Estimation:
+        estimation = getattr(self.model_, "estimation", None)
+        if estimation is None:
+            raise AttributeError("the tables of this network were given, not estimated from counts")
+        return cast(Estimation, estimation)
+
+    @property
+    def ess_(self) -> float:
+        """What ``ess`` came to."""
+        return self._estimation.ess
+
+    @property
+    def smoothing_(self) -> float:
+        """What ``smoothing`` came to."""
+        return self._estimation.smoothing
+
+    @property
+    def parameters_(self) -> str:
+        """What ``parameters`` was in ``fit``."""
+        return self._estimation.rule
+
+    def _learn_model(self, read: TrainingColumns) -> Network:
+        """Return the network: structure and parameters."""
+        cut_points = fit_cut_points(read.columns, read.target, read.weights, self.discretizer, read.categories)
+        table = read.table(cut_points)
         structure, ess, smoothing = self._choose(table)
+        estimation = Estimation(self.score_of(ess), ess, smoothing, self.parameters)
+        return self._estimated(table, structure, cut_points, estimation)
+
+    def _estimated(
+        self, table: DiscreteTable, structure: Structure, cut_points: dict[Hashable, Cuts], estimation: Estimation
+    ) -> TableNetwork:
+        """Return the network of a structure, its tables estimated from the rows of a table."""
         counts = count_families(table, structure)
-        return self._set_learned(table, structure, counts, cut_points, (ess, smoothing, self.parameters))
+        return TableNetwork.from_counts(table.vocabulary, structure, counts, cut_points, estimation)
 
-    def _add(self, table: DiscreteTable) -> Self:
-        """Add the counts of more rows."""
-        assert self.counts_ is not None
-        vocabulary = self.vocabulary_
-        added = count_families(table, self.structure_)
-        counts = {name: family + added[name] for name, family in self.counts_.items()}
-        score = self._structure_score(self.ess_)
-        total = sum(
-            score.local_score(family.table(vocabulary), name, family.parents) for name, family in counts.items()
-        )
-        updated = Certificate.unknown("learned from earlier rows, not searched again")
-        structure = Structure(self.structure_.class_name, self.structure_.parents, total, updated)
-        settings = (self.ess_, self.smoothing_, self.parameters_)
-        return self._set_counted(vocabulary, structure, counts, self.cut_points_, settings)
-
-    def _set_learned(
-        self,
-        table: DiscreteTable,
-        structure: Structure,
-        counts: Counts,
-        cut_points: dict[Hashable, Cuts],
-        settings: tuple[float, float, str],
-    ) -> Self:
-        """Estimate the tables, and store the network; `table` has the rows behind the counts."""
-        return self._set_counted(table.vocabulary, structure, counts, cut_points, settings)
+    def set_model(self, model: Model) -> Self:
+        """Store a network that was learned elsewhere; see :meth:`TableClassifier.set_model`."""
+        self._network = None
+        return super().set_model(model)
 
     def _choose(self, table: DiscreteTable) -> tuple[Structure, float, float]:
         """Return the structure, and the equivalent sample sizes of its score and of its tables."""
@@ -191,7 +211,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         chooses_smoothing = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
         smooths = self.parameters == "eap"
         learner = Learner(
-            self._learn, self._rehearsal(table), self._structure_score, chooses_ess, chooses_smoothing and smooths,
+            self._learn, self._rehearsal(table), self.score_of, chooses_ess, chooses_smoothing and smooths,
             smooths and self._relearns,
         )  # fmt: skip
         ess = 1.0 if isinstance(self.ess, str) else float(self.ess)
@@ -227,52 +247,38 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         ValueError
             If ``label`` or ``against`` is not a class, or both are the same.
         """
-        return explain_rows(
-            self._rows(X),
-            self._posterior,
-            self._families(),
-            self.vocabulary_,
-            self._grounds(),
-            label,
-            against,
-        )
-
-    def _rows(self, X: Any) -> Rows:
-        """Return rows as explanations take them."""
-        codes = self._codes(X)
-        values = cell_values(read_columns(X), self.vocabulary_.features)
-        index = X.index.tolist() if isinstance(X, pd.DataFrame) else range(codes.shape[1])
-        return Rows(codes, values, index)
-
-    def _families(self) -> Mapping[Hashable, Family]:
-        """Return the tables whose logarithms add up to the log joint probability."""
-        return self.conditional_tables_
-
-    def _grounds(self) -> Grounds:
-        """Return what these tables rest on."""
-        if self.counts_ is None:
-            note = (
-                "There are no counts and no intervals: the tables of this network were given, not counted from rows."
-            )
-            return Grounds(None, None, note)
-        if self.parameters_ == "eap":
-            return Grounds(self.counts_, self.smoothing_)
-        note = f"There are no intervals: tables by parameters={self.parameters_!r} have no Dirichlet posterior."
-        return Grounds(self.counts_, None, note)
+        rows = self.reader_.rows(X)
+        return self.model_.explain(rows, label, against)
 
     @property
     def score_name_(self) -> str:
         """Name of the score of the structure, as in the literature."""
         check_is_fitted(self)
-        return self._structure_score(self.ess_).name
+        return self.score_of(self.ess_).name
 
-    def _with_tables(self) -> NetworkClassifier:
-        """Return a classifier that has conditional tables, for other programs: this one."""
+    def discrete_form(self) -> NetworkClassifier:
+        """Return a classifier with conditional tables, for other programs: this one."""
+        check_is_fitted(self)
         return self
 
-    def _reported_table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
-        """Return rows as a table for reports, columns of numbers in few cells."""
-        return self._table(X, y, sample_weight)
+    def with_network(self, network: TableNetwork, l2: float | str | None = None) -> FixedStructureClassifier:
+        """Return a fitted classifier of another network over the same columns.
+
+        Its own ``fit`` estimates the tables of that structure as this classifier estimates its own, and refits them
+        with the prior precision ``l2``, by default this classifier's own.
+        """
+        from anbexact.classifiers.fixed import FixedStructureClassifier
+
+        given = self.get_params(deep=False)
+        parameters = {name: given[name] for name in signature(NetworkParameters).parameters if name in given}
+        if hasattr(self, "ess_") and self.ess != "auto":
+            parameters["ess"] = self.ess_  # chosen from several, where this classifier has several
+        score = given.get("structure_score", "bdeu")
+        if not (score in SCORES if isinstance(score, str) else isinstance(score, Score)):
+            del parameters["structure_score"]  # it can score a search alone
+        parameters["l2"] = given.get("l2") if l2 is None else l2
+        named = getattr(self, "feature_names_in_", None)
+        return FixedStructureClassifier.from_network(network, feature_names=named, **parameters)
 
     def to_logit(self) -> LogitModel:
         """Return the equivalent logistic regression; see :func:`anbexact.adapters.to_logit`."""
@@ -280,9 +286,9 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
 
         return to_logit(self)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        check_choice("parameters", self.parameters, PARAMETERS)
+    def check_parameters(self) -> None:
+        super().check_parameters()
+        check_choice("parameters", self.parameters, ESTIMATES)
         for value in self._ess_values():
             _check_ess("ess", value)
         if self.smoothing is not None:
@@ -292,13 +298,13 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
                     f"smoothing={self.smoothing!r} goes with parameters='eap' only: leave it None for "
                     f"parameters={self.parameters!r}"
                 )
-        self._structure_score(1.0)
+        self.score_of(1.0)
 
     def _ess_values(self) -> Sequence[Any]:
         """Return the equivalent sample sizes that are given to choose from."""
         return (self.ess,)
 
-    def _structure_score(self, ess: float) -> Score:
+    def score_of(self, ess: float) -> Score:
         """Return the score of the structure, given what the equivalent sample size came to."""
         if isinstance(self.structure_score, str) and self.structure_score in SCORES:
             return SCORES[self.structure_score](ess)
@@ -308,49 +314,3 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
                 f"{self.structure_score!r}"
             )
         return self.structure_score
-
-    def _set_counted(
-        self,
-        vocabulary: Vocabulary,
-        structure: Structure,
-        counts: Counts,
-        cut_points: dict[Hashable, Cuts],
-        settings: tuple[float, float, str],
-    ) -> Self:
-        """Estimate the tables from counts, and store the network.
-
-        ``settings`` are what ``ess``, ``smoothing`` and ``parameters`` came to in ``fit``.
-        """
-        _, smoothing, rule = settings
-        tables = self._estimate(counts, structure.class_name, rule, smoothing)
-        self._set_fitted(vocabulary, structure, tables, cut_points)
-        self.ess_, self.smoothing_, self.parameters_ = settings
-        self.counts_ = counts
-        return self
-
-    def _estimate(self, counts: Counts, class_name: Hashable, rule: str, smoothing: float) -> Tables:
-        """Return the tables that a rule makes of the counts."""
-        if rule == "ml":
-            return ml_tables(counts)
-        if rule == "friedman":
-            return friedman_tables(counts)
-        if rule == "acll":
-            score = self.structure_score if isinstance(self.structure_score, ACLL) else ACLL()
-            return acll_tables(counts, class_name, score.prior, score.pseudo_count)
-        return eap_tables(counts, smoothing)
-
-    def _set_fitted(
-        self,
-        vocabulary: Vocabulary,
-        structure: Structure,
-        tables: Tables,
-        cut_points: dict[Hashable, Cuts],
-    ) -> Self:
-        """Store a network whose tables are given, and prepare the posterior."""
-        posterior = Posterior(tables, vocabulary.class_name, vocabulary.features)
-        self._keep(vocabulary, cut_points, posterior)
-        self.structure_ = structure
-        self.counts_ = None
-        self.conditional_tables_ = tables
-        self._network = None
-        return self

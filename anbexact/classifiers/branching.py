@@ -27,7 +27,7 @@ class BranchingClassifier(BranchingParameters, MeasuredClassifier):
             "forbidden": self.forbidden_edges,
             "time_limit": time_limit,
             "n_jobs": self.n_jobs,
-            "progress": self._progress(),
+            "progress": self.progress(),
         }
 
 

@@ -14,10 +14,10 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.parameters import named_constructor
-from anbexact.discretize import Cuts
+from anbexact.inputs.reader import Reader
 from anbexact.inputs.reading import read_labels
 from anbexact.tables.table import check_weights
-from anbexact.tables.vocabulary import CodeArray, Groups, Vocabulary
+from anbexact.tables.vocabulary import Groups
 
 
 class DiscreteClassifier(
@@ -28,8 +28,6 @@ class DiscreteClassifier(
     """A classifier of rows of states, which continuous columns are cut into. Subclasses say how it learns."""
 
     classes_: npt.NDArray[Any]
-    vocabulary_: Vocabulary
-    cut_points_: dict[Hashable, Cuts]
     n_features_in_: int
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -50,9 +48,10 @@ class DiscreteClassifier(
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``."""
 
+    @property
     @abstractmethod
-    def _codes(self, X: Any) -> CodeArray:
-        """Return the codes of the features, shape (features, rows)."""
+    def reader_(self) -> Reader:
+        """How frames are read."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; rows of a class that was not there in ``fit`` count as errors, with a warning."""

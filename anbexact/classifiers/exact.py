@@ -66,7 +66,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
             "time_limit": time_limit,
             "memory_limit": self.memory_limit,
             "n_jobs": self.n_jobs,
-            "progress": self._progress(),
+            "progress": self.progress(),
         }
 
 

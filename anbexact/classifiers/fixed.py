@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any, Self
+
+import numpy as np
 
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
 from anbexact.logit.closure import obstacles
 from anbexact.logit.refit import check_l2
+from anbexact.networks.network import TableNetwork
 from anbexact.scores import Score
 from anbexact.search.naive_bayes import total_score
-from anbexact.structures.structure import Certificate, Structure
+from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 
@@ -55,8 +58,8 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         If the refit does not converge, with the reason.
     """
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         if self.l2 is not None:
             check_l2(self.l2)
 
@@ -72,10 +75,32 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
                 "between them to parents, or use RefittedClassifier, which needs no such network"
             )
         model = refitted_model(self, X, y, sample_weight, l2=self.l2)
-        tables = model.to_classifier().conditional_tables_
-        for name in ("ess_", "smoothing_", "parameters_"):
-            delattr(self, name)
-        return self._set_fitted(self.vocabulary_, self.structure_, tables, self.cut_points_)
+        tables, dropped = model.to_classifier().conditional_tables_, self.dropped_
+        self.set_model(replace(self.model_.discrete(), tables=tables, counts=None, estimation=None))
+        self.dropped_ = dropped
+        return self
+
+    @classmethod
+    def from_network(
+        cls, network: TableNetwork, *, feature_names: Sequence[Hashable] | None = None, **parameters: Any
+    ) -> Self:
+        """Return a fitted classifier of a network.
+
+        Parameters
+        ----------
+        network : TableNetwork
+            Structure and conditional tables.
+        feature_names : sequence of str, optional
+            The columns that a frame must have at prediction; by default their number alone is checked.
+        **parameters
+            Parameters of the classifier but ``parents``.
+        """
+        parents = {name: table.parents for name, table in network.tables.items()}
+        classifier = cls(parents, **parameters).set_model(network)
+        classifier.n_features_in_ = len(network.vocabulary.features)
+        if feature_names is not None:
+            classifier.feature_names_in_ = np.array(feature_names, dtype=object)
+        return classifier
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         names = table.vocabulary.names
@@ -85,11 +110,4 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
                 f"parents must name exactly the variables {list(names)}; at odds: {sorted(map(str, strangers))}"
             )
         parents = {name: tuple(self.parents[name]) for name in names}
-        return given_structure(table.vocabulary.class_name, parents, total_score(table, score, parents))
-
-
-def given_structure(
-    class_name: Hashable, parents: Mapping[Hashable, tuple[Hashable, ...]], score: float
-) -> Structure:
-    """Return a structure about whose optimality nothing is known."""
-    return Structure(class_name, parents, score, Certificate.unknown("structure given, not searched"))
+        return Structure.given(table.vocabulary.class_name, parents, total_score(table, score, parents))

@@ -104,8 +104,8 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     def _ess_values(self) -> Sequence[Any]:
         return _several(self.ess)
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_thresholds("ess", self._ess_values())
         check_thresholds("threshold", _several(self.threshold))
         if self.network_ess is not None:
@@ -122,7 +122,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
             always={name for edge in self.required_edges for name in edge},
             time_limit=self.time_limit,
             n_jobs=self.n_jobs,
-            progress=self._progress(),
+            progress=self.progress(),
         )
         self.selection_ess_, self.threshold_ = found.ess, found.threshold
         self.log_bayes_factors_ = found.log_bayes_factors

@@ -80,19 +80,19 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     _relearns = False  # a climb may take long
 
     def _is_decomposable(self) -> bool:
-        return not isinstance(self._structure_score(1.0), CLL)
+        return not isinstance(self.score_of(1.0), CLL)
 
     @available_if(_is_decomposable)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learned; see :meth:`anbexact.NetworkClassifier.partial_fit`."""
         return super().partial_fit(X, y, classes, sample_weight)
 
-    def _structure_score(self, ess: float) -> Any:
+    def score_of(self, ess: float) -> Any:
         if isinstance(self.structure_score, CLL):
             return self.structure_score
         if isinstance(self.structure_score, str) and self.structure_score in CONDITIONAL:
             return CONDITIONAL[self.structure_score]
-        return super()._structure_score(ess)
+        return super().score_of(ess)
 
     def _learn(self, table: DiscreteTable, score: Any, time_limit: float | None) -> Structure:
         def search(max_parents: int | None, seconds: float | None) -> Structure:
@@ -114,7 +114,7 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
             random_state=check_random_state(self.random_state).randint(2**31 - 1) if self.restarts else None,
             time_limit=time_limit,
             n_jobs=self.n_jobs,
-            progress=self._progress(),
+            progress=self.progress(),
         )
 
 
@@ -137,7 +137,7 @@ class ConditionalClassifier(ConditionalParameters, NetworkClassifier):
             f"{type(self).__name__} has no partial_fit: counts of families do not tell the conditional likelihood"
         )
 
-    def _structure_score(self, ess: float) -> Any:
+    def score_of(self, ess: float) -> Any:
         return CLL()
 
 
@@ -180,7 +180,7 @@ class BNC2PClassifier(ConditionalClassifier):
             max_parents=2,
             time_limit=time_limit,
             n_jobs=self.n_jobs,
-            progress=self._progress(),
+            progress=self.progress(),
         )
 
 
@@ -226,5 +226,5 @@ class MCDAGClassifier(MCDAGParameters, ConditionalClassifier):
             max_parents=self.max_parents,
             time_limit=time_limit,
             n_jobs=self.n_jobs,
-            progress=self._progress(),
+            progress=self.progress(),
         )

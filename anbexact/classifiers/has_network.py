@@ -19,8 +19,8 @@ class HasNetwork:
     _network: DiscreteBayesianNetwork | None
 
     @abstractmethod
-    def _with_tables(self) -> NetworkClassifier:
-        """Return a classifier that has the conditional tables, for other programs."""
+    def discrete_form(self) -> NetworkClassifier:
+        """Return a classifier that has conditional tables, for other programs; its ``model_`` is the network."""
 
     @property
     def network_(self) -> DiscreteBayesianNetwork:

@@ -50,4 +50,4 @@ class KDBClassifier(KDBParameters, NetworkClassifier):
     """
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
-        return learn_kdb(table, score, k=self.k, n_jobs=self.n_jobs, progress=self._progress())
+        return learn_kdb(table, score, k=self.k, n_jobs=self.n_jobs, progress=self.progress())

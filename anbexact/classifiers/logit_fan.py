@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import field
-from typing import Any, Self
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -15,7 +15,8 @@ from anbexact.classifiers.parameters import NetworkParameters, TimeLimitParamete
 from anbexact.discretize import Cuts
 from anbexact.logit.network import posterior_tables
 from anbexact.logit.refit import blanket_counts, check_l2, refit
-from anbexact.parameters.counts import Counts
+from anbexact.networks.network import Estimation, TableNetwork
+from anbexact.parameters.counts import count_families
 from anbexact.parameters.tables import Tables, eap_tables
 from anbexact.scores import Score
 from anbexact.search.greedy.logit_fan import learn_logit_fan
@@ -112,28 +113,23 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
             f"{type(self).__name__} has no partial_fit: its tables come from no counts that rows could be added to"
         )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    def check_parameters(self) -> None:
+        super().check_parameters()
         check_l2(self.l2)
         if isinstance(self.ess, str):
             raise ValueError(f"ess must be a finite number above 0, not {self.ess!r}")
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         return learn_logit_fan(
-            table, edges=self._edges, time_limit=time_limit, n_jobs=self.n_jobs, progress=self._progress()
+            table, edges=self._edges, time_limit=time_limit, n_jobs=self.n_jobs, progress=self.progress()
         )
 
-    def _set_learned(
-        self,
-        table: DiscreteTable,
-        structure: Structure,
-        counts: Counts,
-        cut_points: dict[Hashable, Cuts],
-        settings: tuple[float, float, str],
-    ) -> Self:
-        """Fit the network's posterior to the rows, from its generative tables, and store it."""
-        _, smoothing, _ = settings
-        tables = eap_tables(counts, smoothing)
+    def _estimated(
+        self, table: DiscreteTable, structure: Structure, cut_points: dict[Hashable, Cuts], estimation: Estimation
+    ) -> TableNetwork:
+        """Return the network of a structure, its generative tables refitted to the rows by conditional likelihood."""
+        smoothing = estimation.smoothing
+        tables = eap_tables(count_families(table, structure), smoothing)
 
         def relearn(rows: DiscreteTable) -> Tables:
             return eap_tables(blanket_counts(rows, structure), smoothing)
@@ -145,7 +141,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
             relearn=relearn,
             l2=self.l2,
             threads=thread_count(self.n_jobs),
-            progress=self._progress(),
+            progress=self.progress(),
         )
         complaint = found.complaint(table.vocabulary)
         try:
@@ -154,11 +150,10 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
             found = refit(table, structure, tables, l2=LEAST_L2)
             complaint += f". The classifier is fitted with l2={LEAST_L2:g} instead."
             fitted = {**tables, **posterior_tables(found.potentials, structure)}
-        self._set_fitted(table.vocabulary, structure, fitted, cut_points)
         self.l2_ = found.l2
         if complaint:
             warn(complaint)
-        return self
+        return TableNetwork(vocabulary=table.vocabulary, cut_points=cut_points, structure=structure, tables=fitted)
 
 
 class PrunedNaiveBayesClassifier(LogitFANClassifier):

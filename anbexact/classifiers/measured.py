@@ -2,38 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from copy import copy
-from dataclasses import replace
-from typing import Any, Self
+from collections.abc import Collection, Hashable
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.discretize import Cuts, interval_names
-from anbexact.inputs.reading import training_columns
+from anbexact.inputs.reading import TrainingColumns
 from anbexact.inputs.universal_measure import UniversalMeasure
-from anbexact.networks.densities import (
-    Axes,
-    Densities,
-    DensityAtCodes,
-    DensityPosterior,
-    Levels,
-    count_at_levels,
-    family_densities,
-    family_levels,
-    likeliest_levels,
-    likeliest_tables,
-)
-from anbexact.networks.explain import Family, Grounds
-from anbexact.parameters.counts import Counts
+from anbexact.networks.densities import Densities, count_at_levels, family_levels
+from anbexact.networks.network import DensityNetwork, Network
 from anbexact.scores import Universal
-from anbexact.structures.structure import Structure
-from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import Vocabulary
 
 CONTINUOUS = ("discretize", "universal")
 """What becomes of continuous columns, by name."""
@@ -77,12 +57,20 @@ class MeasuredClassifier(NetworkClassifier):
     """
 
     continuous: str | UniversalMeasure
-    measure_: Universal | None = None
-    densities_: Densities | None = None
     level_cost_: float
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
+    @property
+    def measure_(self) -> Universal | None:
+        """The measure, with the partitions of the continuous columns; None if columns were discretised."""
+        return getattr(getattr(self, "model_", None), "measure", None)
+
+    @property
+    def densities_(self) -> Densities | None:
+        """The density of every variable given its parents; None if columns were discretised."""
+        return getattr(getattr(self, "model_", None), "densities", None)
+
+    def check_parameters(self) -> None:
+        super().check_parameters()
         by_name = self.continuous if isinstance(self.continuous, str) else None
         if isinstance(self.continuous, UniversalMeasure) or by_name == "universal":
             for name, default in OF_TABLES.items():
@@ -98,16 +86,22 @@ class MeasuredClassifier(NetworkClassifier):
                 f"{self.continuous!r}"
             )
 
-    def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        self._check_parameters()
-        if self.continuous == "discretize":
-            super()._fit(X, y, classes, sample_weight)
-            self.measure_ = self.densities_ = None
-            self.__dict__.pop("level_cost_", None)  # of an earlier fit
-            return self
-        measure = self.continuous if isinstance(self.continuous, UniversalMeasure) else UniversalMeasure()
-        read = training_columns(self, X, y, sample_weight, classes, named=measure.partitions)
-        measured = measure.measured(read.columns, read.weights, read.categories)
+    def _universal(self) -> UniversalMeasure | None:
+        """Return how continuous columns are measured; None if they are discretised."""
+        if isinstance(self.continuous, UniversalMeasure):
+            return self.continuous
+        return UniversalMeasure() if self.continuous == "universal" else None
+
+    def _undropped(self) -> Collection[Hashable]:
+        universal = self._universal()
+        return () if universal is None else universal.partitions
+
+    def _learn_model(self, read: TrainingColumns) -> Network:
+        self.__dict__.pop("level_cost_", None)  # of an earlier fit
+        universal = self._universal()
+        if universal is None:
+            return super()._learn_model(read)
+        measured = universal.measured(read.columns, read.weights, read.categories)
         weights = read.learned_weights(measured)
         for column in read.columns:
             if column.name in measured and (column.missing & (weights > 0)).any():
@@ -115,64 +109,13 @@ class MeasuredClassifier(NetworkClassifier):
                     f"column {column.name!r} is continuous and has missing cells, which cannot be a state of their "
                     "own: fill them in, or use handle_missing='auto'"
                 )
-        score = measure.fit(read.columns, weights, read.categories, measured)
-        cut_points = {name: partition.finest for name, partition in score.partitions.items()}
-        table = read.table(cut_points, measured)
+        score = universal.fit(read.columns, weights, read.categories, measured)
+        table = read.table({name: partition.finest for name, partition in score.partitions.items()}, measured)
         structure = self._learn(table, score, getattr(self, "time_limit", None))
         counts, levels = count_at_levels(table, structure, score), family_levels(table, structure, score)
-        self._set_measured(table.vocabulary, structure, counts, levels, score, cut_points)
-        self.level_cost_ = self._cost_of_levels(table)
-        self.dropped_ = dict(read.dropped)
-        return self
-
-    def _set_measured(
-        self,
-        vocabulary: Vocabulary,
-        structure: Structure,
-        counts: Counts,
-        levels: Mapping[Hashable, Levels],
-        measure: Universal,
-        cut_points: dict[Hashable, Cuts],
-    ) -> Self:
-        """Estimate the densities from counts, and store the network."""
-        densities = family_densities(counts, levels, measure, vocabulary)
-        self._keep(vocabulary, cut_points, DensityPosterior(densities, Axes(measure, vocabulary)))
-        self.structure_, self.counts_, self.measure_, self.densities_ = structure, counts, measure, densities
-        self._network = None
-        for name in ("conditional_tables_", "ess_", "smoothing_", "parameters_"):  # of an earlier fit
-            self.__dict__.pop(name, None)
-        return self
-
-    def _cost_of_levels(self, table: DiscreteTable) -> float:
-        """Return by how much the mean log loss of rows rises in :meth:`to_discrete`; NaN if that is too large."""
-        try:
-            discrete = self.to_discrete()
-        except ValueError:
-            return float("nan")
-        codes = np.stack([table.column(name) for name in table.vocabulary.features])
-        own = self._coarser(codes)
-        truth = table.column(table.vocabulary.class_name)[:, None]
-        before, after = (
-            np.take_along_axis(posterior.log_posterior(rows, self.n_jobs), truth.astype(np.intp), axis=1)[:, 0]
-            for posterior, rows in ((self._posterior, codes), (discrete._posterior, own))
-        )
-        return float(table.weights @ (before - after) / table.weight_sum)
-
-    def _coarser(self, codes: Any) -> Any:
-        """Return codes of the finest levels as codes of the cells that :meth:`to_discrete` has."""
-        measure, densities = self._fitted_measure()
-        levels = likeliest_levels(densities)
-        own = codes.copy()
-        for j, name in enumerate(self.vocabulary_.features):
-            if name in measure.partitions:
-                own[j] = np.where(codes[j] < 0, codes[j], measure.partitions[name].cell_at(levels[name])[codes[j]])
-        return own
-
-    def _fitted_measure(self) -> tuple[Universal, Densities]:
-        check_is_fitted(self)
-        if self.measure_ is None or self.densities_ is None:
-            raise ValueError("this classifier discretised its continuous columns: it is discrete already")
-        return self.measure_, self.densities_
+        network = DensityNetwork.from_counts(table.vocabulary, structure, counts, levels, score)
+        self.level_cost_ = network.level_cost(table, self.n_jobs)
+        return network
 
     def to_discrete(self) -> FixedStructureClassifier:
         """Return the network in which every variable and its parents have their likeliest levels alone.
@@ -186,40 +129,26 @@ class MeasuredClassifier(NetworkClassifier):
         ValueError
             If the classifier did not learn by a universal measure, or the tables would not fit into memory.
         """
-        measure, densities = self._fitted_measure()
-        tables = likeliest_tables(densities, Axes(measure, self.vocabulary_))
-        vocabulary, cut_points = self._likeliest_cells()
-        discrete = FixedStructureClassifier(
-            dict(self.structure_.parents),
+        check_is_fitted(self)
+        if not isinstance(self.model_, DensityNetwork):
+            raise ValueError("this classifier discretised its continuous columns: it is discrete already")
+        return FixedStructureClassifier.from_network(
+            self.model_.discrete(),
+            feature_names=getattr(self, "feature_names_in_", None),
             handle_unknown=self.handle_unknown,
             handle_missing=self.handle_missing,
             n_jobs=self.n_jobs,
         )
-        discrete._set_fitted(vocabulary, self.structure_, tables, cut_points)
-        discrete.n_features_in_ = self.n_features_in_
-        if hasattr(self, "feature_names_in_"):
-            discrete.feature_names_in_ = self.feature_names_in_
-        return discrete
 
-    def _likeliest_cells(self) -> tuple[Vocabulary, dict[Hashable, Cuts]]:
-        """Return the vocabulary and the cut points of :meth:`to_discrete`."""
-        measure, densities = self._fitted_measure()
-        levels = likeliest_levels(densities)
-        cut_points = {name: partition.cuts_at(levels[name]) for name, partition in measure.partitions.items()}
-        states, quantities = dict(self.vocabulary_.states), self.vocabulary_.quantities
-        states.update({name: interval_names(cuts, quantities.get(name)) for name, cuts in cut_points.items()})
-        return replace(self.vocabulary_, states=states), cut_points
+    def discrete_form(self) -> NetworkClassifier:
+        """Return a classifier with conditional tables, for other programs.
 
-    def _reported_table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
+        It is this one, or, where columns are measured, that of :meth:`to_discrete`, with a warning that states what
+        it costs.
+        """
+        check_is_fitted(self)
         if self.measure_ is None:
-            return super()._reported_table(X, y, sample_weight)
-        reader = copy(self)
-        reader.vocabulary_, reader.cut_points_ = self._likeliest_cells()
-        return reader._table(X, y, sample_weight)
-
-    def _with_tables(self) -> NetworkClassifier:
-        if self.measure_ is None:
-            return super()._with_tables()
+            return super().discrete_form()
         discrete = self.to_discrete()
         cells = ", ".join(f"{name} {len(cuts) + 1}" for name, cuts in discrete.cut_points_.items())
         warn(
@@ -227,30 +156,6 @@ class MeasuredClassifier(NetworkClassifier):
             f"changes the mean log loss on the training rows by {self.level_cost_:+.4g} nats"
         )
         return discrete
-
-    def _add(self, table: DiscreteTable) -> Self:
-        if self.measure_ is not None:
-            raise ValueError(
-                "rows cannot be added to a universal measure, whose levels depend on their number: fit all rows again"
-            )
-        return super()._add(table)
-
-    def _families(self) -> Mapping[Hashable, Family]:
-        if self.measure_ is None:
-            return super()._families()
-        measure, densities = self._fitted_measure()
-        axes = Axes(measure, self.vocabulary_)
-        return {name: DensityAtCodes(density, axes) for name, density in densities.items()}
-
-    def _grounds(self) -> Grounds:
-        if self.measure_ is None:
-            return super()._grounds()
-        return Grounds(
-            self.counts_,
-            None,
-            "There are no intervals: a universal measure has no Dirichlet posterior. Counts are those of the finest "
-            "cells, while a term averages over coarser cells, too.",
-        )
 
     @property
     def score_name_(self) -> str:

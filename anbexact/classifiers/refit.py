@@ -9,7 +9,7 @@ from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 
 if TYPE_CHECKING:
-    from anbexact.adapters.logit import LogitModel
+    from anbexact.logit.model import LogitModel
 
 
 def refitted_model(
@@ -39,7 +39,7 @@ def refitted_model(
     """
     from anbexact.adapters.logit import to_logit
 
-    if l2 == "auto" and network._with_tables().counts_ is None:
+    if l2 == "auto" and network.discrete_form().counts_ is None:
         raise ValueError(
             f"l2='auto' is chosen by cross-validation, which learns the tables again from a part of the rows, but "
             f"those of {type(network).__name__} are not estimated from counts"

@@ -19,15 +19,15 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
+from anbexact.inputs.reader import Reader
 from anbexact.logit.refit import check_l2, check_max_iter
 from anbexact.networks.explain import Explanations
 from anbexact.structures.structure import Structure
-from anbexact.tables.vocabulary import CodeArray
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from anbexact.adapters.logit import LogitModel
+    from anbexact.logit.model import LogitModel
 
 
 @parameter_group
@@ -142,7 +142,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         model = refitted_model(
             network, X, y, sample_weight, l2=self.l2, max_iter=self.max_iter, time_limit=self.time_limit
         )
-        return self._set_refitted(network, model)
+        return self.set_refitted(network, model)
 
     def _learned(self, X: Any, y: Any, sample_weight: Any) -> NetworkClassifier:
         """Return the network that is to be refitted, fitted."""
@@ -160,7 +160,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         learned: NetworkClassifier = clone(network).fit(X, y, sample_weight=sample_weight)
         return learned
 
-    def _set_refitted(self, network: NetworkClassifier, model: LogitModel) -> Self:
+    def set_refitted(self, network: NetworkClassifier, model: LogitModel) -> Self:
         """Store what was learned."""
         self.estimator_, self.logit_, self._network = network, model, None
         self.classes_, self.structure_, self.vocabulary_ = model.classes_, model.structure, model.vocabulary
@@ -204,8 +204,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         check_is_fitted(self)
         return self.logit_
 
-    def _with_tables(self) -> NetworkClassifier:
-        """Return the network with the refitted posterior.
+    def discrete_form(self) -> NetworkClassifier:
+        """Return a classifier of the network with the refitted posterior, for other programs.
 
         Raises
         ------
@@ -221,6 +221,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
             )
         return model.to_classifier()
 
-    def _codes(self, X: Any) -> CodeArray:
+    @property
+    def reader_(self) -> Reader:
+        """How frames are read; that of ``estimator_``."""
         check_is_fitted(self)
-        return self.estimator_._codes(X)
+        return self.estimator_.reader_

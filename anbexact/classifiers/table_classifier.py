@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy.special import logsumexp
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.limits import Progress, default_progress, progress_line, thread_count
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
 from anbexact.discretize import Cuts
-from anbexact.inputs.class_weights import apply_class_weight, check_class_weight
+from anbexact.inputs.class_weights import check_class_weight
 from anbexact.inputs.missing import check_handle_missing
-from anbexact.inputs.reading import (
-    HANDLE_UNKNOWN,
-    check_choice,
-    check_classes,
-    check_columns,
-    encode_features,
-    in_vocabulary,
-    read_target,
-    read_training,
-    refuse_infinite,
-)
-from anbexact.networks.evidence import code_evidence, posterior_of_logs, read_evidence
-from anbexact.networks.posterior import ClassPosterior
-from anbexact.tables.columns import native, read_columns
-from anbexact.tables.table import DiscreteTable, check_weights, table_in_vocabulary
-from anbexact.tables.vocabulary import CodeArray, Vocabulary
+from anbexact.inputs.reader import Reader
+from anbexact.inputs.reading import HANDLE_UNKNOWN, TrainingColumns, check_choice, check_classes, training_columns
+from anbexact.networks.evidence import query_network
+from anbexact.networks.network import Model
+from anbexact.tables.columns import native
+from anbexact.tables.vocabulary import Vocabulary
 
 
 class TableClassifier(TableParameters, DiscreteClassifier):
@@ -43,19 +33,23 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     Parameters and fitted attributes are explained in :class:`~anbexact.NetworkClassifier`.
     """
 
-    ess_: float
-    counts_: Any
+    model_: Model
     handle_missing_: dict[Hashable, str]
     dropped_: dict[Hashable, str]
-    _posterior: ClassPosterior
 
     @abstractmethod
-    def _learn_table(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts]) -> Self:
-        """Learn everything from a table, and store it."""
+    def _learn_model(self, read: TrainingColumns) -> Model:
+        """Return what is learned from the columns of a frame."""
 
-    @abstractmethod
-    def _add(self, table: DiscreteTable) -> Self:
-        """Add the counts of more rows."""
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        """Names and states of all variables."""
+        return self.model_.vocabulary
+
+    @property
+    def cut_points_(self) -> dict[Hashable, Cuts]:
+        """Cut points of every column that was discretised."""
+        return dict(self.model_.cut_points)
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of a table.
@@ -112,27 +106,69 @@ class TableClassifier(TableParameters, DiscreteClassifier):
                 "class_weight='balanced' depends on all rows, which partial_fit does not see: pass a mapping of "
                 "classes to weights, or sample_weight"
             )
-        if not hasattr(self, "vocabulary_"):
+        if not hasattr(self, "model_"):
             return self._fit(X, y, classes, sample_weight)
-        if self.counts_ is None:
-            raise ValueError(
-                "rows cannot be added: the tables of this network were given, and there are no counts behind them. "
-                "Call fit, which counts."
-            )
         known = self.classes_.tolist()
         if classes is not None and set(map(native, check_classes(classes))) != set(known):
             raise ValueError(
                 f"classes are {list(classes)!r}, but were {known!r} when first learned: they cannot change"
             )
-        return self._add(self._table(X, y, sample_weight))
+        dropped = self.dropped_
+        self.set_model(self.model_.add(self.reader_.table(X, y, sample_weight)))
+        self.dropped_ = dropped
+        return self
 
     def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
         """Learn everything; ``classes`` are declared states of the class."""
-        self._check_parameters()
-        table, cut_points, dropped = read_training(self, X, y, sample_weight, classes)
-        self._learn_table(table, cut_points)
-        self.dropped_ = dict(dropped)
+        self.check_parameters()
+        read = training_columns(self, X, y, sample_weight, classes, named=self._undropped())
+        self.set_model(self._learn_model(read))
+        self.dropped_ = dict(read.dropped)
         return self
+
+    def _undropped(self) -> Collection[Hashable]:
+        """Return the columns that are never left out, whatever they look like."""
+        return ()
+
+    def set_model(self, model: Model) -> Self:
+        """Store a model that was learned elsewhere, such as one read from a file; this classifier is then fitted.
+
+        Parameters
+        ----------
+        model : Model
+            A :class:`~anbexact.networks.network.Network`, or what else this kind of classifier learns.
+
+        Returns
+        -------
+        self
+        """
+        model.class_posterior  # noqa: B018  # prepared now rather than at the first prediction
+        self.model_ = model
+        vocabulary = model.vocabulary
+        self.handle_missing_ = vocabulary.missing_rules(self.handle_missing)
+        self.dropped_ = dict.fromkeys(vocabulary.left_out, "left out when first learned")
+        classes = vocabulary.states[vocabulary.class_name]
+        kinds = {type(state) for state in classes}
+        self.classes_ = np.empty(len(classes), dtype=object)
+        self.classes_[:] = classes
+        if len(kinds) == 1 and kinds <= {bool, int, float, str}:
+            plain = np.array(classes)
+            self.classes_ = plain if plain.dtype.kind in "biufU" else self.classes_
+        return self
+
+    @property
+    def reader_(self) -> Reader:
+        """How frames are read: as codes of states (``reader_.codes(X)``) or as a table of this vocabulary."""
+        check_is_fitted(self)
+        return Reader(
+            estimator=self,
+            vocabulary=self.model_.vocabulary,
+            cut_points=self.model_.cut_points,
+            handle_unknown=self.handle_unknown,
+            handle_missing=self.handle_missing,
+            missing_rules=self.handle_missing_,
+            class_weight=self.class_weight,
+        )
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row, shape (rows,); the first of equally probable ones.
@@ -140,8 +176,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         A row that is impossible under the network (which can only be if tables hold zeros) gets the first class too,
         with a warning that counts such rows.
         """
-        codes = self._codes(X)
-        logs = self._posterior.log_joint(codes, self.n_jobs)
+        codes = self.reader_.codes(X)
+        logs = self.model_.log_joint(codes, self.n_jobs)
         best = logs.argmax(axis=1)
         impossible = np.flatnonzero(np.isneginf(logs[np.arange(len(best)), best]))
         if len(impossible):
@@ -157,13 +193,13 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Missing and unknown cells are marginalised exactly. A row that is impossible under the network (which can only
         be if tables hold zeros) gets NaN, with a warning that counts such rows.
         """
-        codes = self._codes(X)
-        return self._posterior.posterior(codes, self.n_jobs)
+        codes = self.reader_.codes(X)
+        return self.model_.posterior(codes, self.n_jobs)
 
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
-        codes = self._codes(X)
-        return self._posterior.log_posterior(codes, self.n_jobs)
+        codes = self.reader_.codes(X)
+        return self.model_.log_posterior(codes, self.n_jobs)
 
     def log_evidence(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(observed cells of the row), shape (rows,), in nats per row.
@@ -171,8 +207,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Of a classifier that measures continuous columns, the log of a density, with respect to the reference
         measures of their partitions.
         """
-        codes = self._codes(X)
-        return np.asarray(logsumexp(self._posterior.log_joint(codes, self.n_jobs), axis=1))
+        codes = self.reader_.codes(X)
+        return np.asarray(logsumexp(self.model_.log_joint(codes, self.n_jobs), axis=1))
 
     def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
         """Return P(class | some cells), the others being summed out exactly.
@@ -210,12 +246,9 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Name: species, dtype: float64
         """
         check_is_fitted(self)
-        known = read_evidence(evidence, values)
-        logs = self._posterior.log_joint(code_evidence(self, known)[:, None], n_jobs=1)[0]
-        class_name = self.vocabulary_.class_name
-        return posterior_of_logs(logs, self.vocabulary_.states[class_name], class_name, known)
+        return query_network(self.model_, self.reader_, evidence, values)
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         """Refuse parameters that make no sense."""
         check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
         check_handle_missing(self.handle_missing)
@@ -224,55 +257,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         check_class_weight(self.class_weight)
         thread_count(self.n_jobs)
 
-    def _keep(self, vocabulary: Vocabulary, cut_points: dict[Hashable, Cuts], posterior: ClassPosterior) -> None:
-        """Store what reading and predicting needs."""
-        self.vocabulary_ = vocabulary
-        self.cut_points_ = cut_points
-        self.handle_missing_ = vocabulary.missing_rules(self.handle_missing)
-        self.dropped_ = dict.fromkeys(vocabulary.left_out, "left out when first learned")
-        classes = vocabulary.states[vocabulary.class_name]
-        kinds = {type(state) for state in classes}
-        self.classes_ = np.empty(len(classes), dtype=object)
-        self.classes_[:] = classes
-        if len(kinds) == 1 and kinds <= {bool, int, float, str}:
-            plain = np.array(classes)
-            self.classes_ = plain if plain.dtype.kind in "biufU" else self.classes_
-        self._posterior = posterior
-
-    def _codes(self, X: Any) -> CodeArray:
-        """Return the codes of the features, shape (features, rows)."""
-        check_is_fitted(self)
-        columns = read_columns(X, estimator=self)
-        check_columns(self, X)
-        return encode_features(
-            columns,
-            self.vocabulary_,
-            self.cut_points_,
-            handle_unknown=self.handle_unknown,
-            handle_missing=self.handle_missing_,
-        )
-
-    def _table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
-        """Return rows as a table of the vocabulary.
-
-        Raises
-        ------
-        ValueError
-            For a value or class that is no state, or other columns than in ``fit``; the message names it.
-        """
-        check_is_fitted(self)
-        vocabulary = self.vocabulary_
-        columns = read_columns(X, estimator=self)
-        check_columns(self, X)
-        weights = check_weights(sample_weight, len(columns[0]))
-        check_consistent_length(columns[0].missing, y)
-        target = read_target(y, columns, weights).renamed(vocabulary.class_name)
-        weights = apply_class_weight(self.class_weight, target, weights, self.classes_.tolist())
-        refuse_infinite([column for column in columns if column.name in self.cut_points_], weights > 0)
-        own = in_vocabulary(columns, vocabulary, self.cut_points_)
-        return table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
-
-    def _progress(self) -> Progress | None:
+    def progress(self) -> Progress | None:
+        """Return what is called with the progress of long work, as ``verbose`` says; None if nothing is."""
         if self.verbose < 0:
             return None
         return progress_line() if self.verbose > 0 else default_progress()

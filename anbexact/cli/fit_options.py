@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers.base import PARAMETERS
 from anbexact.classifiers.measured import CONTINUOUS
 from anbexact.cli.edges import EDGE_HELP, read_edges
 from anbexact.cli.learning import MODELS
@@ -14,6 +13,7 @@ from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numb
 from anbexact.discretize import AUTO, RULES
 from anbexact.inputs.missing import HANDLE_MISSING
 from anbexact.inputs.reading import HANDLE_UNKNOWN
+from anbexact.networks.network import ESTIMATES
 from anbexact.scores.registry import SCORES
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         metavar="A",
         help="equivalent sample size of the tables alone, or auto: what predicts left-out rows best",
     )
-    group.add_argument("--parameters", choices=PARAMETERS, help="how the tables are estimated (default eap)")
+    group.add_argument("--parameters", choices=ESTIMATES, help="how the tables are estimated (default eap)")
     group.add_argument(
         "--refit",
         action="store_true",

@@ -174,7 +174,7 @@ def _note_unknown(classifier: DiscreteClassifier, X: pd.DataFrame) -> None:
     """Say which columns hold values that are no states, since these are silently summed out."""
     from anbexact.tables.vocabulary import UNKNOWN
 
-    unknown = classifier._codes(X) == UNKNOWN
+    unknown = classifier.reader_.codes(X) == UNKNOWN
     for j, name in enumerate(classifier.vocabulary_.features):
         if unknown[j].any():
             value = X[name].iloc[int(unknown[j].argmax())]

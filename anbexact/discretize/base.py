@@ -121,7 +121,7 @@ class CutPointDiscretizer(
         ValueError
             For infinite values, weights that are none, or classes that are missing although the rule needs them.
         """
-        self._check_parameters()
+        self.check_parameters()
         checks = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
         if self.supervised:
             if y is not None and pd.isna(np.asarray(y, dtype=object)).any():
@@ -141,7 +141,7 @@ class CutPointDiscretizer(
             self.cut_points_.append(self._cuts(column[kept], labels[kept], weights[kept]))
         return self
 
-    def _check_parameters(self) -> None:  # a rule may have none
+    def check_parameters(self) -> None:  # a rule may have none
         """Refuse parameters that make no sense."""
 
     @abstractmethod

@@ -85,7 +85,7 @@ class MODLDiscretizer(CutPointDiscretizer):
         self.max_bins = max_bins
         self.coarse = coarse
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
         check_max_bins(self.max_bins)
 
     def _cuts(self, values: Values, labels: Labels, weights: Weights) -> Cuts:

@@ -147,7 +147,7 @@ def read_training(
     return read.table(cut_points), cut_points, read.dropped
 
 
-def check_columns(estimator: Any, X: Any) -> None:
+def check_columns(estimator: Any, X: Any, features: Sequence[Hashable]) -> None:
     """Refuse columns that are not those of the training table, in the same order.
 
     Raises
@@ -160,7 +160,7 @@ def check_columns(estimator: Any, X: Any) -> None:
         if hasattr(X, "shape"):
             validate_data(estimator, X, reset=False, skip_check_array=True)
         return
-    expected = list(estimator.vocabulary_.features)
+    expected = list(features)
     unnamed = expected == [f"x{j}" for j in range(len(expected))] and names == list(range(len(expected)))
     if names == expected or unnamed:
         return

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from anbexact._runtime.limits import human_bytes
 
 if TYPE_CHECKING:
-    from anbexact.adapters.logit import LogitModel
+    from anbexact.logit.model import LogitModel
 
 MOST_DESIGN = 1_000_000_000
 """Bytes of a design matrix beyond which there are no results."""

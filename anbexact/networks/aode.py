@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,7 @@ from anbexact._runtime.limits import (
     run_tasks,
     thread_count,
 )
+from anbexact.networks.network import Model
 from anbexact.networks.posterior import WORK_PER_THREAD, Logs
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -210,3 +212,43 @@ class AODEPosterior:
         )
         run_tasks(tasks, -(-n_rows // step), threads, Deadline(), "rows", None)
         return out
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AODE(Model):
+    """Averaged one-dependence estimators as a value: the model of :class:`~anbexact.classifiers.AODEClassifier`.
+
+    Attributes
+    ----------
+    counts : PairCounts
+        Weighted counts of all pairs of features with the class.
+    ess : float
+        Equivalent sample size of the probabilities.
+    min_weight : float
+        Least weight of a state that has an estimator.
+    n_jobs : int, optional
+        Number of threads that prepare the probabilities.
+
+    ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.networks.network.Model`.
+    """
+
+    counts: PairCounts
+    ess: float
+    min_weight: float
+    n_jobs: int | None = None
+
+    @cached_property
+    def class_posterior(self) -> AODEPosterior:
+        """What evaluates the joint and posterior probabilities of the class."""
+        return AODEPosterior(self.counts, self.ess, self.min_weight, self.n_jobs)
+
+    @property
+    def n_parameters(self) -> int:
+        """Free probabilities of all pairs: (s - 1) + s Σ_i (r_i - 1) + s Σ_{i<j} (r_i - 1)(r_j - 1)."""
+        return self.counts.n_parameters
+
+    def add(self, table: DiscreteTable) -> AODE:
+        """Return the model with the rows of another table of the same vocabulary added."""
+        counts = count_pairs(table, self.n_jobs)
+        counts.weights += self.counts.weights
+        return replace(self, counts=counts)

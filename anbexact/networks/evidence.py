@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
-from copy import copy
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact.inputs.reader import Reader
+from anbexact.networks.network import Model
 from anbexact.tables.vocabulary import MISSING, UNKNOWN, CodeArray, is_missing
-
-if TYPE_CHECKING:
-    from anbexact.classifiers.table_classifier import TableClassifier
 
 MOST_SHOWN = 12
 """States, or names of features, that a message lists."""
@@ -39,35 +38,34 @@ def read_evidence(evidence: object, values: Mapping[str, Any] | None = None) -> 
     return {**given, **(values or {})}
 
 
-def code_evidence(classifier: TableClassifier, evidence: Mapping[Hashable, Any]) -> CodeArray:
+def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray:
     """Return the codes of values of some features, shape (features,); those of the others are ``MISSING``.
 
-    Values are read as the classifier reads the cells of a table.
+    Values are read as the cells of a frame are.
 
     Raises
     ------
     ValueError
         If a name is not a feature, or a value is missing or not a state of its feature.
     """
-    vocabulary = classifier.vocabulary_
+    vocabulary = reader.vocabulary
     features = list(vocabulary.features)
     for name in evidence:
         if name == vocabulary.class_name:
             raise ValueError(f"the class {name!r} is among the evidence: leave it out, its posterior is asked for")
         if name not in features:
             raise ValueError(f"{name!r} is not a feature of the classifier; its features are {_listed(features)}")
-    rules = classifier.handle_missing_
+    rules = reader.missing_rules
     for name, value in evidence.items():
         if rules[name] != "own_state" and is_missing(value):
             raise ValueError(f"the value of {name!r} is missing ({value!r}): leave the feature out of the evidence")
-    reader = copy(classifier)
-    reader.handle_unknown = "marginalize"
-    reader.handle_missing_ = {name: "marginalize" if rule == "error" else rule for name, rule in rules.items()}
-    columns = list(getattr(classifier, "feature_names_in_", features))
+    without_errors = {name: "marginalize" if rule == "error" else rule for name, rule in rules.items()}
+    lenient = replace(reader, handle_unknown="marginalize", missing_rules=without_errors)
+    columns = list(getattr(reader.estimator, "feature_names_in_", features))
     row = {name: pd.Series([evidence.get(name)], dtype=None if name in evidence else object) for name in columns}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of types and of names, which are refused below or known
-        codes = reader._codes(pd.DataFrame(row, columns=pd.Index(columns, tupleize_cols=False)))[:, 0].copy()
+        codes = lenient.codes(pd.DataFrame(row, columns=pd.Index(columns, tupleize_cols=False)))[:, 0].copy()
     for j, name in enumerate(features):
         if name not in evidence:
             codes[j] = MISSING
@@ -103,3 +101,19 @@ def posterior_of_logs(
         raise ValueError(f"the evidence {shown} has probability 0 in this network: no class can be given it")
     joint = np.exp(log_joint - log_joint.max())
     return pd.Series(joint / joint.sum(), index=pd.Index(classes, dtype=object), name=name)
+
+
+def query_network(
+    model: Model, reader: Reader, evidence: Mapping[Hashable, Any] | None, values: Mapping[str, Any]
+) -> pd.Series[float]:
+    """Return P(class | some cells), labelled; the evidence is a mapping, keywords or both.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As :func:`read_evidence`, :func:`code_evidence` and :func:`posterior_of_logs` do.
+    """
+    known = read_evidence(evidence, values)
+    logs = model.log_joint(code_evidence(reader, known)[:, None], n_jobs=1)[0]
+    class_name = model.vocabulary.class_name
+    return posterior_of_logs(logs, model.vocabulary.states[class_name], class_name, known)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact.inputs.reader import Rows
 from anbexact.networks.explanation_text import cell_text, explanation_text
 from anbexact.networks.intervals import log_odds_intervals, log_ratio_intervals
 from anbexact.networks.posterior import ClassPosterior
@@ -191,25 +192,6 @@ def _frame(terms: Sequence[Term]) -> pd.DataFrame:
             for name, values in zip(Term._fields, columns, strict=True)
         }
     )
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """Rows to be explained.
-
-    Attributes
-    ----------
-    codes : (features, rows) int16
-        Codes of the features; negative where a cell is missing or unknown.
-    values : mapping of feature to (rows,) list
-        The cells as they were passed; None where missing.
-    index : (rows,) sequence
-        What identifies the rows.
-    """
-
-    codes: CodeArray
-    values: Mapping[Hashable, Sequence[Any]]
-    index: Sequence[Any]
 
 
 def explain_rows(

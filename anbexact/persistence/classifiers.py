@@ -55,12 +55,12 @@ from anbexact.classifiers import (
     TableClassifier,
     TANClassifier,
 )
-from anbexact.classifiers.base import PARAMETERS
 from anbexact.discretize import Counts, Cuts, EqualWidth, MDLPDiscretizer, MedianDiscretizer, NestedCuts, Quantiles
 from anbexact.inputs.reading import check_choice
 from anbexact.inputs.universal_measure import UniversalMeasure
-from anbexact.networks.aode import PairCounts
+from anbexact.networks.aode import AODE, PairCounts
 from anbexact.networks.densities import Axes
+from anbexact.networks.network import ESTIMATES, DensityNetwork, Estimation, TableNetwork
 from anbexact.parameters.counts import FamilyCounts
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.persistence.checked import (
@@ -381,7 +381,7 @@ def _restore_refitted(document: Mapping[str, Any]) -> RefittedClassifier:
             raise ValueError("what was refitted is not a network")
     with reading("refit"):
         model = restore_refit(mapped(document["refit"]), network, network.vocabulary_.names)
-        return classifier._set_refitted(network, model)
+        return classifier.set_refitted(network, model)
 
 
 def _restore(document: Mapping[str, Any]) -> TableClassifier:
@@ -402,7 +402,7 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
         cls = ESTIMATORS[text(document["estimator"])]
     with reading("parameters"):
         classifier = cls(**{name: decode(value) for name, value in mapped(document["parameters"]).items()})
-        classifier._check_parameters()
+        classifier.check_parameters()
     vocabulary = _read_vocabulary(document)
     names = list(vocabulary.names)
     cut_points = _read_cut_points(document, vocabulary)
@@ -420,7 +420,14 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
         with reading("tables"):
             tables = [_read_table(mapped(table), names, vocabulary) for table in listed(document["tables"])]
             _check_families(tables, structure)
-        return classifier._set_fitted(vocabulary, structure, {table.name: table for table in tables}, cut_points)
+        return classifier.set_model(
+            TableNetwork(
+                vocabulary=vocabulary,
+                cut_points=cut_points,
+                structure=structure,
+                tables={table.name: table for table in tables},
+            )
+        )
     if "measure" in document:
         with reading("measure, levels and counts"):
             assert isinstance(classifier, MeasuredClassifier)
@@ -432,12 +439,13 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
     with reading("ess, smoothing and tables_by"):
         ess, smoothing = number(document["ess"], above=0), number(document["smoothing"], above=0)
         rule = text(document["tables_by"])
-        check_choice("tables_by", rule, PARAMETERS)
+        check_choice("tables_by", rule, ESTIMATES)
         by_name = {family.name: family for family in counts}
-        classifier._set_counted(vocabulary, structure, by_name, cut_points, (ess, smoothing, rule))
-        for table in classifier.conditional_tables_.values():
+        estimation = Estimation(classifier.score_of(ess), ess, smoothing, rule)
+        network = TableNetwork.from_counts(vocabulary, structure, by_name, cut_points, estimation)
+        for table in network.tables.values():
             _check_probabilities(table.name, table.values)
-    return classifier
+        return classifier.set_model(network)
 
 
 def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
@@ -542,8 +550,15 @@ def _restore_aode(
         places, weights = cells(mapped(document["pairs"]), len(pairs.weights))
         pairs.weights[places] = weights
     with reading("ess and min_weight"):
-        settings = BDeu(number(document["ess"])).ess, number(document["min_weight"], least=0)
-        return classifier._set_counted(vocabulary, pairs, cut_points, settings)
+        model = AODE(
+            vocabulary=vocabulary,
+            cut_points=cut_points,
+            counts=pairs,
+            ess=BDeu(number(document["ess"])).ess,
+            min_weight=number(document["min_weight"], least=0),
+            n_jobs=classifier.n_jobs,
+        )
+        return classifier.set_model(model)
 
 
 def _check_memory(n_cells: int) -> None:
@@ -584,7 +599,7 @@ def _restore_measured(
         counts[family.name], levels[family.name] = family, tuple(of_family)
     _check_families(list(counts.values()), structure)
     _check_memory(sum(math.prod(family.shape) for family in counts.values()))
-    classifier._set_measured(vocabulary, structure, counts, levels, measure, cut_points)
+    classifier.set_model(DensityNetwork.from_counts(vocabulary, structure, counts, levels, measure))
     with reading("level_cost"):
         classifier.level_cost_ = float(decode(document["level_cost"]))
     return classifier

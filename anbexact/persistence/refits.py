@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.adapters.logit import LogitModel
 from anbexact.classifiers import NetworkClassifier
 from anbexact.logit.design import Design, design_of_rows
 from anbexact.logit.fit import Fit
+from anbexact.logit.model import LogitModel
 from anbexact.logit.potentials import Floats, class_families, network_potentials
 from anbexact.logit.prior_precision import Strength
 from anbexact.logit.refit import Refit
@@ -79,14 +79,15 @@ def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, name
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of what a refit of measured columns is; it was said in fit
-        source = copy(network._with_tables())
-    design = _restore_rows(described["rows"], source.structure_, source.vocabulary_, names)
+        source = copy(network.discrete_form())
+    tables = source.model_.discrete()
+    design = _restore_rows(described["rows"], tables.structure, tables.vocabulary, names)
     found, strength = described["fit"], described["strength"]
     shape = (design.n_cells, design.n_classes)
     shift = _finite(found["shift"], shape, "shifts")
     direction = None if found["direction"] is None else _finite(found["direction"], shape, "direction")
     refitted = Refit(
-        design.shifted(network_potentials(source.conditional_tables_, source.structure_), shift),
+        design.shifted(network_potentials(tables.tables, tables.structure), shift),
         float(described["l2"]),
         strength
         and Strength(
@@ -109,7 +110,7 @@ def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, name
         design,
         float(described["seconds"]),
     )
-    return LogitModel(source, source.structure_, refitted.potentials, refitted)
+    return LogitModel(tables, source, refitted.potentials, refitted=refitted)
 
 
 def _restore_rows(

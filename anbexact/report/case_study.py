@@ -69,7 +69,9 @@ class Query:
         self.structure = classifier.structure_
         of_row = X.iloc[[self.row]]
         self.explanation: Explanation = classifier.explain(of_row)[0]
-        known_cells = dict(zip(classifier.vocabulary_.features, classifier._codes(of_row)[:, 0] >= 0, strict=True))
+        known_cells = dict(
+            zip(classifier.vocabulary_.features, classifier.reader_.codes(of_row)[:, 0] >= 0, strict=True)
+        )
         left_out_columns = classifier.vocabulary_.left_out
         known_names = [name for name in X if known_cells[name] and name not in left_out_columns]
         self.evidence = {name: of_row[name].tolist()[0] for name in known_names}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,7 +58,11 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
     """
     import pandas as pd
 
-    table = classifier._reported_table(X, y, sample_weight)
+    network = classifier.model_
+    reader = replace(
+        classifier.reader_, vocabulary=network.discrete_vocabulary, cut_points=network.discrete_cut_points
+    )
+    table = reader.table(X, y, sample_weight)
     if table.weight_sum == 0:
         raise ValueError("there is no row without a missing feature: nothing can be said of the features")
     features = list(table.vocabulary.features)

@@ -73,7 +73,7 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
     assert isinstance(classifier, NetworkClassifier)
     structure = classifier.structure_
     if isinstance(classifier, MeasuredClassifier) and classifier.densities_ is not None:
-        _, cut_points = classifier._likeliest_cells()
+        cut_points = classifier.model_.discrete_cut_points
         settings = {
             "cut_points": _cut_points(cut_points, vocabulary),
             "levels": {
@@ -140,7 +140,7 @@ def sample_sizes(classifier: DiscreteClassifier) -> str:
         return f"equivalent sample size {classifier.ess_:.4g}"
     assert isinstance(classifier, NetworkClassifier)
     if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
-        return _measure(classifier.measure_, classifier._likeliest_cells()[1])
+        return _measure(classifier.measure_, classifier.model_.discrete_cut_points)
     in_score = classifier.score_name_ in ("BDeu", "BDs")
     if classifier.parameters != "eap":
         tables = f"tables by {classifier.parameters}"

@@ -121,6 +121,13 @@ class Structure:
     score: float
     certificate: Certificate
 
+    @classmethod
+    def given(
+        cls, class_name: Hashable, parents: Mapping[Hashable, tuple[Hashable, ...]], score: float = math.nan
+    ) -> Structure:
+        """Return a structure about whose optimality nothing is known."""
+        return cls(class_name, parents, score, Certificate.unknown("structure given, not searched"))
+
     def __post_init__(self) -> None:
         parents = {child: tuple(of_child) for child, of_child in self.parents.items()}
         for child, of_child in parents.items():

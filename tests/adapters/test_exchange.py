@@ -20,12 +20,15 @@ from pgmpy.readwrite import BIFReader, BIFWriter, XDSLReader, XMLBIFReader
 from sklearn.exceptions import NotFittedError
 
 from anbexact import ANBClassifier, NaiveBayesClassifier
-from anbexact.adapters import exchange, files, from_file, from_pgmpy, to_file
+from anbexact.adapters import from_file, from_pgmpy, to_file
+from anbexact.adapters import network_files as exchange
 from anbexact.adapters.safe_names import LONGEST, RESERVED, safe_names
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.classifiers.fixed import given_structure
 from anbexact.datasets import load_anes96, load_iris, load_monks
+from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
+from anbexact.persistence.classifiers import digest
+from anbexact.structures.structure import Structure
 from anbexact.tables.columns import sorted_positions
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -68,13 +71,11 @@ def make(states, parents, class_name, seed=0, tables=None):
             cells = rng.dirichlet(np.full(len(states[name]), 0.3), shape)
             tables[name] = np.moveaxis(cells, -1, 0)
     vocabulary = Vocabulary({name: tuple(of_name) for name, of_name in states.items()}, class_name)
-    classifier = FixedStructureClassifier(parents)
-    classifier.n_features_in_ = len(states) - 1
-    if all(isinstance(name, str) for name in vocabulary.features):
-        classifier.feature_names_in_ = np.array(vocabulary.features, dtype=object)
     tables = {name: ConditionalTable(name, tuple(parents[name]), np.array(cells)) for name, cells in tables.items()}
-    structure = given_structure(class_name, {name: tuple(of_name) for name, of_name in parents.items()}, 0.0)
-    return classifier._set_fitted(vocabulary, structure, tables, {})
+    structure = Structure.given(class_name, {name: tuple(of_name) for name, of_name in parents.items()}, 0.0)
+    network = TableNetwork(vocabulary=vocabulary, cut_points={}, structure=structure, tables=tables)
+    named = all(isinstance(name, str) for name in vocabulary.features)
+    return FixedStructureClassifier.from_network(network, feature_names=vocabulary.features if named else None)
 
 
 def all_rows(classifier, limit=200):
@@ -611,7 +612,7 @@ def rewrite(path, change):
     """Change a file of names, its checksum too: what no accident does."""
     document = json.loads(path.read_bytes())
     change(document)
-    document["sha256"] = files.digest(document)
+    document["sha256"] = digest(document)
     path.write_text(json.dumps(document))
 
 

@@ -32,10 +32,10 @@ from anbexact import (
 )
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.classifiers.fixed import given_structure
 from anbexact.discretize import Counts, NestedCuts, Quantiles
 from anbexact.scores import KT
 from anbexact.search.exact.learn import affordable_parents
+from anbexact.structures.structure import Structure
 
 MODELS = (NaiveBayesClassifier, TANClassifier, FANClassifier, CkGClassifier, ANBClassifier, GBNClassifier)
 OWN_CUTS = ([2.5], [0.5, 7.25], [5.0])
@@ -48,7 +48,7 @@ class Given(NaiveBayesClassifier):
     """A measured network whose graph is given beforehand."""
 
     def _learn(self, table, score, time_limit):
-        return given_structure("class", {name: self.graph[name] for name in table.vocabulary.names}, 0.0)
+        return Structure.given("class", {name: self.graph[name] for name in table.vocabulary.names}, 0.0)
 
 
 @dataclass
@@ -236,9 +236,9 @@ class TestDensities:
 def at_most_cells(classifier, cells):
     """Let one posterior serve all patterns of missing cells only up to so many cells."""
     with mock.patch.object(densities, "MOST_CELLS", cells):
-        classifier._posterior.__dict__.pop("_incomplete", None)
+        classifier.model_.class_posterior.__dict__.pop("_incomplete", None)
         yield
-    classifier._posterior.__dict__.pop("_incomplete", None)
+    classifier.model_.class_posterior.__dict__.pop("_incomplete", None)
 
 
 class TestPosterior:

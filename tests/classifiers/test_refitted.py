@@ -358,7 +358,7 @@ class TestNetworkAsEstimator:
         logit = clone(estimator).fit(X, y).to_logit().refit(X, y, l2=l2)
         network = logit.to_classifier()
         assert network.l2 == l2
-        source = logit._classifier
+        source = logit.classifier
         fixed = FixedStructureClassifier(
             dict(source.structure_.parents),
             ess=estimator.ess if estimator.ess == "auto" else source.ess_,

@@ -185,7 +185,7 @@ class TestInClassifiers:
         classifier = NaiveBayesClassifier(handle_missing="own_state").fit(X, y)
         states = classifier.vocabulary_.states["town"]
         assert states == (*group_names(classifier.groups_["town"]), MISSING_STATE)
-        codes = classifier._codes(X)[0]
+        codes = classifier.reader_.codes(X)[0]
         assert (codes[::7] == len(states) - 1).all()
 
     def test_declared_columns_are_not_grouped(self):

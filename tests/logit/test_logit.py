@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from pgmpy.inference import VariableElimination
 from strategies import Problem, problems, random_problem
 
-import anbexact.adapters.logit as adapter
 from anbexact import (
     ANBClassifier,
     CkGClassifier,
@@ -22,11 +21,11 @@ from anbexact import (
     Structure,
     TANClassifier,
 )
-from anbexact.adapters import from_pgmpy, to_logit
+from anbexact.adapters import LogitModel, from_pgmpy, to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_balance_scale, load_iris, load_monks
 from anbexact.logit import closure, listing
-from anbexact.logit.closure import closing_arcs, obstacles, with_arcs
+from anbexact.logit.closure import Closure, closing_arcs, obstacles, with_arcs
 from anbexact.structures.structure import Certificate
 
 MODELS = [NaiveBayesClassifier, TANClassifier, FANClassifier, CkGClassifier, ANBClassifier]
@@ -59,7 +58,7 @@ def moved(model, seed, size=1.0):
     """Return a model with random potentials: what a refit could end at."""
     rng = np.random.default_rng(seed)
     potentials = tuple(replace(p, logs=p.logs + rng.normal(0, size, p.logs.shape)) for p in model.potentials)
-    return adapter.LogitModel(model._classifier, model.structure, potentials, None, model.closure)
+    return LogitModel(model.network, model.classifier, potentials, model.structure, closure=model.closure)
 
 
 def tables_of(classifier):
@@ -420,7 +419,7 @@ class TestClosure:
         X, y = load_monks(1)
         model = TANClassifier().fit(X, y).to_logit()
         closed = model.close()
-        assert closed.closure == adapter.Closure((), 0, 0)
+        assert closed.closure == Closure((), 0, 0)
         assert str(closed.closure) == "nothing to add: network and logistic regression are equivalent"
         assert closed.structure == model.structure
         np.testing.assert_array_equal(closed.coefficients, model.coefficients)
@@ -472,7 +471,7 @@ class TestBack:
     def test_is_a_network_as_algorithm_1_finds_one(self, equivalent):
         model = equivalent
         arities = arities_of(model)
-        generative = tables_of(to_logit(model._classifier).close().to_classifier())
+        generative = tables_of(to_logit(model.classifier).close().to_classifier())
         beta = {
             (S, tuple(f[v] for v in S)): betas
             for (S, f), betas in zip(terms_of(model), model.coefficients, strict=True)
@@ -503,7 +502,7 @@ class TestBack:
             p if p.child == "c" else replace(p, logs=p.logs + rng.normal(size=(1, *p.logs.shape[1:-1], 1)))
             for p in model.potentials
         ]
-        network = adapter.LogitModel(classifier, model.structure, tuple(potentials)).to_classifier()
+        network = LogitModel(model.network, classifier, tuple(potentials)).to_classifier()
         for name, table in classifier.conditional_tables_.items():
             np.testing.assert_allclose(network.conditional_tables_[name].values, table.values, rtol=1e-10)
 

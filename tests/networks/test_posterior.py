@@ -246,8 +246,8 @@ class TestHandling:
         holed = pd.DataFrame({"a": [None], "b": ["u"]})
         classifier = ANBClassifier().fit(self.X, self.y)
         np.testing.assert_array_equal(classifier.predict_proba(new), classifier.predict_proba(holed))
-        assert classifier._codes(new)[:, 0].tolist() == [UNKNOWN, 0]
-        assert classifier._codes(holed)[:, 0].tolist() == [MISSING, 0]
+        assert classifier.reader_.codes(new)[:, 0].tolist() == [UNKNOWN, 0]
+        assert classifier.reader_.codes(holed)[:, 0].tolist() == [MISSING, 0]
         strict = ANBClassifier(handle_unknown="error").fit(self.X, self.y)
         strict.predict_proba(holed)
         with pytest.raises(ValueError, match=r"column 'a', row 0: the value 'z' is not a state .* states: 'x', 'y'"):

@@ -10,9 +10,10 @@ import pytest
 
 import anbexact
 from anbexact import ANBClassifier, TANClassifier, verify
-from anbexact.adapters import files, from_pgmpy
+from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import AODEClassifier, FSANBClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
+from anbexact.persistence import classifiers as files
 from anbexact.tables.table import DiscreteTable
 
 REPLACEMENTS = [

@@ -36,10 +36,11 @@ from anbexact import (
     TANClassifier,
     UniversalMeasure,
 )
-from anbexact.adapters import files, from_pgmpy
+from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.discretize import Counts, NestedCuts, Quantiles
+from anbexact.persistence import classifiers as files
 from anbexact.scores import CLL, CMDL, HQ, MIT, BDs
 
 AWKWARD = [

@@ -330,7 +330,7 @@ class TestProgressUnasked:
     def test_appears_on_a_terminal_after_a_while(self, clock, monkeypatch):
         screen = Terminal()
         monkeypatch.setattr(limits.sys, "stderr", screen)
-        show = ANBClassifier()._progress()
+        show = ANBClassifier().progress()
         show("set scores", 0.1)
         show("set scores", 1.0)
         assert screen.getvalue() == ""
@@ -351,12 +351,12 @@ class TestProgressUnasked:
 
     def test_nobody_watches_a_file(self, monkeypatch):
         monkeypatch.setattr(limits.sys, "stderr", io.StringIO())
-        assert ANBClassifier()._progress() is None
-        assert ANBClassifier(verbose=1)._progress() is not None
+        assert ANBClassifier().progress() is None
+        assert ANBClassifier(verbose=1).progress() is not None
 
     def test_a_negative_verbosity_is_silence(self, monkeypatch):
         monkeypatch.setattr(limits.sys, "stderr", Terminal())
-        assert ANBClassifier(verbose=-1)._progress() is None
+        assert ANBClassifier(verbose=-1).progress() is None
 
 
 class TestCompilation:

@@ -220,7 +220,7 @@ class TestLikeNumbers:
         got = NaiveBayesClassifier(discretizer=rule).fit(make(numbers), y)
         assert expected.cut_points_
         for rows in (numbers, unseen):
-            assert got._codes(make(rows)).tolist() == expected._codes(integers(rows)).tolist()
+            assert got.reader_.codes(make(rows)).tolist() == expected.reader_.codes(integers(rows)).tolist()
             assert got.predict_proba(make(rows)).tolist() == expected.predict_proba(integers(rows)).tolist()
 
     @settings(max_examples=3, deadline=None)
@@ -228,7 +228,7 @@ class TestLikeNumbers:
     def test_intervals_of_equal_width_keep_the_order(self, kind, name, numbers):
         make = CONTAINERS[kind][name]
         got = NaiveBayesClassifier(discretizer="equal_width").fit(make(numbers), labels(numbers))
-        codes = got._codes(make(sorted(numbers)))[0].tolist()
+        codes = got.reader_.codes(make(sorted(numbers)))[0].tolist()
         assert codes == sorted(codes)
         assert codes[0] == 0
         assert codes[-1] == 4
@@ -239,7 +239,7 @@ class TestLikeNumbers:
         make = CONTAINERS[kind][name]
         got = NaiveBayesClassifier().fit(make(numbers), labels(numbers))
         assert got.cut_points_ == {}
-        codes = got._codes(make(sorted(set(numbers))))[0].tolist()
+        codes = got.reader_.codes(make(sorted(set(numbers))))[0].tolist()
         assert codes == list(range(len(set(numbers))))
 
     @settings(max_examples=3, deadline=None)
@@ -251,23 +251,23 @@ class TestLikeNumbers:
         assert column.missing.tolist() == [k is None for k in numbers]
         expected = NaiveBayesClassifier(handle_missing="own_state").fit(integers(numbers), labels(numbers))
         got = NaiveBayesClassifier(handle_missing="own_state").fit(make(numbers), labels(numbers))
-        assert got._codes(make(numbers)).tolist() == expected._codes(integers(numbers)).tolist()
+        assert got.reader_.codes(make(numbers)).tolist() == expected.reader_.codes(integers(numbers)).tolist()
         seen = [number for number in numbers if number is not None]
         got = NaiveBayesClassifier(handle_missing="marginalize").fit(make(seen), labels(seen))
-        assert got._codes(make([None, None])).tolist() == [[MISSING, MISSING]]
+        assert got.reader_.codes(make([None, None])).tolist() == [[MISSING, MISSING]]
 
     @settings(max_examples=2, deadline=None)
     @given(numbers=st.one_of(many, few))
     def test_any_library_and_text_at_prediction(self, kind, name, numbers):
         make = CONTAINERS[kind][name]
         got = NaiveBayesClassifier(handle_unknown="error").fit(make(numbers), labels(numbers))
-        expected = got._codes(make(numbers)).tolist()
+        expected = got.reader_.codes(make(numbers)).tolist()
         others = [*CONTAINERS[kind].values(), *IN_NUMBERS.get(kind, [])]
         for other in others:
-            assert got._codes(renamed(other(numbers), got)).tolist() == expected
+            assert got.reader_.codes(renamed(other(numbers), got)).tolist() == expected
         for write in TEXT[kind]:
             texts = pd.DataFrame({"a": [write(k) for k in numbers]})
-            assert got._codes(renamed(texts, got)).tolist() == expected
+            assert got.reader_.codes(renamed(texts, got)).tolist() == expected
 
     def test_files_and_copies(self, kind, name, tmp_path):
         make, numbers = CONTAINERS[kind][name], [37 * k % 211 for k in range(120)]
@@ -438,7 +438,7 @@ class TestExact:
         moments = pd.Timestamp("2021-06-15 12:34:56") + pd.to_timedelta(np.arange(40), unit="ns")
         y = [int(k >= 17) for k in range(40)]
         fitted = NaiveBayesClassifier().fit(pd.DataFrame({"a": moments}), y)
-        assert fitted._codes(pd.DataFrame({"a": moments}))[0].tolist() == y
+        assert fitted.reader_.codes(pd.DataFrame({"a": moments}))[0].tolist() == y
 
     def test_all_years(self):
         days = [
@@ -451,7 +451,7 @@ class TestExact:
         for values in (days, moments):
             for X in (frame(values, object), pl.DataFrame({"a": values}), pa.table({"a": values})):
                 fitted = NaiveBayesClassifier().fit(X, y)
-                assert fitted._codes(X)[0].tolist() == y
+                assert fitted.reader_.codes(X)[0].tolist() == y
 
     def test_nanoseconds_that_span_centuries_keep_their_order(self):
         ends = [pd.Timestamp.min.ceil("us"), pd.Timestamp.max]
@@ -466,9 +466,9 @@ class TestExact:
         later = pd.to_datetime(
             ["2020-03-31 11:59:59", "2020-03-31 12:00:00", "2020-03-31 12:00:01", "2200-12-31 00:00:00"]
         )
-        assert fitted._codes(pd.DataFrame({"a": later.astype("datetime64[us]")}))[0].tolist() == [0, 0, 1, 1]
+        assert fitted.reader_.codes(pd.DataFrame({"a": later.astype("datetime64[us]")}))[0].tolist() == [0, 0, 1, 1]
         few = NaiveBayesClassifier().fit(days[:4], [0, 1, 0, 1])
-        assert few._codes(pd.DataFrame({"a": later[:1]}))[0].tolist() == [UNKNOWN]
+        assert few.reader_.codes(pd.DataFrame({"a": later[:1]}))[0].tolist() == [UNKNOWN]
 
 
 class TestMessages:
@@ -557,7 +557,7 @@ class TestMessages:
         empty = [np.full(3, np.nan), [None] * 3, pd.array([pd.NaT] * 3), pd.array([None] * 3, dtype="Int64")]
         for kind in CONTAINERS:
             for values in empty:
-                codes = self.fitted(kind)._codes(pd.DataFrame({"a": values}))[0].tolist()
+                codes = self.fitted(kind).reader_.codes(pd.DataFrame({"a": values}))[0].tolist()
                 assert codes == [MISSING] * 3, kind
 
 
@@ -576,7 +576,7 @@ class TestWhatStaysStates:
         states = [day(k) for k in range(19, -1, -1)]
         fitted = NaiveBayesClassifier(categories={"a": states}).fit(X, [0, 1] * 10)
         assert fitted.vocabulary_.states["a"] == tuple(states)
-        assert fitted._codes(X)[0].tolist() == list(range(19, -1, -1))
+        assert fitted.reader_.codes(X)[0].tolist() == list(range(19, -1, -1))
 
     def test_booleans_and_mixtures(self):
         mixed = [

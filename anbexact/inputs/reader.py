@@ -1,0 +1,133 @@
+"""How a fitted classifier reads frames: as codes of states, as a weighted table, or as rows to be explained."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_consistent_length
+
+from anbexact.discretize import Cuts
+from anbexact.inputs.class_weights import apply_class_weight
+from anbexact.inputs.reading import (
+    cell_values,
+    check_columns,
+    encode_features,
+    in_vocabulary,
+    read_target,
+    refuse_infinite,
+)
+from anbexact.tables.columns import Column, read_columns
+from anbexact.tables.table import DiscreteTable, check_weights, table_in_vocabulary
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows to be explained.
+
+    Attributes
+    ----------
+    codes : (features, rows) int16
+        Codes of the features; negative where a cell is missing or unknown.
+    values : mapping of feature to (rows,) list
+        The cells as they were passed; None where missing.
+    index : (rows,) sequence
+        What identifies the rows.
+    """
+
+    codes: CodeArray
+    values: Mapping[Hashable, Sequence[Any]]
+    index: Sequence[Any]
+
+    def chosen(self, mask: npt.NDArray[np.bool_]) -> Rows:
+        """Return some of the rows."""
+        places = np.flatnonzero(mask).tolist()
+        values = {name: [of_name[t] for t in places] for name, of_name in self.values.items()}
+        return Rows(np.ascontiguousarray(self.codes[:, places]), values, [self.index[t] for t in places])
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Reader:
+    """Reads frames in the vocabulary of a fitted classifier.
+
+    Attributes
+    ----------
+    estimator : BaseEstimator
+        The classifier: its name, and the columns recorded in ``fit``, are what messages speak of.
+    vocabulary : Vocabulary
+        Names and states of all variables.
+    cut_points : mapping
+        Cut points of every feature that is discretised.
+    handle_unknown : {"marginalize", "error"}
+        What becomes of values that are not states.
+    handle_missing : str
+        What becomes of missing cells in rows that are learned from.
+    missing_rules : mapping of feature to rule
+        What becomes of missing cells in rows that are predicted.
+    class_weight : None or mapping
+        What multiplies the weights of the classes in rows that are learned from.
+    """
+
+    estimator: BaseEstimator
+    vocabulary: Vocabulary
+    cut_points: Mapping[Hashable, Cuts]
+    handle_unknown: str
+    handle_missing: str
+    missing_rules: Mapping[Hashable, str]
+    class_weight: Any
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.vocabulary.features):,} features>"
+
+    def codes(self, X: Any) -> CodeArray:
+        """Return the codes of the features, shape (features, rows); negative where missing or unknown.
+
+        Raises
+        ------
+        ValueError
+            For other columns than in ``fit``, or for a cell that the rules refuse.
+        """
+        return encode_features(
+            self._columns(X),
+            self.vocabulary,
+            self.cut_points,
+            handle_unknown=self.handle_unknown,
+            handle_missing=self.missing_rules,
+        )
+
+    def rows(self, X: Any) -> Rows:
+        """Return rows to be explained."""
+        codes = self.codes(X)
+        values = cell_values(read_columns(X), self.vocabulary.features)
+        index = X.index.tolist() if isinstance(X, pd.DataFrame) else range(codes.shape[1])
+        return Rows(codes, values, index)
+
+    def table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
+        """Return rows with their classes and weights as a table of the vocabulary.
+
+        Raises
+        ------
+        ValueError
+            For a value or class that is not a state, or other columns than in ``fit``; the message names it.
+        """
+        columns = self._columns(X)
+        weights = check_weights(sample_weight, len(columns[0]))
+        check_consistent_length(columns[0].missing, y)
+        vocabulary = self.vocabulary
+        target = read_target(y, columns, weights).renamed(vocabulary.class_name)
+        classes = vocabulary.states[vocabulary.class_name]
+        weights = apply_class_weight(self.class_weight, target, weights, classes)
+        refuse_infinite([column for column in columns if column.name in self.cut_points], weights > 0)
+        own = in_vocabulary(columns, vocabulary, self.cut_points)
+        return table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
+
+    def _columns(self, X: Any) -> list[Column]:
+        columns = read_columns(X, estimator=self.estimator)
+        check_columns(self.estimator, X, self.vocabulary.features)
+        return columns
