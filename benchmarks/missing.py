@@ -31,7 +31,7 @@ import numpy as np
 import pandas as pd
 from crossval import RAW, RESULTS, Row, judge, means, read, run_all, splits
 
-import anbexact.inputs.missing
+import anbexact.tables.missing
 from anbexact import ANBClassifier, NaiveBayesClassifier, Structure, TANClassifier, learn_anb, learn_tan
 from anbexact.networks.posterior import Posterior
 from anbexact.parameters.counts import Counts, FamilyCounts
@@ -83,7 +83,7 @@ MODELS = {"NB": NaiveBayesClassifier, "TAN": TANClassifier, "ANB": ANBClassifier
 MOST_FEATURES_OF_ANB, MAX_PARENTS = 14, 2
 ESS_GRID = tuple(float(10**k) for k in np.linspace(-1, 3, 13))
 FOLDS, INNER_FOLDS = 5, 3
-DEFAULT = anbexact.inputs.missing.MOST_LOST
+DEFAULT = anbexact.tables.missing.MOST_LOST
 
 
 def load(name: str) -> tuple[pd.DataFrame, pd.Series]:
@@ -229,7 +229,7 @@ def one_fold(name: str, fold: int) -> list[Row]:
                 proba, classes = of_available_rows(model, learn_X, learn_y, X.iloc[test])
             else:
                 rule, _, share = setting.partition(" ")
-                anbexact.inputs.missing.MOST_LOST = float(share or DEFAULT)
+                anbexact.tables.missing.MOST_LOST = float(share or DEFAULT)
                 further = {"max_parents": MAX_PARENTS} if model == "ANB" else {}
                 classifier = MODELS[model](ess="auto", handle_missing=rule, n_jobs=1, **further)
                 classifier.fit(learn_X, learn_y)

@@ -40,7 +40,7 @@ MOVED = {
     "anbexact.logit.listing": "anbexact.logit.term_list",
     "anbexact.logit.strength": "anbexact.logit.prior_precision",
     "anbexact.measure": "anbexact.inputs.universal_measure",
-    "anbexact.missing": "anbexact.inputs.missing",
+    "anbexact.missing": "anbexact.tables.missing",
     "anbexact.moments": "anbexact.tables.moments",
     "anbexact.partitions": "anbexact.tables.partitions",
     "anbexact.posterior": "anbexact.networks.posterior",

@@ -86,7 +86,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         What becomes of missing cells of features. ``"marginalize"``: they are summed out at prediction, and their
         rows are left out of training, with a warning; but a column with a single state costs no row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
-        a state in columns that would cost too many rows (see :func:`~anbexact.inputs.missing.common_gaps`), and
+        a state in columns that would cost too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
         marginalised in the others (measured in ``docs/missing-cells.md``). ``"error"``: they are refused. The cut
         points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"

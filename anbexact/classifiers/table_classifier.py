@@ -18,12 +18,12 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
 from anbexact.discretize import Cuts
 from anbexact.inputs.class_weights import check_class_weight
-from anbexact.inputs.missing import check_handle_missing
 from anbexact.inputs.reader import Reader
 from anbexact.inputs.reading import HANDLE_UNKNOWN, TrainingColumns, check_choice, check_classes, training_columns
 from anbexact.networks.evidence import query_network
 from anbexact.networks.network import Model
 from anbexact.tables.columns import native
+from anbexact.tables.missing import check_handle_missing
 from anbexact.tables.vocabulary import Vocabulary
 
 

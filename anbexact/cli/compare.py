@@ -29,7 +29,6 @@ from anbexact.compare import InterruptedComparisonError, compare
 from anbexact.compare.folds import prepare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
-from anbexact.inputs.missing import HANDLE_MISSING
 from anbexact.inputs.reading import MANY_VALUES
 from anbexact.report.text import (
     TABLE_WIDTH,
@@ -44,6 +43,7 @@ from anbexact.report.text import (
     read_comparison,
     sample_sizes,
 )
+from anbexact.tables.missing import HANDLE_MISSING
 
 if TYPE_CHECKING:
     import pandas as pd

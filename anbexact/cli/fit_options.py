@@ -11,10 +11,10 @@ from anbexact.cli.learning import MODELS
 from anbexact.cli.messages import OPTIONS
 from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numbers, numbers_or_auto, size
 from anbexact.discretize import AUTO, RULES
-from anbexact.inputs.missing import HANDLE_MISSING
 from anbexact.inputs.reading import HANDLE_UNKNOWN
 from anbexact.networks.network import ESTIMATES
 from anbexact.scores.registry import SCORES
+from anbexact.tables.missing import HANDLE_MISSING
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -19,7 +19,7 @@ from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 from anbexact.compare.folds import Data, Rows
 from anbexact.compare.metrics import Outcome
 from anbexact.compare.models import Contender, refit_parameters
-from anbexact.inputs.missing import LostClassError
+from anbexact.tables.missing import LostClassError
 from anbexact.tables.table import Weights
 
 Tell = Callable[[str, int, float], None]

@@ -32,7 +32,7 @@ __all__ = [
     "load_wine",
 ]
 
-_LOADERS: dict[str, Callable[[], tuple[pd.DataFrame, "pd.Series[str]"]]] = {
+LOADERS: dict[str, Callable[[], tuple[pd.DataFrame, "pd.Series[str]"]]] = {
     "anes96": load_anes96,
     "balance_scale": load_balance_scale,
     "breast_cancer": load_breast_cancer,
@@ -51,7 +51,7 @@ _LOADERS: dict[str, Callable[[], tuple[pd.DataFrame, "pd.Series[str]"]]] = {
 
 def dataset_names() -> tuple[str, ...]:
     """Return the names that `load_dataset` knows."""
-    return tuple(_LOADERS)
+    return tuple(LOADERS)
 
 
 def load_dataset(name: str) -> tuple[pd.DataFrame, "pd.Series[str]"]:
@@ -80,6 +80,6 @@ def load_dataset(name: str) -> tuple[pd.DataFrame, "pd.Series[str]"]:
     >>> X.shape, y.name
     ((24, 4), 'lenses')
     """
-    if name not in _LOADERS:
-        raise ValueError(f"unknown dataset {name!r}; known are {', '.join(_LOADERS)}")
-    return _LOADERS[name]()
+    if name not in LOADERS:
+        raise ValueError(f"unknown dataset {name!r}; known are {', '.join(LOADERS)}")
+    return LOADERS[name]()

@@ -18,8 +18,8 @@ from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, group_v
 from anbexact.discretize.base import row_weights
 from anbexact.inputs.class_weights import apply_class_weight
 from anbexact.inputs.identifiers import question_class, without_identifiers
-from anbexact.inputs.missing import missing_cells
 from anbexact.tables.columns import Column, frame_names, is_series, read_column, read_columns
+from anbexact.tables.missing import missing_cells
 from anbexact.tables.quantities import Quantity
 from anbexact.tables.table import (
     DiscreteTable,

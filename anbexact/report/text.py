@@ -323,7 +323,7 @@ def about(name: str) -> str:
     """Return the first sentence of what an embedded table's loader says of it."""
     from anbexact import datasets
 
-    loader: Any = datasets._LOADERS[name]
+    loader: Any = datasets.LOADERS[name]
     summary = (getattr(loader, "func", loader).__doc__ or "").strip().split("\n\n")[0]
     sentence = " ".join(summary.split()).removeprefix("Return ")
     return sentence[:1].upper() + sentence[1:]

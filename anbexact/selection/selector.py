@@ -14,9 +14,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.discretize import Cuts
-from anbexact.inputs.missing import check_handle_missing
 from anbexact.inputs.reading import read_training
 from anbexact.selection.bayes_factor import log_bayes_factors
+from anbexact.tables.missing import check_handle_missing
 
 
 def check_thresholds(name: str, thresholds: Sequence[Any]) -> tuple[float, ...]:

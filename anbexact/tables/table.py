@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.warn import warn
-from anbexact.inputs.missing import Categories, MissingCells, filled, known_missing_cells, missing_cells
 from anbexact.tables.columns import Column, native, read_column, read_columns, sorted_positions
+from anbexact.tables.missing import Categories, MissingCells, filled, known_missing_cells, missing_cells
 from anbexact.tables.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
 
 Weights = npt.NDArray[np.float64]

@@ -16,9 +16,9 @@ from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClas
 from anbexact.classifiers import AODEClassifier
 from anbexact.discretize import Quantiles
 from anbexact.inputs.identifiers import identifier_reason
-from anbexact.inputs.missing import common_gaps
 from anbexact.selection import BayesFactorSelector
 from anbexact.tables.columns import read_column, read_columns
+from anbexact.tables.missing import common_gaps
 
 ROWS = 120
 rng = np.random.default_rng(0)

@@ -1,0 +1,132 @@
+"""The order of imports, and that no package reaches into the private parts of another."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import anbexact
+import anbexact.adapters
+
+LAYERS = (
+    ("_kernels",),
+    ("_runtime",),
+    ("tables",),
+    ("discretize",),
+    ("scores",),
+    ("structures",),
+    ("inputs",),
+    ("parameters",),
+    ("networks",),
+    ("logit",),
+    ("search",),
+    ("selection",),
+    ("datasets",),
+    ("classifiers",),
+    ("persistence",),
+    ("adapters",),
+    ("report",),
+    ("compare",),
+    ("cli",),
+)
+"""A package imports from those above it, when it is imported; packages of one line do not know each other."""
+PACKAGE, ADAPTERS = Path(anbexact.__file__).parent, Path(anbexact.adapters.__file__).parent
+
+
+def sources():
+    """Return every source file by the name of its module."""
+    files = {}
+    for top, folder in (("anbexact", PACKAGE), ("anbexact.adapters", ADAPTERS)):
+        for path in sorted(folder.rglob("*.py")):
+            inner = path.relative_to(folder).with_suffix("").parts
+            if top == "anbexact" and inner[0] == "adapters":
+                continue
+            files[".".join((top, *inner)).removesuffix(".__init__")] = path
+    return files
+
+
+SOURCES = sources()
+TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
+
+
+def package_of(module):
+    """Return the package of a module: the second part of its name, the first for those at the top."""
+    return [*module.split("."), ""][1]
+
+
+def imports(tree):
+    """Yield the names of the modules that a module imports when it is imported, with their lines."""
+    deferred = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
+            isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        ):
+            deferred.update(id(inner) for inner in ast.walk(node))
+    for node in ast.walk(tree):
+        if id(node) in deferred:
+            continue
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.module, node.lineno
+
+
+def test_every_package_has_its_place():
+    named = [name for layer in LAYERS for name in layer]
+    assert len(named) == len(set(named))
+    found = {
+        package_of(module) for module in SOURCES if module.count(".") > 1 or SOURCES[module].name == "__init__.py"
+    }
+    assert found - {""} == set(named)
+
+
+@pytest.mark.parametrize("module", [name for name in SOURCES if name.count(".") > 0])
+def test_imports_go_upwards(module):
+    place = {name: k for k, layer in enumerate(LAYERS) for name in layer}
+    own = package_of(module)
+    if own not in place:  # __main__
+        return
+    for imported, line in imports(TREES[module]):
+        other = package_of(imported)
+        if imported.split(".")[0] == "anbexact" and other in place and other != own:
+            assert place[other] < place[own], f"{SOURCES[module]}:{line} imports {imported}"
+
+
+def defined(package):
+    """Return the private names that the modules of a package define or set."""
+    names = set()
+    for module, tree in TREES.items():
+        if package_of(module) != package:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names.add(node.name)
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                names.add(node.id)
+            elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                names.add(node.attr)
+            elif isinstance(node, ast.arg):
+                names.add(node.arg)
+    return names
+
+
+OTHERS = {"_fields", "_asdict", "_replace", "_getframe", "_ArgumentGroup", "_ActionsContainer", "_SubParsersAction"}
+"""Names with an underscore that others document: those of named tuples, sys and argparse."""
+
+
+@pytest.mark.parametrize("package", [name for layer in LAYERS for name in layer])
+def test_no_package_reaches_into_another(package):
+    own = defined(package)
+    reached = []
+    for module, tree in TREES.items():
+        if package_of(module) != package:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
+                if node.attr not in own | OTHERS:
+                    reached.append(f"{SOURCES[module]}:{node.lineno} {ast.unparse(node)}")
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("anbexact"):
+                private = [alias.name for alias in node.names if alias.name.startswith("_")]
+                if package_of(node.module) != package and private and node.module != "anbexact":
+                    reached.append(f"{SOURCES[module]}:{node.lineno} imports {private}")
+    assert reached == []
