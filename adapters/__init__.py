@@ -27,23 +27,23 @@ __all__ = [
 ]
 
 _MODULES = {
-    "LogitModel": "logit",
-    "class_posterior": "queries",
-    "d_separated": "queries",
-    "from_file": "exchange",
-    "from_pgmpy": "pgmpy",
-    "load": "files",
-    "save": "files",
-    "to_file": "exchange",
-    "to_logit": "logit",
-    "to_pgmpy": "pgmpy",
+    "LogitModel": "anbexact.logit.model",
+    "class_posterior": "anbexact.adapters.queries",
+    "d_separated": "anbexact.adapters.queries",
+    "from_file": "anbexact.adapters.network_files",
+    "from_pgmpy": "anbexact.adapters.pgmpy",
+    "load": "anbexact.persistence.classifiers",
+    "save": "anbexact.persistence.classifiers",
+    "to_file": "anbexact.adapters.network_files",
+    "to_logit": "anbexact.adapters.logit",
+    "to_pgmpy": "anbexact.adapters.pgmpy",
 }
 
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    value = getattr(import_module(_MODULES[name]), name)
     globals()[name] = value
     return value
 

@@ -40,7 +40,7 @@ from anbexact.adapters.safe_names import (
 )
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.has_network import HasNetwork
-from anbexact.persistence.classifiers import write_atomically
+from anbexact.persistence.atomic import write_atomically
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
     warnings.simplefilter("ignore", FutureWarning)

@@ -20,7 +20,8 @@ from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.discretize import Cuts, interval_names
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
-from anbexact.persistence.classifiers import decode, digest, encode, encode_as
+from anbexact.persistence.classifiers import digest
+from anbexact.persistence.values import decode, encode, encode_as
 from anbexact.structures.structure import Structure
 from anbexact.tables.columns import sorted_positions
 from anbexact.tables.quantities import Quantity

@@ -6,6 +6,7 @@ from numbers import Real
 from typing import Any
 
 from anbexact.classifiers.parameters import TableParameters, parameter_group
+from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.inputs.reading import TrainingColumns, fit_cut_points
 from anbexact.networks.aode import AODE, PairCounts, count_pairs
@@ -20,6 +21,11 @@ class AODEParameters(TableParameters):
     min_weight: float = 1.0
 
 
+@register_classifier(
+    "aode",
+    "averaged one-dependence estimators (AODE)",
+    compared=[Compared("AODE", 60, by_default=True, refitted=False)],
+)
 class AODEClassifier(AODEParameters, TableClassifier):
     """Averaged one-dependence estimators (AODE): no single network, but a mixture of one for every feature.
 

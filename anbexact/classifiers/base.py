@@ -307,7 +307,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
     def score_of(self, ess: float) -> Score:
         """Return the score of the structure, given what the equivalent sample size came to."""
         if isinstance(self.structure_score, str) and self.structure_score in SCORES:
-            return SCORES[self.structure_score](ess)
+            score: Score = SCORES[self.structure_score](ess)
+            return score
         if isinstance(self.structure_score, str) or not isinstance(self.structure_score, Score):
             raise (ValueError if isinstance(self.structure_score, str) else TypeError)(
                 f"structure_score must be one of {', '.join(map(repr, SCORES))}, or a Score, not "

@@ -7,6 +7,7 @@ from typing import Any
 
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import BranchingParameters, parameter_group
+from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.scores import Score
 from anbexact.search import learn_ckg, learn_fan, learn_tan
 from anbexact.structures.structure import Structure
@@ -31,6 +32,14 @@ class BranchingClassifier(BranchingParameters, MeasuredClassifier):
         }
 
 
+@register_classifier(
+    "tan",
+    "tree augmented naive Bayes (TAN)",
+    compared=[
+        Compared("TAN", 20, by_default=True),
+        Compared("TAN universal", 190, refitted=False, parameters={"continuous": "universal"}),
+    ],
+)
 class TANClassifier(BranchingClassifier):
     """Tree augmented naive Bayes (TAN): the spanning tree over the features of highest score.
 
@@ -68,6 +77,7 @@ class TANClassifier(BranchingClassifier):
         return learn_tan(table, score, **self._limits(time_limit))
 
 
+@register_classifier("fan", "forest augmented naive Bayes (FAN)", compared=[Compared("FAN", 30, by_default=True)])
 class FANClassifier(BranchingClassifier):
     """Forest augmented naive Bayes (FAN): the forest over the features of highest score.
 
@@ -100,6 +110,9 @@ class CkGParameters(BranchingParameters):
     k: int = 2
 
 
+@register_classifier(
+    "ckg", "consistent k-graph (CkG)", compared=[Compared("C2G", 40, by_default=True, parameters={"k": 2})]
+)
 class CkGClassifier(CkGParameters, BranchingClassifier):
     """The best k-graph consistent with the optimal branching (CkG).
 

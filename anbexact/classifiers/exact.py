@@ -11,6 +11,7 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.memory import learn_within_memory
 from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
+from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.classifiers.sample_size import Learn
 from anbexact.scores import Score, Universal
 from anbexact.search import learn_anb, learn_gbn
@@ -79,6 +80,14 @@ class MeasuredExactClassifier(MeasuredExactParameters, MeasuredClassifier, Exact
     """An exact classifier that can measure continuous columns."""
 
 
+@register_classifier(
+    "anb",
+    "optimal augmented naive Bayes (ANB)",
+    compared=[
+        Compared("ANB", 70, by_default=True),
+        Compared("ANB universal", 180, refitted=False, parameters={"continuous": "universal"}),
+    ],
+)
 class ANBClassifier(MeasuredExactClassifier):
     """The augmented naive Bayes of highest score, proved optimal.
 
@@ -128,6 +137,7 @@ class ANBClassifier(MeasuredExactClassifier):
         return learn_anb(table, score, **limits)
 
 
+@register_classifier("gbn", "optimal general network (GBN)", compared=[Compared("GBN", 120)])
 class GBNClassifier(MeasuredExactClassifier):
     """The general Bayesian network of highest score, proved optimal.
 

@@ -11,6 +11,7 @@ import numpy as np
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
+from anbexact.classifiers.registry import register_classifier
 from anbexact.logit.closure import obstacles
 from anbexact.logit.refit import check_l2
 from anbexact.networks.network import TableNetwork
@@ -28,6 +29,7 @@ class FixedStructureParameters(NetworkParameters):
     l2: float | str | None = None
 
 
+@register_classifier()
 class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
     """A network of given structure; ``fit`` estimates its conditional tables.
 

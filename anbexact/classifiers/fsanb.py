@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.parameters import ExactParameters, parameter_group
+from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.parameters.smoothing import best_smoothing
 from anbexact.scores import Score
 from anbexact.scores.acll import check_positive
@@ -33,6 +34,12 @@ class FSANBParameters(ExactParameters):
     network_ess: float | None = None
 
 
+@register_classifier(
+    "fsanb",
+    "optimal augmented naive Bayes over selected features (fsANB)",
+    compared=[Compared("fsANB", 110)],
+    saved=["selection_ess_", "threshold_", "log_bayes_factors_"],
+)
 class FSANBClassifier(FSANBParameters, ExactClassifier):
     """The augmented naive Bayes of highest BDeu over the features that Bayes factors select (fsANB).
 

@@ -11,14 +11,13 @@ from sklearn.utils.metaestimators import available_if
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.memory import learn_within_memory
 from anbexact.classifiers.parameters import NetworkParameters, SearchParameters, TimeLimitParameters, parameter_group
-from anbexact.scores import CLL, CMDL
+from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.scores import CLL
+from anbexact.scores.registry import CONDITIONAL_SCORES
 from anbexact.search import learn_greedy_gbn
 from anbexact.search.greedy.mc_dag import learn_mc_dag
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
-
-CONDITIONAL: dict[str, CLL] = {"cmdl": CMDL(), "cll": CLL()}
-"""Scores of whole structures by name."""
 
 
 @parameter_group
@@ -30,6 +29,11 @@ class GreedyGBNParameters(SearchParameters):
     random_state: Any = None
 
 
+@register_classifier(
+    "ggbn",
+    "general network by hill climbing (gGBN)",
+    compared=[Compared("gGBN", 130), Compared("GBN-CMDL", 140, parameters={"structure_score": "cmdl"})],
+)
 class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     """A general network found by hill climbing.
 
@@ -90,8 +94,8 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     def score_of(self, ess: float) -> Any:
         if isinstance(self.structure_score, CLL):
             return self.structure_score
-        if isinstance(self.structure_score, str) and self.structure_score in CONDITIONAL:
-            return CONDITIONAL[self.structure_score]
+        if isinstance(self.structure_score, str) and self.structure_score in CONDITIONAL_SCORES:
+            return CONDITIONAL_SCORES[self.structure_score]()
         return super().score_of(ess)
 
     def _learn(self, table: DiscreteTable, score: Any, time_limit: float | None) -> Structure:
@@ -141,6 +145,9 @@ class ConditionalClassifier(ConditionalParameters, NetworkClassifier):
         return CLL()
 
 
+@register_classifier(
+    "bnc2p", "network by conditional likelihood, two parents at most (BNC2P)", compared=[Compared("BNC2P", 150)]
+)
 class BNC2PClassifier(ConditionalClassifier):
     """A general network with at most two parents of a variable, found by hill climbing by conditional likelihood.
 
@@ -191,6 +198,11 @@ class MCDAGParameters(ConditionalParameters):
     max_parents: int | None = 2
 
 
+@register_classifier(
+    "mcdag",
+    "minimal class-focused network by conditional likelihood (MC-DAG)",
+    compared=[Compared("MC-DAG", 160)],
+)
 class MCDAGClassifier(MCDAGParameters, ConditionalClassifier):
     """A minimal class-focused network found by greedy equivalence search by conditional likelihood.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
+from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.scores import Score
 from anbexact.search import learn_kdb
 from anbexact.structures.structure import Structure
@@ -17,6 +18,11 @@ class KDBParameters(NetworkParameters):
     k: int = 2
 
 
+@register_classifier(
+    "kdb",
+    "k-dependence Bayesian classifier (kDB)",
+    compared=[Compared("kDB", 50, by_default=True, parameters={"k": 2})],
+)
 class KDBClassifier(KDBParameters, NetworkClassifier):
     """The k-dependence Bayesian classifier (kDB): parents by mutual information.
 

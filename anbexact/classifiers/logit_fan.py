@@ -12,6 +12,7 @@ from anbexact._runtime.limits import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, TimeLimitParameters, parameter_group
+from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.discretize import Cuts
 from anbexact.logit.network import posterior_tables
 from anbexact.logit.refit import blanket_counts, check_l2, refit
@@ -38,6 +39,12 @@ class LogitFANParameters(TimeLimitParameters, NetworkParameters):
     l2: float | str = "auto"
 
 
+@register_classifier(
+    "logitfan",
+    "forest augmented naive Bayes by conditional likelihood (LogitFAN)",
+    compared=[Compared("LogitFAN", 170, refitted=False)],
+    saved=["l2_"],
+)
 class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
     """A forest-augmented naive Bayes chosen and fitted by conditional likelihood.
 
@@ -156,6 +163,12 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
         return TableNetwork(vocabulary=table.vocabulary, cut_points=cut_points, structure=structure, tables=fitted)
 
 
+@register_classifier(
+    "prunednb",
+    "naive Bayes pruned by conditional likelihood (PrunedNB)",
+    compared=[Compared("PrunedNB", 165, refitted=False)],
+    saved=["l2_"],
+)
 class PrunedNaiveBayesClassifier(LogitFANClassifier):
     """Naive Bayes without the features that do not pay, chosen and fitted by conditional likelihood.
 

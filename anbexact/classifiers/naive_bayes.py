@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.parameters import ContinuousParameters
+from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.scores import Score
 from anbexact.search import learn_naive_bayes
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 
+@register_classifier("nb", "naive Bayes (NB)", compared=[Compared("NB", 10, by_default=True)])
 class NaiveBayesClassifier(ContinuousParameters, MeasuredClassifier):
     """Naive Bayes over categorical features, with expected a posteriori tables.
 

@@ -15,7 +15,7 @@ from anbexact.classifiers import (
     TableClassifier,
 )
 from anbexact.cli.fit_options import add_learning, chosen_parameters
-from anbexact.cli.learning import MODELS, learn, refitted, unfitted
+from anbexact.cli.learning import learn, refitted, titles, unfitted
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_common, add_reading
 from anbexact.cli.tables import take_weights, training_table
@@ -52,7 +52,7 @@ EXAMPLES = """\
   zcat data.csv.gz | anbexact fit - --class NAME --json
 
 models:
-""" + "\n".join(f"  {name:6} {title}" for name, (title, _) in MODELS.items())
+""" + "\n".join(f"  {name:8} {title}" for name, title in titles().items())
 
 
 def add(commands: Commands) -> None:
@@ -156,7 +156,7 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
     else:
         _print_cuts(classifier, AUTO if args.discretizer in (None, "auto") else args.discretizer)
     print()
-    title = MODELS[args.model][0]
+    title = titles()[args.model]
     if isinstance(classifier, NetworkClassifier) and not classifier.structure_.certificate.optimal:
         title = title.removeprefix("optimal ")
     print(f"{title}, {sample_sizes(classifier)}")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from anbexact.classifiers.measured import CONTINUOUS
 from anbexact.cli.edges import EDGE_HELP, read_edges
-from anbexact.cli.learning import MODELS
+from anbexact.cli.learning import titles
 from anbexact.cli.messages import OPTIONS
 from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numbers, numbers_or_auto, size
 from anbexact.discretize import AUTO, RULES
 from anbexact.inputs.reading import HANDLE_UNKNOWN
 from anbexact.networks.network import ESTIMATES
-from anbexact.scores.registry import SCORES
+from anbexact.scores.registry import CONDITIONAL_SCORES, SCORES
 from anbexact.tables.missing import HANDLE_MISSING
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
 def _add_model(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--model",
-        choices=tuple(MODELS),
+        choices=tuple(titles()),
         default="anb",
         metavar="MODEL",
         help="one of the models below (default anb: optimal augmented naive Bayes)",
@@ -102,7 +102,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--score",
         dest="structure_score",
-        choices=(*SCORES, "cmdl", "cll"),
+        choices=(*SCORES, *CONDITIONAL_SCORES),
         metavar="SCORE",
         help=f"what the structure is scored by: {', '.join(SCORES)} (default bdeu); ggbn also by cmdl and cll",
     )

@@ -5,49 +5,28 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-import anbexact
-from anbexact.classifiers import (
-    AODEClassifier,
-    BNC2PClassifier,
-    DiscreteClassifier,
-    GreedyGBNClassifier,
-    KDBClassifier,
-    MCDAGClassifier,
-    NetworkClassifier,
-    RefittedClassifier,
-    TableClassifier,
-)
+from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, RefittedClassifier, TableClassifier
+from anbexact.classifiers.registry import named_classifiers
 from anbexact.cli.messages import OPTIONS, InputError, ProgressLine
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-MODELS: dict[str, tuple[str, type[TableClassifier]]] = {
-    "anb": ("optimal augmented naive Bayes (ANB)", anbexact.ANBClassifier),
-    "fsanb": ("optimal augmented naive Bayes over selected features (fsANB)", anbexact.FSANBClassifier),
-    "gbn": ("optimal general network (GBN)", anbexact.GBNClassifier),
-    "nb": ("naive Bayes (NB)", anbexact.NaiveBayesClassifier),
-    "tan": ("tree augmented naive Bayes (TAN)", anbexact.TANClassifier),
-    "fan": ("forest augmented naive Bayes (FAN)", anbexact.FANClassifier),
-    "ckg": ("consistent k-graph (CkG)", anbexact.CkGClassifier),
-    "kdb": ("k-dependence Bayesian classifier (kDB)", KDBClassifier),
-    "aode": ("averaged one-dependence estimators (AODE)", AODEClassifier),
-    "ggbn": ("general network by hill climbing (gGBN)", GreedyGBNClassifier),
-    "bnc2p": ("network by conditional likelihood, two parents at most (BNC2P)", BNC2PClassifier),
-    "mcdag": ("minimal class-focused network by conditional likelihood (MC-DAG)", MCDAGClassifier),
-}
-"""What ``--model`` may be: title and class."""
+def titles() -> dict[str, str]:
+    """Return what ``--model`` may be, with the title of every model."""
+    return {name: entry.title for name, entry in named_classifiers().items()}
 
 
 def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> TableClassifier:
     """Return the classifier that ``--model`` names; parameters that are None keep their default."""
-    of_model = MODELS[model][1]
+    of_model = named_classifiers()[model].estimator
     given = {name: value for name, value in parameters.items() if value is not None}
     foreign = [name for name in given if name not in of_model().get_params()]
     if foreign:
         raise InputError(f"{OPTIONS[foreign[0]]} does not belong to --model {model}")
-    return of_model(n_jobs=threads, verbose=int(sys.stderr.isatty()), **given)
+    classifier: TableClassifier = of_model(n_jobs=threads, verbose=int(sys.stderr.isatty()), **given)
+    return classifier
 
 
 def refitted(model: str, classifier: TableClassifier) -> RefittedClassifier:

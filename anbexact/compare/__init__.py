@@ -157,8 +157,11 @@ def compare(
     """
     data = prepare(X, y, sample_weight, folds, seed, handle_missing)
     chosen = choose(models, data, n_jobs, handle_missing)
+    named = not isinstance(models, Mapping)
     refits = {
-        name: f"{name} refitted" for name, contender in chosen.items() if refit and has_tables(contender.estimator)
+        name: f"{name} refitted"
+        for name, contender in chosen.items()
+        if refit and has_tables(contender.estimator) and not (named and name not in REFITTED.values())
     }
     taken = [name for name in refits.values() if name in chosen]
     if taken and isinstance(models, Mapping):

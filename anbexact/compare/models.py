@@ -10,23 +10,8 @@ import numpy as np
 import pandas as pd
 from sklearn.naive_bayes import GaussianNB
 
-from anbexact.classifiers import (
-    ANBClassifier,
-    AODEClassifier,
-    BNC2PClassifier,
-    CkGClassifier,
-    FANClassifier,
-    FSANBClassifier,
-    GBNClassifier,
-    GreedyGBNClassifier,
-    KDBClassifier,
-    MCDAGClassifier,
-    MeasuredClassifier,
-    NaiveBayesClassifier,
-    NetworkClassifier,
-    RefittedClassifier,
-    TANClassifier,
-)
+from anbexact.classifiers import NetworkClassifier, RefittedClassifier, TableClassifier
+from anbexact.classifiers.registry import compared_lines
 from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.metrics import Floats
@@ -34,27 +19,16 @@ from anbexact.discretize import RULES
 from anbexact.inputs.reading import MANY_VALUES
 from anbexact.tables.columns import Column, read_columns
 
-MODELS = ("NB", "TAN", "FAN", "C2G", "kDB", "AODE", "ANB", "CategoricalNB", "logistic regression")
-RIVALS = (
-    "fsANB",
-    "GBN",
-    "gGBN",
-    "GBN-CMDL",
-    "BNC2P",
-    "MC-DAG",
-    "ANB universal",
-    "TAN universal",
-    "GaussianNB",
-    "KDE-NB",
-)
-"""What takes longer, is seldom better, or is for columns of numbers: compared where it is named."""
-REFITTED = {
-    f"{name} refitted": name
-    for name in ("NB", "TAN", "FAN", "C2G", "kDB", "ANB", "fsANB", "GBN", "gGBN", "GBN-CMDL", "BNC2P", "MC-DAG")
-}
-"""Refits that are compared where they are named: their line, and the name of the network."""
+OTHERS = ("CategoricalNB", "logistic regression")
+"""scikit-learn's classifiers that are compared by default."""
 OF_NUMBERS = ("GaussianNB", "KDE-NB")
-"""Classifiers that take columns of numbers alone."""
+"""Classifiers that take columns of numbers alone; compared where they are named."""
+MODELS = (*(label for label, (_, line) in compared_lines().items() if line.by_default), *OTHERS)
+"""What is compared where no models are named."""
+RIVALS = (*(label for label, (_, line) in compared_lines().items() if not line.by_default), *OF_NUMBERS)
+"""What takes longer, is seldom better, or is for columns of numbers: compared where it is named."""
+REFITTED = {f"{label} refitted": label for label, (_, line) in compared_lines().items() if line.refitted}
+"""Refits that are compared where they are named: their line, and the name of the network."""
 UNCUT = ("logistic regression", "ANB universal", "TAN universal", *OF_NUMBERS)
 """Classifiers that do not cut continuous columns into intervals."""
 
@@ -91,21 +65,7 @@ def choose(
     _refuse_states([name for name in names if name in OF_NUMBERS], columns)
     numbers = np.column_stack([_as_numbers(column) for column in columns])
     own: dict[str, Any] = {
-        "NB": NaiveBayesClassifier(n_jobs=n_jobs),
-        "TAN": TANClassifier(n_jobs=n_jobs),
-        "FAN": FANClassifier(n_jobs=n_jobs),
-        "C2G": CkGClassifier(k=2, n_jobs=n_jobs),
-        "kDB": KDBClassifier(k=2, n_jobs=n_jobs),
-        "AODE": AODEClassifier(n_jobs=n_jobs),
-        "ANB": ANBClassifier(n_jobs=n_jobs),
-        "ANB universal": ANBClassifier(continuous="universal", n_jobs=n_jobs),
-        "TAN universal": TANClassifier(continuous="universal", n_jobs=n_jobs),
-        "fsANB": FSANBClassifier(n_jobs=n_jobs),
-        "GBN": GBNClassifier(n_jobs=n_jobs),
-        "gGBN": GreedyGBNClassifier(n_jobs=n_jobs),
-        "GBN-CMDL": GreedyGBNClassifier(structure_score="cmdl", n_jobs=n_jobs),
-        "BNC2P": BNC2PClassifier(n_jobs=n_jobs),
-        "MC-DAG": MCDAGClassifier(n_jobs=n_jobs),
+        label: entry.estimator(n_jobs=n_jobs, **line.parameters) for label, (entry, line) in compared_lines().items()
     }
     if handle_missing is not None:
         for estimator in own.values():
@@ -138,21 +98,13 @@ def has_tables(estimator: Any) -> bool:
 # ---- free parameters of fitted models
 
 
-def network_parameters(model: NetworkClassifier) -> float:
-    """Return the number of free probabilities: Σ_v (r_v - 1) q_v over the class and the features.
+def model_parameters(classifier: TableClassifier) -> float:
+    """Return the number of free probabilities of a fitted classifier's model.
 
-    Of a universal measure, at the likeliest levels of every variable and its parents.
+    Of a network, Σ_v (r_v - 1) q_v over the class and the features; of a universal measure, at the most probable
+    levels of every variable and its parents. Of averaged one-dependence estimators, those of all pairs.
     """
-    if isinstance(model, MeasuredClassifier) and model.densities_ is not None:
-        values = [density.likeliest_values for density in model.densities_.values()]
-    else:
-        values = [table.values for table in model.conditional_tables_.values()]
-    return float(sum((len(of_family) - 1) * of_family[0].size for of_family in values))
-
-
-def aode_parameters(model: AODEClassifier) -> float:
-    """Return the free probabilities of all pairs: (s - 1) + s Σ_i (r_i - 1) + s Σ_{i<j} (r_i - 1)(r_j - 1)."""
-    return float(model.counts_.n_parameters)
+    return float(classifier.model_.n_parameters)
 
 
 def refit_parameters(model: RefittedClassifier) -> float:
@@ -189,11 +141,9 @@ def _unknown(_: Any) -> float:
 
 def _count_of(estimator: Any) -> Callable[[Any], float]:
     """Return what counts the free parameters of a classifier that takes the frame as it is."""
-    if isinstance(estimator, AODEClassifier):
-        return aode_parameters
     if isinstance(estimator, RefittedClassifier):
         return refit_parameters
-    return network_parameters if isinstance(estimator, NetworkClassifier) else _unknown
+    return model_parameters if isinstance(estimator, TableClassifier) else _unknown
 
 
 # ---- scikit-learn's

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from scipy.special import exp1, factorial, psi, zeta
 
 from anbexact.scores.base import FamilyScore, Floats
+from anbexact.scores.registry import register_score
 from anbexact.tables.table import DiscreteTable
 
 Sampler = Callable[[np.random.Generator, int], npt.ArrayLike]
@@ -86,6 +87,7 @@ def acll_constants(n_classes: int, prior: Prior = "uniform") -> tuple[float, flo
     return float(beta[0]), float(gamma[0])
 
 
+@register_score("acll")
 @dataclass(frozen=True)
 class ACLL(FamilyScore):
     r"""Approximate conditional log likelihood (aCLL) with the parameters that maximise it.

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.special import xlogy
 
 from anbexact.scores.base import FamilyScore, Floats
+from anbexact.scores.registry import register_score
 from anbexact.scores.rising import log_rising
 from anbexact.tables.table import DiscreteTable
 
@@ -18,6 +19,7 @@ LEAST_ESS, MOST_ESS = 1e-100, 1e100
 """Equivalent sample sizes whose share of a cell does not vanish, and whose powers do not overflow."""
 
 
+@register_score("bdeu")
 @dataclass(frozen=True)
 class BDeu(FamilyScore):
     r"""Log marginal likelihood under a Dirichlet prior spread evenly over the cells.

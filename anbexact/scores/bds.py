@@ -10,9 +10,11 @@ import numpy as np
 
 from anbexact.scores.base import FamilyScore, Floats
 from anbexact.scores.bdeu import BDeu
+from anbexact.scores.registry import register_score
 from anbexact.scores.rising import log_rising
 
 
+@register_score("bds")
 @dataclass(frozen=True)
 class BDs(FamilyScore):
     r"""Log marginal likelihood with the equivalent sample size spread over the observed parent configurations only.

@@ -12,11 +12,13 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from anbexact.scores.base import Floats
+from anbexact.scores.registry import register_score
 from anbexact.tables.table import DiscreteTable
 
 Parents = Mapping[Hashable, Sequence[Hashable]]
 
 
+@register_score("cll", conditional=True)
 @dataclass(frozen=True)
 class CLL:
     """Conditional log likelihood of the classes given the features, at the maximum likelihood parameters.
@@ -73,6 +75,7 @@ class CLL:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
+@register_score("cmdl", conditional=True)
 @dataclass(frozen=True)
 class CMDL(CLL):
     """Conditional minimum description length, to be maximised: ``CLL - ½ ln N · Σ_v (r_v - 1) q_v``.

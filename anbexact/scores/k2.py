@@ -9,9 +9,11 @@ from typing import ClassVar
 import numpy as np
 
 from anbexact.scores.base import FamilyScore, Floats
+from anbexact.scores.registry import register_score
 from anbexact.scores.rising import log_rising
 
 
+@register_score("k2")
 @dataclass(frozen=True)
 class K2(FamilyScore):
     r"""Log marginal likelihood where every distribution of the child is equally likely beforehand (all α_jk = 1).

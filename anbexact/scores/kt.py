@@ -11,6 +11,7 @@ import numpy.typing as npt
 from scipy.special import gammaln
 
 from anbexact.scores.base import Floats
+from anbexact.scores.registry import register_score
 from anbexact.scores.rising import log_rising
 from anbexact.tables.table import DiscreteTable
 
@@ -18,6 +19,7 @@ HALF = 0.5
 """What is added to the count of every joint state."""
 
 
+@register_score("kt")
 @dataclass(frozen=True)
 class KT:
     r"""Difference of log measures by Krichevsky and Trofimov: every joint state of a set of variables gets weight ½.

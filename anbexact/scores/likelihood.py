@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.special import xlogy
 
 from anbexact.scores.base import FamilyScore, Floats
+from anbexact.scores.registry import register_score
 from anbexact.tables.table import DiscreteTable
 
 
@@ -86,6 +87,7 @@ class _MaximumLikelihoodScore(FamilyScore):
         return more - self._set_penalty(n_configurations, weight_sum)
 
 
+@register_score("ll")
 @dataclass(frozen=True)
 class LL(_MaximumLikelihoodScore):
     r"""Log-likelihood at the maximum likelihood parameters.
@@ -121,6 +123,7 @@ class LL(_MaximumLikelihoodScore):
         return np.zeros(np.broadcast(n_configurations, weight_sum).shape)
 
 
+@register_score("aic")
 @dataclass(frozen=True)
 class AIC(_MaximumLikelihoodScore):
     r"""Akaike's information criterion: log-likelihood less the number of free parameters.
@@ -155,6 +158,7 @@ class AIC(_MaximumLikelihoodScore):
         return np.ones_like(weight_sum) * n_configurations
 
 
+@register_score("bic")
 @dataclass(frozen=True)
 class BIC(_MaximumLikelihoodScore):
     r"""Bayesian information criterion; the negative of the description length (MDL).
@@ -191,6 +195,7 @@ class BIC(_MaximumLikelihoodScore):
         return penalty
 
 
+@register_score("hq")
 @dataclass(frozen=True)
 class HQ(_MaximumLikelihoodScore):
     r"""Hannan and Quinn's criterion: the smallest penalty that is strongly consistent.

@@ -11,8 +11,10 @@ from scipy.special import gammaincinv
 
 from anbexact.scores.base import FamilyScore, Floats
 from anbexact.scores.likelihood import log_likelihoods
+from anbexact.scores.registry import register_score
 
 
+@register_score("mit")
 @dataclass(frozen=True)
 class MIT(FamilyScore):
     r"""Mutual information of child and parents, less what independence tests would let pass as chance.

@@ -13,6 +13,7 @@ from scipy.special import gammaincc, gammaln, xlogy
 
 from anbexact.scores.base import FamilyScore, Floats
 from anbexact.scores.likelihood import _MaximumLikelihoodScore, log_likelihoods
+from anbexact.scores.registry import register_score
 
 RECURSION = 1024
 """Numbers of states up to which the recursion is used; beyond, the expansion is within 2e-8 of it."""
@@ -20,6 +21,7 @@ STIRLING = 16.0
 """Sample sizes from which Stirling's series is exact to rounding."""
 
 
+@register_score("qnml")
 @dataclass(frozen=True)
 class QNML(_MaximumLikelihoodScore):
     r"""Quotient normalised maximum likelihood.
@@ -58,6 +60,7 @@ class QNML(_MaximumLikelihoodScore):
         return weight_sum >= 1
 
 
+@register_score("fnml")
 @dataclass(frozen=True)
 class FNML(FamilyScore):
     r"""Factorised normalised maximum likelihood.

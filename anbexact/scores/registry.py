@@ -1,31 +1,53 @@
-"""Scores by name, as estimators and the command line ask for them."""
+"""The scores by name, as estimators, the command line and saved files ask for them."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
+from typing import Any, TypeVar
 
-from anbexact.scores.acll import ACLL
-from anbexact.scores.base import Score
-from anbexact.scores.bdeu import BDeu
-from anbexact.scores.bds import BDs
-from anbexact.scores.k2 import K2
-from anbexact.scores.kt import KT
-from anbexact.scores.likelihood import AIC, BIC, HQ, LL
-from anbexact.scores.mit import MIT
-from anbexact.scores.nml import FNML, QNML
+AnyScore = TypeVar("AnyScore", bound=type[Any])
 
-SCORES: dict[str, Callable[[float], Score]] = {
-    "bdeu": BDeu,
-    "bds": BDs,
-    "k2": lambda _: K2(),
-    "kt": lambda _: KT(),
-    "ll": lambda _: LL(),
-    "aic": lambda _: AIC(),
-    "bic": lambda _: BIC(),
-    "hq": lambda _: HQ(),
-    "mit": lambda _: MIT(),
-    "qnml": lambda _: QNML(),
-    "fnml": lambda _: FNML(),
-    "acll": lambda _: ACLL(),
-}
-"""Makes the score of a name, given the equivalent sample size (of those that have one)."""
+SCORES: dict[str, Callable[[float], Any]] = {}
+"""Decomposable scores: makes the score of a name, given the equivalent sample size (of those that have one)."""
+CONDITIONAL_SCORES: dict[str, Callable[[], Any]] = {}
+"""Conditional scores of whole structures: makes the score of a name."""
+SCORE_TYPES: dict[str, type[Any]] = {}
+"""All of them, and those without a name, by the names of their classes: what saved files may name."""
+
+
+def register_score(name: str | None = None, *, conditional: bool = False) -> Callable[[AnyScore], AnyScore]:
+    """Return a decorator that makes a score known by a name, and known to saved files.
+
+    Parameters
+    ----------
+    name : str, optional
+        What ``structure_score=`` and ``--score`` call it; None for a score that is only passed as an object.
+    conditional : bool, default False
+        Whether it scores whole structures (as :class:`~anbexact.scores.CLL` does) rather than families.
+
+    Raises
+    ------
+    ValueError
+        If another score has the name, or another class the name of this class.
+
+    Notes
+    -----
+    The class must be a dataclass whose fields have defaults. A field called ``ess`` gets the equivalent sample size.
+    """
+
+    def register(score: AnyScore) -> AnyScore:
+        known = SCORE_TYPES.get(score.__name__)
+        if known is not None and (known.__module__, known.__qualname__) != (score.__module__, score.__qualname__):
+            raise ValueError(f"another score class is called {score.__name__!r}: {known.__module__}")
+        if name is not None and name in {*SCORES, *CONDITIONAL_SCORES} and known is None:
+            raise ValueError(f"another score is called {name!r}")
+        SCORE_TYPES[score.__name__] = score
+        if name is not None and conditional:
+            CONDITIONAL_SCORES[name] = score
+        elif name is not None:
+            has_ess = any(field.name == "ess" for field in dataclasses.fields(score))
+            SCORES[name] = score if has_ess else lambda _: score()
+        return score
+
+    return register

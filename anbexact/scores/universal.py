@@ -14,6 +14,7 @@ from scipy.special import logsumexp
 from anbexact.scores.base import Floats, SetScore
 from anbexact.scores.kt import KT
 from anbexact.scores.likelihood import HQ
+from anbexact.scores.registry import register_score
 from anbexact.tables.partitions import NestedPartition
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
@@ -22,6 +23,7 @@ View = tuple[Hashable, int]
 """A variable at one of its levels; a variable without partition has one level."""
 
 
+@register_score()
 @dataclass(frozen=True)
 class Universal:
     r"""Difference of the logs of universal measures g, mixtures over levels of quantisation.

@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 import anbexact
+from anbexact.classifiers.registry import named_classifiers
 from anbexact.cli import main
-from anbexact.cli.learning import MODELS
 from anbexact.cli.messages import OPTIONS, in_options
 
 ROOT = Path(inspect.getfile(anbexact)).parent
-PARAMETERS = {name for _, kind in MODELS.values() for name in inspect.signature(kind).parameters} | {"l2"}
+PARAMETERS = {
+    name for entry in named_classifiers().values() for name in inspect.signature(entry.estimator).parameters
+} | {"l2"}
 NAMED = re.compile(rf"(?<![\w.-])({'|'.join(sorted(PARAMETERS - {'k'}, key=len, reverse=True))})=")
 """A parameter where advice gives it a value."""
 NOT_REACHED = ("cli", "_kernels", "datasets")

@@ -28,7 +28,7 @@ from anbexact.adapters import LogitModel, to_logit
 from anbexact.classifiers import AODEClassifier, FixedStructureClassifier, LogitFANClassifier
 from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibration_error, compare
 from anbexact.compare.kde import KernelNaiveBayes
-from anbexact.compare.models import network_parameters
+from anbexact.compare.models import model_parameters
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
 
 WEDGE = {
@@ -665,7 +665,7 @@ def test_parameters_of_a_universal_measure_are_those_at_the_likeliest_levels(mod
             for v, level in zip(density.variables, density.likeliest, strict=True)
         ]
         expected += (cells[0] - 1) * math.prod(cells[1:])
-    assert network_parameters(classifier) == expected > 0
+    assert model_parameters(classifier) == expected > 0
 
 
 @pytest.mark.parametrize("where", ["fit", "search"])

@@ -41,6 +41,7 @@ from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.discretize import Counts, NestedCuts, Quantiles
 from anbexact.persistence import classifiers as files
+from anbexact.persistence import values
 from anbexact.scores import CLL, CMDL, HQ, MIT, BDs
 
 AWKWARD = [
@@ -129,18 +130,18 @@ def assert_same(loaded, classifier, X):
 
 @pytest.mark.parametrize("value", AWKWARD, ids=repr)
 def test_awkward_values_come_back(value):
-    assert same(files.decode(json.loads(json.dumps(files.encode(value), allow_nan=False))), value)
+    assert same(values.decode(json.loads(json.dumps(values.encode(value), allow_nan=False))), value)
 
 
 @given(states)
 def test_values_come_back(value):
-    assert same(files.decode(json.loads(json.dumps(files.encode(value), allow_nan=False))), value)
+    assert same(values.decode(json.loads(json.dumps(values.encode(value), allow_nan=False))), value)
 
 
 def test_nan_and_containers_come_back():
-    assert np.isnan(files.decode(files.encode(float("nan"))))
+    assert np.isnan(values.decode(values.encode(float("nan"))))
     value = {("a", 1): [1, {2.5}], None: {}}
-    assert files.decode(json.loads(json.dumps(files.encode(value)))) == value
+    assert values.decode(json.loads(json.dumps(values.encode(value)))) == value
 
 
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -1,0 +1,109 @@
+"""The classifiers by name, as the command line, comparisons and saved files ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+AnyClassifier = TypeVar("AnyClassifier", bound=type[Any])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A line of a comparison.
+
+    Attributes
+    ----------
+    label : str
+        What the line is called.
+    place : int
+        Where it stands among the others: simple models come first.
+    by_default : bool
+        Whether it is compared where no models are named.
+    refitted : bool
+        Whether there can be a line for its refit.
+    parameters : mapping
+        Parameters of the classifier other than its defaults.
+    """
+
+    label: str
+    place: int
+    by_default: bool = False
+    refitted: bool = True
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A classifier, and what others need to know of it.
+
+    Attributes
+    ----------
+    estimator : type
+        The class.
+    name : str or None
+        What ``--model`` calls it; None for one that the command line does not offer.
+    title : str
+        What a headline calls it.
+    compared : sequence of Compared
+        Its lines in comparisons.
+    saved : sequence of str
+        Fitted attributes, numbers or arrays of numbers, that a file must hold beside the model.
+    """
+
+    estimator: type[Any]
+    name: str | None
+    title: str
+    compared: Sequence[Compared] = ()
+    saved: Sequence[str] = ()
+
+
+CLASSIFIERS: dict[str, Registered] = {}
+"""All of them, by the names of their classes."""
+
+
+def register_classifier(
+    name: str | None = None, title: str = "", *, compared: Sequence[Compared] = (), saved: Sequence[str] = ()
+) -> Callable[[AnyClassifier], AnyClassifier]:
+    """Return a decorator that makes a classifier known to the command line, to comparisons and to saved files.
+
+    Parameters are the attributes of :class:`Registered`.
+
+    Raises
+    ------
+    ValueError
+        If another classifier has the name, one of the labels, or a class of the same name.
+    """
+
+    def register(estimator: AnyClassifier) -> AnyClassifier:
+        others = [known for key, known in CLASSIFIERS.items() if key != estimator.__name__]
+        known = CLASSIFIERS.get(estimator.__name__)
+        if known is not None and known.estimator.__module__ != estimator.__module__:
+            raise ValueError(f"another classifier class is called {estimator.__name__!r}")
+        if name is not None and any(other.name == name for other in others):
+            raise ValueError(f"another classifier is called {name!r}")
+        labels = {line.label for other in others for line in other.compared}
+        taken = [line.label for line in compared if line.label in labels]
+        if taken:
+            raise ValueError(f"another line of comparisons is called {taken[0]!r}")
+        CLASSIFIERS[estimator.__name__] = Registered(estimator, name, title, tuple(compared), tuple(saved))
+        return estimator
+
+    return register
+
+
+def named_classifiers() -> dict[str, Registered]:
+    """Return the classifiers that the command line offers, by their names there, simple models first."""
+    named = [entry for entry in CLASSIFIERS.values() if entry.name is not None]
+    return {str(entry.name): entry for entry in sorted(named, key=_place)}
+
+
+def compared_lines() -> dict[str, tuple[Registered, Compared]]:
+    """Return the lines of comparisons by their labels, in their order."""
+    lines = [(entry, line) for entry in CLASSIFIERS.values() for line in entry.compared]
+    return {line.label: (entry, line) for entry, line in sorted(lines, key=lambda pair: pair[1].place)}
+
+
+def _place(entry: Registered) -> int:
+    return min((line.place for line in entry.compared), default=1000)
