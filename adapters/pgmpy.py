@@ -19,7 +19,7 @@ from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.structures.structure import Structure
 from anbexact.tables.columns import sorted_positions
-from anbexact.tables.vocabulary import Vocabulary
+from anbexact.tables.vocabulary import MISSING_STATE, Vocabulary
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -196,7 +196,8 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
         name: np.array(cuts) for name, cuts in network.graph.get(CUT_POINTS, {}).items() if name in features
     }
     for name, cuts in cut_points.items():
-        if interval_names(cuts, quantities.get(name)) != states[name]:
+        intervals = interval_names(cuts, quantities.get(name))
+        if states[name] not in (intervals, (*intervals, MISSING_STATE)):
             raise ValueError(
                 f"the states of node {name!r}, {list(states[name])}, are not the intervals of its cut points in "
                 f"network.graph[{CUT_POINTS!r}], {cuts.tolist()}: delete these"

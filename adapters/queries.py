@@ -13,7 +13,8 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.adapters.pgmpy import States, Tables, check_node, read_network
-from anbexact.classifiers import NetworkClassifier, TableClassifier
+from anbexact.classifiers import DiscreteClassifier
+from anbexact.classifiers.has_network import HasNetwork
 from anbexact.networks.evidence import code_evidence, posterior_of_logs, read_evidence
 from anbexact.networks.explain import class_code
 from anbexact.networks.posterior import Posterior
@@ -32,7 +33,7 @@ LOG_SMALLEST = -700.0
 
 
 def class_posterior(
-    network: DiscreteBayesianNetwork | TableClassifier,
+    network: DiscreteBayesianNetwork | DiscreteClassifier,
     class_name: Hashable | None = None,
     evidence: Mapping[Hashable, Any] | None = None,
 ) -> pd.Series[float]:
@@ -86,7 +87,7 @@ def class_posterior(
     (4.75, inf)     0.168
     Name: petal_length, dtype: float64
     """
-    if isinstance(network, TableClassifier):
+    if isinstance(network, DiscreteClassifier):
         return _posterior_of_classifier(network, class_name, evidence)
     if class_name is None:
         raise TypeError("class_posterior needs class_name=: only a classifier knows which node is its class")
@@ -107,33 +108,33 @@ def class_posterior(
 
 
 def _posterior_of_classifier(
-    classifier: TableClassifier, class_name: Hashable | None, evidence: Mapping[Hashable, Any] | None
+    classifier: DiscreteClassifier, class_name: Hashable | None, evidence: Mapping[Hashable, Any] | None
 ) -> pd.Series[float]:
     """Return the posterior of one of a classifier's variables given values of others."""
     check_is_fitted(classifier)
     own_class = classifier.vocabulary_.class_name
     if class_name is None or class_name == own_class:
         return classifier.query(evidence)
-    if not isinstance(classifier, NetworkClassifier):
+    if not isinstance(classifier, HasNetwork):
         raise TypeError(f"a {type(classifier).__name__} has a posterior of its class alone, not of {class_name!r}")
-    classifier = classifier.discrete_form()
-    vocabulary = classifier.vocabulary_
+    network = classifier.discrete_form()
+    vocabulary = network.vocabulary_
     if class_name not in vocabulary.states:
         raise ValueError(f"class_name: {class_name!r} is not a variable; the variables are {list(vocabulary.names)}")
     known = read_evidence(evidence)
     if class_name in known:
         raise ValueError(f"{class_name!r} is among the evidence: leave it out, its posterior is asked for")
     features = {name: value for name, value in known.items() if name != own_class}
-    of_features = code_evidence(classifier.reader_, features)
+    of_features = code_evidence(network.reader_, features)
     codes = {name: int(code) for name, code in zip(vocabulary.features, of_features, strict=True) if code >= 0}
     if own_class in known:
         codes[own_class] = class_code(vocabulary, "evidence", known[own_class])
-    logs = _log_joint(classifier.conditional_tables_, class_name, codes)
+    logs = _log_joint(network.conditional_tables_, class_name, codes)
     return posterior_of_logs(logs, vocabulary.states[class_name], class_name, known)
 
 
 def d_separated(
-    network: nx.DiGraph[Any] | NetworkClassifier | Structure,
+    network: nx.DiGraph[Any] | HasNetwork | Structure,
     x: Hashable | Iterable[Hashable],
     y: Hashable | Iterable[Hashable],
     given: Hashable | Iterable[Hashable] = (),
@@ -174,7 +175,7 @@ def d_separated(
     >>> d_separated(classifier.network_, "holding", "has_tie")
     False
     """
-    if isinstance(network, NetworkClassifier):
+    if isinstance(network, HasNetwork):
         check_is_fitted(network)
         network = network.structure_
     if isinstance(network, Structure):

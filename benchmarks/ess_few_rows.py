@@ -20,7 +20,6 @@ from crossval import RAW, RESULTS, Row, judge, manifest, means, read, run_all
 from sklearn.model_selection import StratifiedKFold
 
 from anbexact import BDeu, DiscreteTable, NaiveBayesClassifier, Structure, learn_anb
-from anbexact.inputs.reading import read_training
 from anbexact.networks.posterior import Posterior
 from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
 from anbexact.parameters.tables import fit_eap
@@ -44,7 +43,7 @@ def one_fold(name: str, fold: int) -> list[Row]:
     folds = StratifiedKFold(FOLDS, shuffle=True, random_state=fold // FOLDS).split(X, y)
     train, test = list(folds)[fold % FOLDS]
     encoder = NaiveBayesClassifier(ess=1.0, discretizer="mdlp", n_jobs=1).fit(X.iloc[train], y.iloc[train])
-    table, *_ = read_training(encoder, X.iloc[train], y.iloc[train], None)
+    table = encoder.reader_.table(X.iloc[train], y.iloc[train], None)
     codes, inner = encoder.reader_.codes(X.iloc[test]), split_table(table, INNER_FOLDS)
     judged: dict[str, Row] = {}
     predicted: dict[str, float] = {}

@@ -8,7 +8,7 @@ from typing import Any
 from anbexact.classifiers.parameters import TableParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.inputs.reading import TrainingColumns, fit_cut_points
+from anbexact.inputs.training import TrainingColumns
 from anbexact.networks.aode import AODE, PairCounts, count_pairs
 from anbexact.scores import BDeu
 
@@ -109,8 +109,7 @@ class AODEClassifier(AODEParameters, TableClassifier):
 
     def _learn_model(self, read: TrainingColumns) -> AODE:
         """Count the pairs."""
-        cut_points = fit_cut_points(read.columns, read.target, read.weights, self.discretizer, read.categories)
-        table = read.table(cut_points)
+        table, cut_points = read.discretised(self.discretizer)
         counts = count_pairs(table, self.n_jobs, self.progress())
         return AODE(
             vocabulary=table.vocabulary,

@@ -15,7 +15,8 @@ from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.sample_size import Learn, Learner, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
-from anbexact.inputs.reading import TrainingColumns, check_choice, fit_cut_points
+from anbexact.inputs.prediction import check_choice
+from anbexact.inputs.training import TrainingColumns
 from anbexact.networks.explain import Explanations
 from anbexact.networks.network import ESTIMATES, Estimation, Model, Network, TableNetwork
 from anbexact.parameters.counts import Counts, count_families
@@ -187,8 +188,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
 
     def _learn_model(self, read: TrainingColumns) -> Network:
         """Return the network: structure and parameters."""
-        cut_points = fit_cut_points(read.columns, read.target, read.weights, self.discretizer, read.categories)
-        table = read.table(cut_points)
+        table, cut_points = read.discretised(self.discretizer)
         structure, ess, smoothing = self._choose(table)
         estimation = Estimation(self.score_of(ess), ess, smoothing, self.parameters)
         return self._estimated(table, structure, cut_points, estimation)

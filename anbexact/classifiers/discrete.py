@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.parameters import named_constructor
+from anbexact.discretize import Cuts
+from anbexact.inputs.labels import read_labels
 from anbexact.inputs.reader import Reader
-from anbexact.inputs.reading import read_labels
 from anbexact.tables.table import check_weights
-from anbexact.tables.vocabulary import Groups
+from anbexact.tables.vocabulary import Groups, Vocabulary
 
 
 class DiscreteClassifier(
@@ -48,10 +50,24 @@ class DiscreteClassifier(
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``."""
 
+    @abstractmethod
+    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
+        """Return P(class | some cells), the others being summed out."""
+
     @property
     @abstractmethod
     def reader_(self) -> Reader:
         """How frames are read."""
+
+    @property
+    @abstractmethod
+    def vocabulary_(self) -> Vocabulary:
+        """Names and states of all variables."""
+
+    @property
+    @abstractmethod
+    def cut_points_(self) -> dict[Hashable, Cuts]:
+        """Cut points of every column that was discretised."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the accuracy; rows of a class that was not there in ``fit`` count as errors, with a warning."""

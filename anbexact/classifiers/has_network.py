@@ -11,12 +11,18 @@ if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
     from anbexact.classifiers.base import NetworkClassifier
+    from anbexact.structures.structure import Structure
 
 
 class HasNetwork:
     """A fitted classifier whose class posterior is that of a network with conditional tables."""
 
     _network: DiscreteBayesianNetwork | None
+
+    @property
+    @abstractmethod
+    def structure_(self) -> Structure:
+        """The graph, with its score and certificate."""
 
     @abstractmethod
     def discrete_form(self) -> NetworkClassifier:

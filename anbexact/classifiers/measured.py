@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
-from anbexact.inputs.reading import TrainingColumns
+from anbexact.inputs.training import TrainingColumns
 from anbexact.inputs.universal_measure import UniversalMeasure
 from anbexact.networks.densities import Densities, count_at_levels, family_levels
 from anbexact.networks.network import DensityNetwork, Network

@@ -19,10 +19,12 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
+from anbexact.discretize import Cuts
 from anbexact.inputs.reader import Reader
 from anbexact.logit.refit import check_l2, check_max_iter
 from anbexact.networks.explain import Explanations
 from anbexact.structures.structure import Structure
+from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -107,7 +109,6 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
 
     estimator_: NetworkClassifier
     logit_: LogitModel
-    structure_: Structure
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the network, and refit it.
@@ -163,8 +164,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
     def set_refitted(self, network: NetworkClassifier, model: LogitModel) -> Self:
         """Store what was learned."""
         self.estimator_, self.logit_, self._network = network, model, None
-        self.classes_, self.structure_, self.vocabulary_ = model.classes_, model.structure, model.vocabulary
-        self.cut_points_ = model.cut_points
+        self.classes_ = model.classes_
         self.n_iter_ = model.refitted.fit.iterations if model.refitted is not None else 0
         self.n_features_in_ = network.n_features_in_
         self.__dict__.pop("feature_names_in_", None)  # of an earlier fit
@@ -220,6 +220,21 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
                 "NaiveBayesClassifier, a TANClassifier or a FANClassifier, which always have one"
             )
         return model.to_classifier()
+
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        """Names and states of all variables."""
+        return self.logit_.vocabulary
+
+    @property
+    def cut_points_(self) -> dict[Hashable, Cuts]:
+        """Cut points of every column that was discretised."""
+        return self.logit_.cut_points
+
+    @property
+    def structure_(self) -> Structure:
+        """The graph, with its score and certificate."""
+        return self.logit_.structure
 
     @property
     def reader_(self) -> Reader:

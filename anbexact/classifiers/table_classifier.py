@@ -18,8 +18,10 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
 from anbexact.discretize import Cuts
 from anbexact.inputs.class_weights import check_class_weight
+from anbexact.inputs.labels import check_classes
+from anbexact.inputs.prediction import HANDLE_UNKNOWN, check_choice
 from anbexact.inputs.reader import Reader
-from anbexact.inputs.reading import HANDLE_UNKNOWN, TrainingColumns, check_choice, check_classes, training_columns
+from anbexact.inputs.training import TrainingColumns, training_columns
 from anbexact.networks.evidence import query_network
 from anbexact.networks.network import Model
 from anbexact.tables.columns import native

@@ -28,8 +28,8 @@ from anbexact.cli.tables import embedded_table, take_weights, training_table
 from anbexact.compare import InterruptedComparisonError, compare
 from anbexact.compare.folds import prepare
 from anbexact.compare.models import MODELS, RIVALS, UNCUT
+from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
-from anbexact.inputs.reading import MANY_VALUES
 from anbexact.report.text import (
     TABLE_WIDTH,
     about,

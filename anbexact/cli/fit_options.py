@@ -11,7 +11,7 @@ from anbexact.cli.learning import titles
 from anbexact.cli.messages import OPTIONS
 from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numbers, numbers_or_auto, size
 from anbexact.discretize import AUTO, RULES
-from anbexact.inputs.reading import HANDLE_UNKNOWN
+from anbexact.inputs.prediction import HANDLE_UNKNOWN
 from anbexact.networks.network import ESTIMATES
 from anbexact.scores.registry import CONDITIONAL_SCORES, SCORES
 from anbexact.tables.missing import HANDLE_MISSING

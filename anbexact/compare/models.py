@@ -16,7 +16,7 @@ from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.metrics import Floats
 from anbexact.discretize import RULES
-from anbexact.inputs.reading import MANY_VALUES
+from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.tables.columns import Column, read_columns
 
 OTHERS = ("CategoricalNB", "logistic regression")

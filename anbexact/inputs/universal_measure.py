@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from anbexact.discretize import PartitionRule, Quantiles
-from anbexact.inputs.reading import continuous_columns, discretise, numbers_of, refuse_infinite
+from anbexact.inputs.continuous import continuous_columns, discretise, numbers_of, refuse_infinite
 from anbexact.scores.universal import Universal, most_levels
 from anbexact.tables.columns import Column, read_column, read_columns
 from anbexact.tables.missing import missing_cells

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_consistent_length
 from anbexact._runtime.limits import Progress, check_limit, thread_count
 from anbexact._runtime.warn import warn
 from anbexact.discretize import Cuts
+from anbexact.inputs.labels import read_labels
 from anbexact.inputs.reader import Reader
-from anbexact.inputs.reading import read_labels
 from anbexact.logit.closure import Closure, close, obstacles
 from anbexact.logit.identification import identified
 from anbexact.logit.network import posterior_tables

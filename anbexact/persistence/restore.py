@@ -20,7 +20,7 @@ from anbexact.classifiers import (
 )
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.discretize import Cuts
-from anbexact.inputs.reading import check_choice
+from anbexact.inputs.prediction import check_choice
 from anbexact.networks.aode import AODE, PairCounts
 from anbexact.networks.densities import Axes
 from anbexact.networks.network import ESTIMATES, DensityNetwork, Estimation, TableNetwork

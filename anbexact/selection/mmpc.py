@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 
-from anbexact.selection.independence_tests import SearchByTests, Tester
+from anbexact.selection.search_by_tests import SearchByTests, Tester
 
 
 @dataclass(frozen=True)

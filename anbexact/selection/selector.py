@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.discretize import Cuts
-from anbexact.inputs.reading import read_training
+from anbexact.inputs.training import training_columns
 from anbexact.selection.bayes_factor import log_bayes_factors
 from anbexact.tables.missing import check_handle_missing
 
@@ -117,7 +117,7 @@ class BayesFactorSelector(
         """
         (threshold,) = check_thresholds("threshold", [self.threshold])
         check_handle_missing(self.handle_missing)
-        table, self.cut_points_, _ = read_training(self, X, y, sample_weight)
+        table, self.cut_points_ = training_columns(self, X, y, sample_weight).discretised(self.discretizer)
         self.handle_missing_ = table.vocabulary.missing_rules(self.handle_missing)
         self.log_bayes_factors_ = log_bayes_factors(table, ess=self.ess, n_jobs=self.n_jobs)
         self._support = self.log_bayes_factors_ <= log(threshold)

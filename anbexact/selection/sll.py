@@ -8,7 +8,7 @@ from functools import cache
 
 from anbexact.scores import BDeu, Score
 from anbexact.search.exact.learn import learn_gbn
-from anbexact.selection.independence_tests import symmetric_neighbours
+from anbexact.selection.search_by_tests import symmetric_neighbours
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 

@@ -24,7 +24,7 @@ from strategies import problems, random_problem
 import anbexact
 import anbexact.adapters.pgmpy as adapter
 import anbexact.adapters.queries as queries
-from anbexact import ANBClassifier, NaiveBayesClassifier
+from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.adapters import class_posterior, d_separated, from_pgmpy, to_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
@@ -334,6 +334,14 @@ class TestFromPgmpy:
         name = next(iter(classifier.cut_points_))
         assert not np.shares_memory(again.cut_points_[name], network.graph["anbexact_cut_points"][name])
         assert name not in from_pgmpy(network, name).cut_points_
+
+    def test_round_trip_of_a_cut_column_whose_missing_cells_are_a_state(self):
+        X, y = load_iris()
+        X.loc[::3, "petal_width"] = np.nan
+        classifier = NaiveBayesClassifier().fit(X, y)
+        assert classifier.handle_missing_["petal_width"] == "own_state"
+        back = from_pgmpy(to_pgmpy(classifier), "species")
+        np.testing.assert_allclose(back.predict_proba(X), classifier.predict_proba(X), rtol=1e-12)
 
     def test_without_cut_points_names_of_intervals_are_expected(self):
         X, y = load_iris()
@@ -672,6 +680,24 @@ def dags(draw):
     order = draw(st.permutations([f"v{i}" for i in range(n)]))
     arcs = draw(st.sets(st.sampled_from(list(combinations(order, 2)))))
     return order, arcs
+
+
+class TestRefitted:
+    """A refitted network is asked as any other is."""
+
+    def test_posterior_and_separation(self):
+        X, y = load_monks(1)
+        refitted = RefittedClassifier(TANClassifier(), l2=1.0).fit(X, y)
+        network = refitted.network_
+        evidence = {"jacket_color": "red", "is_monk": "yes"}
+        expected = class_posterior(network, "body_shape", evidence)
+        pd.testing.assert_series_equal(class_posterior(refitted, "body_shape", evidence), expected)
+        np.testing.assert_allclose(
+            class_posterior(refitted, None, {"jacket_color": "red"}), refitted.query(jacket_color="red")
+        )
+        pairs = combinations(X.columns, 2)
+        for a, b in pairs:
+            assert d_separated(refitted, a, b, given="is_monk") == d_separated(network, a, b, given="is_monk")
 
 
 class TestDSeparated:

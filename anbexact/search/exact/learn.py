@@ -371,15 +371,17 @@ class _Search:
     def foreseen(self) -> float:
         """Estimated seconds of the search, more or less."""
         rows, most = len(self.table.weights), self.constraints.max_parents
-        if self.all_sets:
-            return self.seconds * (1 + TRIED * self.prunes) / self.threads
+        through_all = self.seconds * (1 + TRIED * self.prunes) / self.threads if self.all_sets else inf
+        if self.all_sets and not (self.prunes and self.enumerates):
+            return through_all
         families, proof = float(enumerated_families(self.n, most)), 0.0
         if self.prunes and has_candidates(self.table, self.score) and most >= self.n - 1:
             assert isinstance(self.score, BoundedScore)
             unending = not self.score.proportional_penalty
             families = min(families, FEWER_SETS if unending else enumerated_families(self.n, 2))
             proof = PROOF_SECONDS if unending else 0.0
-        return proof + (families * LISTED * rows + self.prunes * self._row_pairs * LAY_OUT) / self.threads
+        listed = proof + (families * LISTED * rows + self.prunes * self._row_pairs * LAY_OUT) / self.threads
+        return min(through_all, listed)
 
     @cached_property
     def enumerates(self) -> bool:

@@ -1,0 +1,194 @@
+"""Columns of numbers, and of many categories: where they are cut and grouped, and as intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact._runtime.warn import warn
+from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, group_values, interval_names
+from anbexact.discretize.base import row_weights
+from anbexact.tables.columns import Column
+from anbexact.tables.quantities import Quantity
+from anbexact.tables.table import (
+    Weights,
+)
+from anbexact.tables.vocabulary import Groups, Vocabulary
+
+MANY_VALUES = 10
+"""Numeric columns with more distinct values than this are continuous; columns of categories are grouped."""
+
+
+def fit_cut_points(
+    columns: Sequence[Column],
+    target: Column,
+    weights: Weights,
+    discretizer: Any,
+    declared: Mapping[Hashable, Any],
+) -> dict[Hashable, Cuts]:
+    """Return the cut points of the continuous columns: numeric, many values, not declared.
+
+    Raises
+    ------
+    ValueError
+        If there are such columns and ``discretizer`` is None, or one holds an infinite value.
+    TypeError
+        If ``discretizer`` is neither a rule's name, None nor a transformer.
+    """
+    known = discretizer in RULES if isinstance(discretizer, str) else hasattr(discretizer, "fit")
+    if discretizer is not None and not known:
+        raise TypeError(
+            f"discretizer must be one of {', '.join(map(repr, RULES))}, None or a transformer with cut_points_ or "
+            f"bin_edges_, not {discretizer!r}"
+        )
+    kept = weights > 0
+    continuous = continuous_columns(columns, kept, declared)
+    if not continuous:
+        return {}
+    names = [column.name for column in continuous]
+    if discretizer is None:
+        quantity = continuous[0].quantity
+        what = f"is numeric with more than {MANY_VALUES} distinct values"
+        if quantity is not None:
+            what = f"holds more than {MANY_VALUES} distinct {quantity.noun}"
+        raise ValueError(
+            f"column {names[0]!r} {what} "
+            f"({len(names)} such columns), and discretizer is None: use discretizer='auto', "
+            "cut it yourself, or declare its states in categories="
+        )
+    refuse_infinite(continuous, kept)
+    values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
+    found = find_cut_points(discretizer, values[kept], target.coded[0][kept].astype(np.int64), weights[kept])
+    if not any(map(len, found)):
+        warn(
+            f"no cut point was found in any of the {len(names)} continuous columns ({names[0]!r}, ...), so that they "
+            f"say nothing about the class; discretizer='median' cuts in any case"
+        )
+    return dict(zip(names, found, strict=True))
+
+
+def fit_groups(
+    columns: Sequence[Column],
+    target: Column,
+    weights: Weights,
+    group_categories: int | str | None,
+    declared: Collection[Hashable],
+) -> dict[Hashable, Groups]:
+    """Return the groups of the columns of categories that have many values and are not declared.
+
+    Raises
+    ------
+    ValueError
+        If ``group_categories`` is neither ``"auto"``, None nor a whole number above 0.
+    """
+    if group_categories is None:
+        return {}
+    automatic = isinstance(group_categories, str) and group_categories == "auto"
+    whole = isinstance(group_categories, int | np.integer) and not isinstance(group_categories, bool)
+    if not automatic and not (whole and int(group_categories) > 0):
+        raise ValueError(
+            f"group_categories must be 'auto', None or a whole number above 0, not {group_categories!r}: columns of "
+            "categories with more values than this number are grouped"
+        )
+    most = MANY_VALUES if automatic else int(group_categories)
+    labels = target.coded[0].astype(np.int64)
+    kept = (weights > 0) & (labels >= 0)
+    kept_weights = row_weights(weights * kept)
+    return {
+        column.name: group_values(column, labels, kept_weights)
+        for column in columns
+        if column.numbers is None
+        and column.name not in declared
+        and len(pd.unique(column.coded[0][kept & ~column.missing])) > most
+    }
+
+
+def continuous_columns(
+    columns: Sequence[Column], kept: npt.NDArray[np.bool_], declared: Collection[Hashable]
+) -> list[Column]:
+    """Return the columns of numbers with many values in the rows that are kept, and no declared states."""
+    return [
+        column
+        for column in columns
+        if column.numbers is not None
+        and column.name not in declared
+        and len(pd.unique(column.numbers[kept & ~column.missing])) > MANY_VALUES
+    ]
+
+
+def refuse_infinite(columns: Sequence[Column], kept: npt.NDArray[np.bool_]) -> None:
+    """Refuse infinite numbers in the rows that are kept: no interval is theirs."""
+    for column in columns:
+        infinite = kept & np.isinf(column.numbers) if column.numbers is not None else np.zeros(0, dtype=bool)
+        if infinite.any():
+            row = int(infinite.argmax())
+            raise ValueError(
+                f"column {column.name!r}, row {row}: {numbers_of(column)[row]} cannot be discretised; "
+                "replace infinite values by finite ones or by missing cells"
+            )
+
+
+def discretise(column: Column, cut_points: Mapping[Hashable, Cuts], vocabulary: Vocabulary | None = None) -> Column:
+    """Return the column as intervals if it has cut points, else as it is.
+
+    The numbers are those of the column's own quantity, and the names of the intervals follow; or both are those of
+    the vocabulary.
+
+    Raises
+    ------
+    ValueError
+        If a column with cut points holds something that is not a number, or not of the vocabulary's quantity.
+    """
+    if column.name not in cut_points:
+        return column
+    cuts, quantity = cut_points[column.name], column.quantity
+    names = interval_names(cuts, quantity) if vocabulary is None else vocabulary.states[column.name][: len(cuts) + 1]
+    if vocabulary is not None:
+        quantity = vocabulary.quantities.get(column.name)
+    codes = cut_codes(numbers_of(column, quantity), cuts)
+    return Column(column.name, codes, names, declared=True, quantity=quantity)
+
+
+def numbers_of(
+    column: Column,
+    quantity: Quantity | None = None,
+    known: str = "was numeric in fit and discretised, but now",
+) -> npt.NDArray[np.number[Any]]:
+    """Return the numbers of a column, NaN where missing, as a quantity has them if one is given.
+
+    Raises
+    ------
+    ValueError
+        For a value that is not a number, or not of the quantity; the message says why it should be one.
+    """
+    if column.numbers is not None and column.quantity == quantity:
+        return column.numbers
+    plain = quantity is None or quantity.kind == "decimal"
+    if column.numbers is not None and plain and (column.quantity is None or column.quantity.kind == "decimal"):
+        return column.numbers
+    if quantity is not None:
+        known = f"held {quantity.noun} in fit, but now"
+        if column.numbers is not None and column.quantity is not None:
+            try:
+                return quantity.convert(np.asarray(column.numbers, dtype=np.float64), column.quantity)
+            except ValueError as error:
+                raise ValueError(f"column {column.name!r} {known} {error}") from None
+    codes, categories = column.coded
+    values = np.full(len(categories) + 1, np.nan)
+    for code, value in enumerate(categories):
+        try:
+            values[code] = _number(value) if quantity is None else quantity.number(value)
+        except ValueError as error:
+            raise ValueError(f"column {column.name!r} {known} {error}") from None
+    return values[np.where(codes < 0, -1, codes)]
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"holds {value!r}: pass numbers") from None

@@ -1,0 +1,130 @@
+"""Frames as columns to learn from: names recorded, identifiers left out, weights and classes checked."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_consistent_length, validate_data
+
+from anbexact.discretize import Cuts
+from anbexact.inputs.class_weights import apply_class_weight
+from anbexact.inputs.continuous import discretise, fit_cut_points, fit_groups
+from anbexact.inputs.identifiers import question_class, without_identifiers
+from anbexact.inputs.labels import check_classes, read_target
+from anbexact.tables.columns import Column, frame_names, read_columns
+from anbexact.tables.missing import missing_cells
+from anbexact.tables.table import (
+    DiscreteTable,
+    Weights,
+    check_declared,
+    check_weights,
+    table_from_columns,
+)
+from anbexact.tables.vocabulary import Groups
+
+
+def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
+    """Read X for training and record its names and width on the estimator, as scikit-learn does."""
+    columns = read_columns(X, estimator=estimator)
+    names = frame_names(X)
+    plain = names is None or any(not isinstance(name, str) for name in names)
+    shape = np.empty((len(columns[0]), len(columns)), dtype=bool) if plain else X
+    validate_data(estimator, shape, y, skip_check_array=True)
+    check_consistent_length(columns[0].missing, y)
+    return columns
+
+
+@dataclass(frozen=True)
+class TrainingColumns:
+    """What is learned from, before continuous columns are cut.
+
+    Attributes
+    ----------
+    columns : list of Column
+        The features.
+    target : Column
+        The class.
+    weights : (rows,) float64
+        Weights of all rows, class weights included.
+    categories : mapping
+        Declared states, those of the class included.
+    groups : mapping
+        The groups of columns of categories that have many values.
+    handle_missing : str
+        What becomes of missing cells.
+    dropped : mapping
+        The columns that are left out because they look like identifiers, each with the reason.
+    """
+
+    columns: list[Column]
+    target: Column
+    weights: Weights
+    categories: Mapping[Hashable, Sequence[Any]]
+    groups: Mapping[Hashable, Groups]
+    handle_missing: str
+    dropped: Mapping[Hashable, str]
+
+    def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
+        """Return the table, columns cut as given; in those ``measured`` a missing cell cannot be a state."""
+        return table_from_columns(
+            [discretise(column, cut_points) for column in self.columns],
+            self.target,
+            self.weights,
+            categories=self.categories,
+            groups=self.groups,
+            handle_missing=self.handle_missing,
+            measured=measured,
+        )
+
+    def discretised(self, discretizer: Any) -> tuple[DiscreteTable, dict[Hashable, Cuts]]:
+        """Return the table, its continuous columns cut, and the cut points.
+
+        The cut points are those that the discretizer finds, of every column in all rows in which it is observed.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :func:`~anbexact.inputs.continuous.fit_cut_points` does.
+        """
+        cut_points = fit_cut_points(self.columns, self.target, self.weights, discretizer, self.categories)
+        return self.table(cut_points), cut_points
+
+    def learned_weights(self, measured: Collection[Hashable]) -> Weights:
+        """Return the weights of the rows that count if the columns ``measured`` are: 0 for a row left out."""
+        cells = missing_cells(
+            self.columns, self.target, self.weights, self.categories, self.handle_missing, measured, self.groups
+        )
+        return self.weights * ~cells.incomplete
+
+
+def training_columns(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, classes: Any = None, named: Collection[Hashable] = ()
+) -> TrainingColumns:
+    """Read what to learn from, as the estimator's parameters of reading say.
+
+    Names and width of X are recorded on the estimator; ``classes`` are declared states of the class, and the columns
+    ``named`` stay, whatever they look like.
+    """
+    columns = record_columns(estimator, X, y)
+    weights = check_weights(sample_weight, len(columns[0]))
+    target = read_target(y, columns, weights)
+    check_declared(estimator.categories, [*(column.name for column in columns), target.name])
+    categories = estimator.categories or {}
+    if classes is not None:
+        if target.name in categories:
+            raise ValueError(f"the classes are declared twice, by classes= and for {target.name!r} in categories=")
+        categories = {**categories, target.name: check_classes(classes)}
+    question_class(target, weights, categories.get(target.name, ()))
+    weights = apply_class_weight(
+        getattr(estimator, "class_weight", None), target, weights, categories.get(target.name, ())
+    )
+    dropped: dict[Hashable, str] = {}
+    if getattr(estimator, "drop_identifiers", False):
+        columns, dropped = without_identifiers(columns, weights, {*categories, *named})
+    columns = [column.exactly(weights > 0) for column in columns]
+    groups = fit_groups(columns, target, weights, estimator.group_categories, categories)
+    return TrainingColumns(columns, target, weights, categories, groups, estimator.handle_missing, dropped)

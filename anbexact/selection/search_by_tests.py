@@ -1,0 +1,164 @@
+"""Searches for parents and children by tests of conditional independence: what they share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+import numpy as np
+
+from anbexact.selection.independence_tests import Floats, G2Test, IndependenceTest, Positions, position_of
+from anbexact.tables.table import DiscreteTable
+
+
+class Tester:
+    """A test on a table, every pair of variables tested once given a set.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The rows.
+    test : IndependenceTest
+        The test.
+    max_conditioning : int, optional
+        Most variables that are given.
+    """
+
+    def __init__(self, table: DiscreteTable, test: IndependenceTest, max_conditioning: int | None = None) -> None:
+        self.n = len(table.vocabulary.names)
+        self._arities = table.shape(table.vocabulary.names)
+        self._most = self.n if max_conditioning is None else max_conditioning
+        self._associations = test.on(table)
+        self._known: dict[tuple[int, tuple[int, ...]], Floats] = {}
+
+    def associations(self, x: int, others: Positions, given: tuple[int, ...]) -> Floats:
+        """Return the associations of a variable with others; see :data:`Associations`."""
+        known = self._known.get((x, given))
+        if known is None:
+            known = self._known[x, given] = np.full(self.n, np.nan)
+            known[others] = values = self._associations(x, others, given)
+            return values
+        unknown = others[np.isnan(known[others])]
+        if len(unknown):
+            known[unknown] = self._associations(x, unknown, given)
+        return known[others]
+
+    def untested(self, members: Sequence[int] | Positions) -> Floats:
+        """Return associations that are infinite for some variables, and -inf for the others, which do not matter."""
+        least = np.full(self.n, -inf)
+        least[members] = inf
+        return least
+
+    def lower(self, least: Floats, x: int, pool: Sequence[int], always: tuple[int, ...] = ()) -> None:
+        """Lower the associations of variables with x to the least given any subset of a pool, joined by ``always``.
+
+        Left alone are associations below 0, whose variables are separated from x, and those of the variables given.
+        Smaller sets come first; sets are not gone through where a part of them left nothing to be tested.
+
+        Parameters
+        ----------
+        least : (variables,) float64
+            The associations, which are changed; -inf for x.
+        """
+        pool = sorted(pool, key=lambda v: -self._arities[v])
+        sets: list[tuple[tuple[int, ...], int]] = [((), 0)]
+        for size in range(len(always), self._most + 1):
+            larger = []
+            for subset, first in sets:
+                given = tuple(sorted((*subset, *always)))
+                alive = least >= 0
+                alive[list(given)] = False
+                others = alive.nonzero()[0]
+                if len(others) == 0:
+                    continue
+                values = self.associations(x, others, given)
+                least[others] = np.minimum(least[others], values)
+                if values.min() < inf and size < self._most:
+                    larger += [((*subset, pool[k]), k + 1) for k in range(first, len(pool))]
+            sets = larger
+
+    def unseparated(self, x: int, members: Sequence[int], always: tuple[int, ...] = ()) -> list[int]:
+        """Leave out, one after the other, what some subset of the remaining members separates from x.
+
+        Subsets are joined by ``always``.
+        """
+        least = self.untested(members)
+        self.lower(least, x, members, always)
+        left = list(members)
+        for y in members:
+            if least[y] < 0 and self.separated(x, y, left, always):
+                left.remove(y)
+        return left
+
+    def separated(self, x: int, y: int, pool: Iterable[int], always: tuple[int, ...] = ()) -> bool:
+        """Whether two variables are independent given some subset of a pool, without y, joined by ``always``."""
+        least = self.untested([y])
+        self.lower(least, x, [v for v in pool if v != y], always)
+        return bool(least[y] < 0)
+
+
+@dataclass(frozen=True)
+class SearchByTests(ABC):
+    """A search for parents and children by tests; subclasses say which candidates it finds for a variable.
+
+    Parameters
+    ----------
+    test : IndependenceTest, default G2Test()
+        The test.
+    max_conditioning : int, optional
+        Most variables that are given in a test.
+
+    Raises
+    ------
+    ValueError
+        For a ``max_conditioning`` that is not None or a whole number, 0 or more.
+    """
+
+    test: IndependenceTest = field(default_factory=G2Test)
+    max_conditioning: int | None = None
+
+    def __post_init__(self) -> None:
+        most = self.max_conditioning
+        if most is not None and not (isinstance(most, int) and most >= 0):
+            raise ValueError(f"max_conditioning must be None or a whole number, 0 or more, not {most!r}")
+
+    def parents_children(self, table: DiscreteTable, target: Hashable) -> tuple[Hashable, ...]:
+        """Return the candidates of a variable that it is a candidate of, too; in table order.
+
+        Raises
+        ------
+        ValueError
+            If the target is no variable of the table.
+        """
+        tester = Tester(table, self.test, self.max_conditioning)
+        return symmetric_neighbours(table, target, lambda x: self._candidates(tester, x))
+
+    @abstractmethod
+    def _candidates(self, tester: Tester, x: int) -> list[int]:
+        """Return the candidates of a variable."""
+
+
+def symmetric_neighbours(
+    table: DiscreteTable, target: Hashable, neighbours: Callable[[int], Iterable[int]]
+) -> tuple[Hashable, ...]:
+    """Return the neighbours of a variable that it is a neighbour of, too; in table order.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The rows.
+    target : Hashable
+        The variable.
+    neighbours : callable
+        Returns the neighbours of a variable, all of them given by their positions.
+
+    Raises
+    ------
+    ValueError
+        If the target is no variable of the table.
+    """
+    names = table.vocabulary.names
+    x = position_of(table, target)
+    return tuple(names[y] for y in sorted(neighbours(x)) if x in neighbours(y))
