@@ -272,6 +272,15 @@ class TestAdvice:
             learn_anb(random_table(6, 50))
 
     @pytest.mark.filterwarnings("ignore:the search over 6 features")
+    @pytest.mark.parametrize("max_parents", [1, 2])
+    def test_lists_of_few_parents_are_foreseen_instead_of_all_sets(self, max_parents):
+        problem = random_problem(5, 29, n_rows=200, max_arity=2)
+        constraints = make_constraints(problem.table.vocabulary.features, max_parents, (), ())
+        search = exact._Search(problem.table, "c", BDeu(), constraints, 2, Deadline(), 64e9, None)
+        assert search.all_sets
+        assert search.prunes
+        assert search.foreseen < 5 < search.seconds
+
     def test_a_proof_that_was_given_up_is_told_of_once(self, monkeypatch):
         monkeypatch.setattr(exact, "FEWER_SETS", 20)
         monkeypatch.setattr(exact._Search, "prunes", True)
