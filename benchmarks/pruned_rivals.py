@@ -39,7 +39,7 @@ from anbexact._runtime.limits import Deadline, available_memory, thread_count
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.candidates import candidate_lists
 from anbexact.search.exact.parent_sets import unpack
-from anbexact.search.naive_bayes import total_score
+from anbexact.search.scoring.totals import total_score
 
 LIMIT = 120.0
 CASES = (

@@ -23,6 +23,7 @@ from anbexact.parameters.counts import Counts, count_families
 from anbexact.parameters.tables import Tables
 from anbexact.scores import Score
 from anbexact.scores.registry import SCORES
+from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
@@ -309,6 +310,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         if isinstance(self.structure_score, str) and self.structure_score in SCORES:
             score: Score = SCORES[self.structure_score](ess)
             return score
+        if getattr(self.structure_score, "conditional", False):
+            SearchRequirements(type(self).__name__).accept(self.structure_score)
         if isinstance(self.structure_score, str) or not isinstance(self.structure_score, Score):
             raise (ValueError if isinstance(self.structure_score, str) else TypeError)(
                 f"structure_score must be one of {', '.join(map(repr, SCORES))}, or a Score, not "

@@ -16,7 +16,7 @@ from anbexact.logit.closure import obstacles
 from anbexact.logit.refit import check_l2
 from anbexact.networks.network import TableNetwork
 from anbexact.scores import Score
-from anbexact.search.naive_bayes import total_score
+from anbexact.search.scoring.totals import total_score
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 

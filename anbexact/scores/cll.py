@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import log, prod
-from typing import ClassVar, NoReturn
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,7 @@ class CLL:
 
     name: ClassVar[str] = "CLL"
     ignores_single_states: ClassVar[bool] = True
+    conditional: ClassVar[bool] = True
 
     def price(self, weight_sum: float) -> float:
         """Return what a free parameter costs, over rows of this total weight; in nats."""
@@ -65,14 +66,6 @@ class CLL:
         total = _log_likelihood(table, parents)
         price = self.price(table.weight_sum)
         return total - price * free_parameters(table, parents) if price else total
-
-    def __getattr__(self, name: str) -> NoReturn:
-        if name in ("local_score", "score_equivalent", "has_set_score"):
-            raise TypeError(
-                f"{self.name} is a score of whole structures: it has no local scores, which every search but "
-                "learn_greedy_gbn adds up. Use that, or GreedyGBNClassifier; or a score such as BDeu."
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
 
 @register_score("cmdl", conditional=True)

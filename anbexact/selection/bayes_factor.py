@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from anbexact._runtime.limits import Deadline, thread_count
 from anbexact.scores import BDeu
-from anbexact.search.naive_bayes import class_of
 from anbexact.search.scoring.pair_scores import FamilyScorer
+from anbexact.search.scoring.totals import class_of
 from anbexact.tables.table import DiscreteTable
 
 

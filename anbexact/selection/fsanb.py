@@ -13,7 +13,7 @@ from anbexact._runtime.limits import Deadline, Progress, abandonable, check_limi
 from anbexact.networks.posterior import Posterior
 from anbexact.parameters.tables import fit_eap
 from anbexact.scores import BDeu
-from anbexact.search.naive_bayes import class_of
+from anbexact.search.scoring.totals import class_of
 from anbexact.selection.bayes_factor import log_bayes_factors
 from anbexact.structures.structure import Structure
 from anbexact.tables.folds import split_table

@@ -22,7 +22,7 @@ from anbexact.parameters.smoothing import (
     most_smoothing,
 )
 from anbexact.search.ess import START, best_ess, learn_with_best_ess
-from anbexact.search.naive_bayes import total_score
+from anbexact.search.scoring.totals import total_score
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.folds import split_table
 

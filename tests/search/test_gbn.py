@@ -19,7 +19,7 @@ import anbexact.search.exact.learn as door
 from anbexact import BDeu, GBNClassifier, learn_anb, learn_gbn, learn_naive_bayes, verify
 from anbexact.scores import BIC, FNML, LL
 from anbexact.search.exact.candidates import has_candidates
-from anbexact.search.naive_bayes import total_score
+from anbexact.search.scoring.totals import total_score
 
 
 def by_number(structure, problem):

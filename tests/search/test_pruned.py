@@ -22,7 +22,7 @@ from anbexact._runtime.limits import Deadline
 from anbexact.scores import BIC, FNML, K2, LL
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.pruned import solve_pruned
-from anbexact.search.naive_bayes import total_score
+from anbexact.search.scoring.totals import total_score
 
 
 @pytest.fixture(name="_beyond")

@@ -23,7 +23,7 @@ from anbexact import BDeu, DiscreteTable, SearchTooLargeError, learn_anb, learn_
 from anbexact._runtime.limits import Deadline
 from anbexact.scores import FNML, K2, QNML
 from anbexact.search.constraints import make_constraints
-from anbexact.search.naive_bayes import total_score
+from anbexact.search.scoring.totals import total_score
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
 

@@ -23,7 +23,7 @@ from anbexact._runtime.limits import (
     thread_count,
 )
 from anbexact._runtime.warn import warn
-from anbexact.scores import BDeu, BoundedScore, Score, SetScore, Universal
+from anbexact.scores import BoundedScore, Score, SetScore, Universal
 from anbexact.search.advice import LONG_SEARCH, expected_to_be_long, not_proved
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.exact.by_family import MOST_FEATURES_UNLIMITED, family_memory, solve_families
@@ -33,8 +33,10 @@ from anbexact.search.exact.lattice import MOST_FEATURES, Cost, lattice_cost, lat
 from anbexact.search.exact.pruned import PROOF_SECONDS, solve_pruned
 from anbexact.search.exact.solution import ROUNDING, Optimum, Stopped, rounding_error
 from anbexact.search.greedy.hill_climbing import add_arcs, best_forest
-from anbexact.search.naive_bayes import check_class_free, class_of, learn_naive_bayes, total_score
+from anbexact.search.naive_bayes import learn_naive_bayes
+from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.set_scores import cell_value_bytes, n_sets
+from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.scoring.universal_sets import Mixture
 from anbexact.search.single_states import single_states_apart
 from anbexact.structures.proof import Component, Exhaustion, Proof
@@ -162,6 +164,7 @@ def learn_anb(
     >>> structure.certificate.optimal
     True
     """
+    score = SearchRequirements("learn_anb").accept(score)
     limits = (max_parents, required, forbidden, time_limit, memory_limit)
     return _learn(table, class_of(table), score, *limits, n_jobs, progress)
 
@@ -226,8 +229,7 @@ def learn_gbn(
     >>> structure.certificate.optimal
     True
     """
-    if score is not None:
-        check_class_free("learn_gbn", score)
+    score = SearchRequirements("learn_gbn", class_free=True).accept(score)
     limits = (max_parents, required, forbidden, time_limit, memory_limit)
     return _learn(table.without_class(), class_of(table), score, *limits, n_jobs, progress)
 
@@ -245,7 +247,7 @@ def affordable_parents(n: int, most: int) -> int:
 def _learn(
     table: DiscreteTable,
     class_name: Hashable,
-    score: Score | None,
+    score: Score,
     max_parents: int | None,
     required: Iterable[Edge],
     forbidden: Iterable[Edge],
@@ -258,7 +260,6 @@ def _learn(
     check_limit("time_limit", time_limit)
     check_limit("memory_limit", memory_limit)
     deadline = Deadline(time_limit)
-    score = BDeu() if score is None else score
     features = table.vocabulary.features
     constraints = make_constraints(features, max_parents, required, forbidden)
     if not features:

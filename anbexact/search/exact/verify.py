@@ -20,8 +20,8 @@ from anbexact.search.exact.lattice import all_set_scores
 from anbexact.search.exact.parent_sets import ParentSets, unpack
 from anbexact.search.exact.pruned import parent_set_lists
 from anbexact.search.exact.solution import rounding_error
-from anbexact.search.naive_bayes import class_of, total_score
 from anbexact.search.scoring.set_scores import prepare
+from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states
 from anbexact.structures.proof import Component, Exhaustion, Proof
 from anbexact.structures.structure import Structure

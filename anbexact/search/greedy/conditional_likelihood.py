@@ -13,7 +13,7 @@ from anbexact._kernels.conditional import CLASS, add_family, log_likelihoods
 from anbexact._runtime.limits import Deadline, Progress, run_tasks
 from anbexact.scores import CLL
 from anbexact.search.graphs import Bools, Graph, elements
-from anbexact.search.naive_bayes import class_of
+from anbexact.search.scoring.totals import class_of
 from anbexact.tables.table import DiscreteTable
 
 Floats = npt.NDArray[np.float64]

@@ -23,13 +23,14 @@ from anbexact._runtime.limits import (
     thread_count,
 )
 from anbexact._runtime.warn import warn
-from anbexact.scores import CLL, BDeu, Score
+from anbexact.scores import CLL, Score
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.graphs import Bools, Graph, ancestors, as_mask, children, elements, matrix
 from anbexact.search.greedy.conditional_likelihood import ConditionalObjective
-from anbexact.search.naive_bayes import check_class_free, class_of, total_score
 from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
+from anbexact.search.scoring.requirements import SearchRequirements
+from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states_apart
 from anbexact.search.trees.branching import best_branching, describe, one_parent
 from anbexact.structures.structure import Certificate, Structure
@@ -42,6 +43,9 @@ SHARE = 20_000
 """Families that are scored between two looks at the clock."""
 FAMILY_BYTES = 400
 """Memory that a move takes, with the local score that is kept."""
+
+
+REQUIREMENTS = SearchRequirements("learn_greedy_gbn", decomposable=False, class_free=True)
 
 
 @single_states_apart(below_class=False)
@@ -129,9 +133,7 @@ def learn_greedy_gbn(
     deadline = Deadline(time_limit)
     class_name = class_of(table)
     names = table.vocabulary.names
-    score = BDeu() if score is None else score
-    if not isinstance(score, CLL):
-        check_class_free("learn_greedy_gbn", score)
+    score = REQUIREMENTS.accept(score)
     constraints = make_constraints(names, max_parents, required, forbidden)
     threads = thread_count(n_jobs)
     objective: Objective

@@ -22,7 +22,7 @@ from anbexact._runtime.limits import (
 )
 from anbexact.logit.indicators import Columns, Floats, Rows, Term, make_columns
 from anbexact.logit.newton import Point, maximise, with_term, without_term
-from anbexact.search.naive_bayes import class_of
+from anbexact.search.scoring.totals import class_of
 from anbexact.search.single_states import single_states_apart
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable

@@ -13,7 +13,7 @@ from anbexact.search.exact.solution import rounding_error
 from anbexact.search.graphs import Graph, children, elements, parents_first
 from anbexact.search.greedy.conditional_likelihood import ConditionalLikelihood, Exchange
 from anbexact.search.greedy.hill_climbing import as_parents
-from anbexact.search.naive_bayes import class_of
+from anbexact.search.scoring.totals import class_of
 from anbexact.search.single_states import single_states_apart
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable

@@ -13,8 +13,8 @@ from scipy.special import gammaln
 from anbexact._kernels.pair_counts import count_cells, sum_cells
 from anbexact._runtime.limits import Deadline, Progress, SearchTooLargeError, available_memory, human_bytes, run_tasks
 from anbexact.scores import FamilyScore, Score, SetScore, Universal
-from anbexact.search.naive_bayes import class_of
 from anbexact.search.scoring.set_scores import cell_values
+from anbexact.search.scoring.totals import class_of
 from anbexact.search.scoring.universal_sets import Mixture
 from anbexact.tables.table import DiscreteTable
 

@@ -9,11 +9,13 @@ import numpy.typing as npt
 
 from anbexact._kernels.arborescence import best_arborescence
 from anbexact._runtime.limits import Deadline, Progress, check_limit, thread_count
-from anbexact.scores import BDeu, Score, SetScore, Universal
+from anbexact.scores import Score, SetScore, Universal
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.exact.solution import local_bound
-from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
+from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.scoring.pair_scores import FamilyScorer, PairScores, pair_scores
+from anbexact.search.scoring.requirements import SearchRequirements
+from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states_apart
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
@@ -146,7 +148,7 @@ def _learn(
     """Learn a tree or a forest."""
     check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
-    score = BDeu() if score is None else score
+    score = SearchRequirements("learn_tan" if tree else "learn_fan").accept(score)
     class_of(table)
     constraints = one_parent(table.vocabulary.features, required, forbidden)
     scorer = FamilyScorer(table, score, thread_count(n_jobs), deadline)

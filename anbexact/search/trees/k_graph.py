@@ -9,10 +9,12 @@ from math import comb
 import numpy as np
 
 from anbexact._runtime.limits import Deadline, Progress, check_limit, thread_count
-from anbexact.scores import BDeu, Score
+from anbexact.scores import Score
 from anbexact.search.constraints import Constraints, Edge
-from anbexact.search.naive_bayes import class_of, learn_naive_bayes
+from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.scoring.pair_scores import FamilyScorer, Floats, pair_scores
+from anbexact.search.scoring.requirements import SearchRequirements
+from anbexact.search.scoring.totals import class_of
 from anbexact.search.single_states import single_states_apart
 from anbexact.search.trees.branching import (
     as_structure,
@@ -27,6 +29,9 @@ from anbexact.tables.table import DiscreteTable
 
 BLOCK = 20_000
 """Parent sets that are scored together."""
+
+
+REQUIREMENTS = SearchRequirements("learn_ckg")
 
 
 @single_states_apart(below_class=True)
@@ -101,7 +106,7 @@ def learn_ckg(
     if isinstance(k, bool) or not hasattr(k, "__index__") or k < 1:
         raise ValueError(f"k must be a whole number, 1 or more, not {k!r}")
     deadline = Deadline(time_limit)
-    score = BDeu() if score is None else score
+    score = REQUIREMENTS.accept(score)
     class_of(table)
     constraints = one_parent(table.vocabulary.features, required, forbidden)
     scorer = FamilyScorer(table, score, thread_count(n_jobs), deadline)

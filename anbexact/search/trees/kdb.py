@@ -7,12 +7,16 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from anbexact._runtime.limits import Deadline, Progress, thread_count
-from anbexact.scores import LL, BDeu, Score
-from anbexact.search.naive_bayes import class_of, learn_naive_bayes, total_score
+from anbexact.scores import LL, Score
+from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.scoring.pair_scores import FamilyScorer, Floats, pair_scores
+from anbexact.search.scoring.requirements import SearchRequirements
+from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states_apart
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
+
+REQUIREMENTS = SearchRequirements("learn_kdb")
 
 
 @single_states_apart(below_class=True)
@@ -74,7 +78,7 @@ def learn_kdb(
     if isinstance(k, bool) or not hasattr(k, "__index__") or k < 0:
         raise ValueError(f"k must be a whole number, 0 or more, not {k!r}")
     name, features = class_of(table), table.vocabulary.features
-    score = BDeu() if score is None else score
+    score = REQUIREMENTS.accept(score)
     if not features:
         return learn_naive_bayes(table, score)
     likelihood = LL()
