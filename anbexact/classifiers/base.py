@@ -213,12 +213,16 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         smooths = self.parameters == "eap"
         learner = Learner(
             self._learn, self._rehearsal(table), self.score_of, chooses_ess, chooses_smoothing and smooths,
-            smooths and self._relearns,
+            smooths and self._relearns, *self._alternatives(table),
         )  # fmt: skip
         ess = 1.0 if isinstance(self.ess, str) else float(self.ess)
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
         learned = learn_structure(table, learner, ess, smoothing, getattr(self, "time_limit", None))
         return learned.structure, learned.ess, learned.smoothing
+
+    def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:  # likewise
+        """Return searches with fewer parents to choose from where rows are few, and whether the rehearsal will do."""
+        return (), False
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:  # a search may depend on the table
         """Return what learns the structures that only serve to choose equivalent sample sizes."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections import Counter
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
@@ -43,21 +44,34 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         def search(max_parents: int | None, seconds: float | None) -> Structure:
             return self._search(table, score, **self._limits(most if max_parents is None else max_parents, seconds))
 
-        return learn_within_memory(search, table, score, self.max_parents, time_limit, required)
+        return learn_within_memory(search, table, score, self._most_parents, time_limit, required)
+
+    @property
+    def _most_parents(self) -> int | None:
+        """The limit on parents that is given; None for none, and for one that is to be chosen."""
+        limit: Any = self.max_parents
+        return None if isinstance(limit, str) and limit == "auto" else limit
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:
         """Return a search over structures with few parents where the search over all may take long."""
         fewest = max([FEW_PARENTS, *Counter(child for _, child in self.required_edges).values()])
-        n_searched = sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
-        n_costed = min(max(n_searched, 1), MOST_FEATURES)
-        quick = lattice_cost(n_costed, len(table.weights)).seconds <= QUICK
-        if quick or fewest >= (inf if self.max_parents is None else self.max_parents):
+        if _is_quick(table) or fewest >= (inf if self._most_parents is None else self._most_parents):
             return self._learn
+        return _Limited(self, fewest)
 
-        def rehearse(rows: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
-            return self._search(rows, score, **self._limits(fewest, time_limit))
+    def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:
+        if self._most_parents is not None or self.max_parents is None:
+            return (), False
+        needed = max([1, *Counter(child for _, child in self.required_edges).values()])
+        quick = _is_quick(table)
+        limits = [limit for limit in range(FEW_PARENTS, needed - 1, -1) if quick or limit < FEW_PARENTS]
+        return tuple(_Limited(self, limit) for limit in limits), not quick
 
-        return rehearse
+    def search_within(
+        self, table: DiscreteTable, score: Score, max_parents: int, time_limit: float | None
+    ) -> Structure:
+        """Return the best structure with at most so many parents of a variable."""
+        return self._search(table, score, **self._limits(max_parents, time_limit))
 
     def _limits(self, max_parents: int | None, time_limit: float | None) -> dict[str, Any]:
         return {
@@ -71,6 +85,25 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         }
 
 
+@dataclass(frozen=True)
+class _Limited:
+    """The search of a classifier over structures with at most so many parents."""
+
+    classifier: ExactClassifier
+    max_parents: int
+
+    def __call__(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        """Return the best structure; see :meth:`NetworkClassifier._learn`."""
+        return self.classifier.search_within(table, score, self.max_parents, time_limit)
+
+
+def _is_quick(table: DiscreteTable) -> bool:
+    """Whether a search over all sets of features is quick enough to be repeated."""
+    n_searched = sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
+    n_costed = min(max(n_searched, 1), MOST_FEATURES)
+    return lattice_cost(n_costed, len(table.weights)).seconds <= QUICK
+
+
 @parameter_group
 class MeasuredExactParameters(ExactParameters, ContinuousParameters):
     """What the exact searches take, and what becomes of continuous columns."""
@@ -78,6 +111,13 @@ class MeasuredExactParameters(ExactParameters, ContinuousParameters):
 
 class MeasuredExactClassifier(MeasuredExactParameters, MeasuredClassifier, ExactClassifier):
     """An exact classifier that can measure continuous columns."""
+
+
+@parameter_group
+class ANBParameters(MeasuredExactParameters):
+    """What an augmented naive Bayes takes: the limit on parents may be chosen."""
+
+    max_parents: int | str | None = "auto"  # type: ignore[assignment]  # a number alone elsewhere
 
 
 @register_classifier(
@@ -88,7 +128,7 @@ class MeasuredExactClassifier(MeasuredExactParameters, MeasuredClassifier, Exact
         Compared("ANB universal", 180, refitted=False, parameters={"continuous": "universal"}),
     ],
 )
-class ANBClassifier(MeasuredExactClassifier):
+class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     """The augmented naive Bayes of highest score, proved optimal.
 
     The class is a parent of every feature, and the acyclic graph over the features maximises the score:
@@ -96,13 +136,16 @@ class ANBClassifier(MeasuredExactClassifier):
     it proves where there are too many features to go through all sets of them.
 
     Where the tables of the optimum would not fit into memory (with BDeu, few rows and a low ``ess``, features can get
-    a dozen parents), and ``max_parents`` is None, the structure is learned again with as many parents as fit, with a
-    warning.
+    a dozen parents), and no limit on parents is given, the structure is learned again with as many parents as fit,
+    with a warning.
 
     Parameters
     ----------
-    max_parents : int, optional
-        Most feature parents of a feature, the class not counted; 0 is naive Bayes. Beyond about 27 features, the
+    max_parents : int, "auto" or None, default "auto"
+        Most feature parents of a feature, the class not counted; 0 is naive Bayes. None sets no limit, nor does
+        ``"auto"``, except where ``ess="auto"`` and the total weight of the rows is below 1,000: then cross-validation
+        decides between no limit, 2 and 1, or between 2 and 1 where the search without a limit would take more than
+        half a second. Few rows often determine no more parents than that. Beyond about 27 features, the
         search can go through all structures with up to 3 or 4, and say so, more surely than through all. With a
         universal measure, ⌊ln N⌋ - 1 by default, for rows of total weight N (:class:`~anbexact.scores.Universal` says
         why); beyond 27 features, as many of them as allow all families to be scored.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 
 from anbexact._runtime.limits import Deadline, abandonable, check_limit, heard_once, seconds_left
+from anbexact._runtime.warn import warn
 from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
 from anbexact.scores import Score
 from anbexact.search.ess import learn_with_best_ess
@@ -22,10 +23,16 @@ FOLDS = 5
 SHARE_OF_CHOICE = 0.5
 """Part of a time limit within which equivalent sample sizes are chosen, where quicker searches choose them."""
 
+MARGIN = 0.01
+"""Nats per row by which structures with fewer parents, or the frequencies of the classes, must predict better."""
+WARNED_FROM = 30
+"""Distinct rows from which a comparison with the frequencies of the classes means something."""
 TIE = 1e-9
 """Nats per row by which one equivalent sample size must predict better than the one before it."""
 
 Learn = Callable[[DiscreteTable, Score, float | None], Structure]
+Fold = tuple[DiscreteTable, DiscreteTable]
+"""Rows to learn from, and rows that are held out."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,10 @@ class Learner:
         Whether the equivalent sample size of the score, and that of the tables, is to be chosen.
     validates : bool
         Whether structures may be learned again in folds of the rows.
+    fewer : tuple of callables
+        Like ``rehearse``, with fewer and fewer parents: alternatives where rows are few.
+    settles_for_rehearsal : bool
+        Whether, where rows are few, what ``rehearse`` returns is the structure to be used.
     """
 
     learn: Learn
@@ -53,6 +64,8 @@ class Learner:
     chooses_ess: bool
     chooses_smoothing: bool
     validates: bool
+    fewer: tuple[Learn, ...] = ()
+    settles_for_rehearsal: bool = False
 
 
 @dataclass(frozen=True)
@@ -94,24 +107,43 @@ def learn_structure(
     ------
     KeyboardInterrupt
         When interrupted while there is a choice to make, once the search under way has ended.
+
+    Warns
+    -----
+    UserWarning
+        If the rows that were held out are predicted worse than by the frequencies of the classes.
     """
     if not (learner.chooses_ess or learner.chooses_smoothing):
         structure = learner.learn(table, learner.score(ess), time_limit)
         return Learned(structure, ess, ess if smoothing is None else smoothing)
     check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
+    few = learner.validates and table.weight_sum < FEW_ROWS
     rehearses = learner.rehearse != learner.learn
     with abandonable(), heard_once():
         choosing = deadline.within(SHARE_OF_CHOICE * deadline.left) if rehearses else deadline
         found = _candidates(table, learner, ess, choosing)
-        size, smoothed = next(iter(found)), smoothing
-        if learner.validates and table.weight_sum < FEW_ROWS and not choosing.passed:
-            size, smoothed = _cross_validated(table, learner, found, smoothing, choosing)
-        known = None if rehearses else found[size]
-        structure = known or learner.learn(table, learner.score(size), seconds_left(deadline))
+        choice = _Choice(learner.rehearse, next(iter(found)), smoothing)
+        if few and not choosing.passed:
+            choice = _cross_validated(table, learner, found, smoothing, choosing)
+        size, smoothed = choice.ess, choice.smoothing
+        final = choice.learn
+        if final == learner.rehearse and not (few and learner.settles_for_rehearsal):
+            final = learner.learn
+        known = found.get(size) if final == learner.rehearse else None
+        structure = known or final(table, learner.score(size), seconds_left(deadline))
         if smoothed is None:
             smoothed = best_smoothing(table, structure) if learner.chooses_smoothing else size
     return Learned(structure, size, smoothed)
+
+
+@dataclass(frozen=True)
+class _Choice:
+    """How the structure is learned, and the equivalent sample sizes; None for tables where it is not chosen yet."""
+
+    learn: Learn
+    ess: float
+    smoothing: float | None
 
 
 def _candidates(
@@ -135,28 +167,63 @@ def _cross_validated(
     sizes: Iterable[float],
     smoothing: float | None,
     deadline: Deadline,
-) -> tuple[float, float | None]:
-    """Return the equivalent sample sizes of score and tables that predict held-out rows best.
+) -> _Choice:
+    """Return what predicts held-out rows best: first the size of the score, then whether fewer parents do.
 
-    Of the score, the first of equally good ones. If time runs out, the first, and the given one of the tables.
+    Of equally good ones, the first. If time runs out, the best of what was tried.
     """
     sizes = tuple(sizes)
     folds = split_table(table, FOLDS)
-    best = -inf, sizes[0], smoothing
+    best = _Choice(learner.rehearse, sizes[0], smoothing)
     if not folds:  # all weight is on one row
-        return sizes[0], smoothing
+        return best
+    value = -inf
     for size in sizes:
-        held_out = []
-        for rows, others in folds:
-            if deadline.passed:
-                return sizes[0], smoothing
-            structure = learner.rehearse(rows, learner.score(size), seconds_left(deadline))
-            held_out.append(HeldOut(rows, others, structure))
-        if learner.chooses_smoothing:
-            smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table))
-        else:
-            smoothed = size if smoothing is None else smoothing
-            value = float(sum(fold.log_likelihoods(np.array([smoothed]))[0] for fold in held_out))
-        if value > best[0] + TIE * table.weight_sum:
-            best = value, size, smoothed
-    return best[1], best[2]
+        tried = _held_out(table, folds, learner, _Choice(learner.rehearse, size, smoothing), deadline)
+        if tried is None:
+            return _Choice(learner.rehearse, sizes[0], smoothing)
+        if tried[1] > value + TIE * table.weight_sum:
+            best, value = tried
+    for learn in learner.fewer:
+        tried = _held_out(table, folds, learner, _Choice(learn, best.ess, smoothing), deadline)
+        if tried is None:
+            break
+        if tried[1] > value + MARGIN * table.weight_sum:
+            best, value = tried
+    _compare_with_frequencies(table, folds, value)
+    return best
+
+
+def _held_out(
+    table: DiscreteTable, folds: Sequence[Fold], learner: Learner, choice: _Choice, deadline: Deadline
+) -> tuple[_Choice, float] | None:
+    """Return a choice with its smoothing, and the log likelihood of held-out rows; None where time ran out."""
+    held_out = []
+    for rows, others in folds:
+        if deadline.passed:
+            return None
+        structure = choice.learn(rows, learner.score(choice.ess), seconds_left(deadline))
+        held_out.append(HeldOut(rows, others, structure))
+    if learner.chooses_smoothing:
+        smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table))
+    else:
+        smoothed = choice.ess if choice.smoothing is None else choice.smoothing
+        value = float(sum(fold.log_likelihoods(np.array([smoothed]))[0] for fold in held_out))
+    return replace(choice, smoothing=smoothed), value
+
+
+def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value: float) -> None:
+    """Warn if held-out rows are predicted worse than by the frequencies of the classes in the other rows."""
+    name = table.vocabulary.class_name
+    n_classes = table.vocabulary.arity(name)
+    by_frequencies = 0.0
+    for rows, others in folds:
+        counts = np.bincount(rows.column(name), rows.weights, n_classes) + 1
+        by_frequencies += float(others.weights @ np.log(counts / counts.sum())[others.column(name)])
+    if len(table.weights) >= WARNED_FROM and value < by_frequencies - MARGIN * table.weight_sum:
+        ours, theirs = -value / table.weight_sum, -by_frequencies / table.weight_sum
+        warn(
+            "in cross-validation, left-out rows are predicted worse than by the frequencies of the classes (log loss "
+            f"{ours:.3f} against {theirs:.3f} nats per row): {len(table.weights)} distinct rows are too few for "
+            f"{len(table.vocabulary.features)} features, or the features tell nothing about the class"
+        )
