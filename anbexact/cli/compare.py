@@ -27,7 +27,7 @@ from anbexact.cli.options import (
 from anbexact.cli.tables import embedded_table, take_weights, training_table
 from anbexact.compare import InterruptedComparisonError, compare
 from anbexact.compare.folds import prepare
-from anbexact.compare.models import MODELS, RIVALS, UNCUT
+from anbexact.compare.models import MODELS, UNCUT, rivals
 from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 from anbexact.report.text import (
@@ -80,7 +80,7 @@ def add(commands: Commands) -> None:
         "--models",
         type=_names,
         metavar="A,B,...",
-        help=f"which are compared (default: {', '.join(MODELS)}); others are {', '.join(RIVALS)}",
+        help=f"which are compared (default: {', '.join(MODELS)}); others are {', '.join(rivals())}",
     )
     parser.add_argument("--folds", type=int, default=10, metavar="K", help="of the cross-validation (default 10)")
     parser.add_argument(
@@ -101,7 +101,7 @@ def _names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise argparse.ArgumentTypeError(
-            f"{text!r} has an empty name: give names with a comma between two, from {', '.join((*MODELS, *RIVALS))}"
+            f"{text!r} has an empty name: give names with a comma between two, from {', '.join((*MODELS, *rivals()))}"
         )
     return names
 

@@ -21,7 +21,7 @@ from anbexact._runtime.limits import Progress
 from anbexact.compare.cross_validation import INTERRUPTED, Trials, warm_up
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary
-from anbexact.compare.models import MODELS, REFITTED, choose, has_tables
+from anbexact.compare.models import MODELS, choose, has_tables, refits
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 
 __all__ = ["COLUMNS", "MODELS", "InterruptedComparisonError", "calibration_error", "compare"]
@@ -158,16 +158,16 @@ def compare(
     data = prepare(X, y, sample_weight, folds, seed, handle_missing)
     chosen = choose(models, data, n_jobs, handle_missing)
     named = not isinstance(models, Mapping)
-    refits = {
+    refit_of = {
         name: f"{name} refitted"
         for name, contender in chosen.items()
-        if refit and has_tables(contender.estimator) and not (named and name not in REFITTED.values())
+        if refit and has_tables(contender.estimator) and (name in refits().values() or not named)
     }
-    taken = [name for name in refits.values() if name in chosen]
+    taken = [name for name in refit_of.values() if name in chosen]
     if taken and isinstance(models, Mapping):
         raise ValueError(f"two lines would be called {taken[0]!r}: give this model another name, or pass refit=False")
     chosen = {name: contender for name, contender in chosen.items() if name not in taken}
-    lines = refits | {name: refitted for refitted, name in REFITTED.items() if {name, refitted} <= chosen.keys()}
+    lines = refit_of | {name: refitted for refitted, name in refits().items() if {name, refitted} <= chosen.keys()}
     rows: dict[str, list[float]] = {}
     unfinished = list(chosen)
     try:
@@ -182,8 +182,8 @@ def compare(
                         fraction = (place + (fold + done) / len(data.splits)) / len(chosen)
                         progress(f"{line}, fold {fold + 1} of {len(data.splits)}", fraction)
 
-                warm_up(contender, data, name in refits)
-                trials = Trials(name, contender, data, refits.get(name))
+                warm_up(contender, data, name in refit_of)
+                trials = Trials(name, contender, data, refit_of.get(name))
                 for line, outcomes in trials.run(tell).items():
                     rows[line] = [float("nan")] * len(COLUMNS) if outcomes is None else summary(outcomes)
                 unfinished.remove(name)

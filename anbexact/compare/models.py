@@ -25,12 +25,18 @@ OF_NUMBERS = ("GaussianNB", "KDE-NB")
 """Classifiers that take columns of numbers alone; compared where they are named."""
 MODELS = (*(label for label, (_, line) in compared_lines().items() if line.by_default), *OTHERS)
 """What is compared where no models are named."""
-RIVALS = (*(label for label, (_, line) in compared_lines().items() if not line.by_default), *OF_NUMBERS)
-"""What takes longer, is seldom better, or is for columns of numbers: compared where it is named."""
-REFITTED = {f"{label} refitted": label for label, (_, line) in compared_lines().items() if line.refitted}
-"""Refits that are compared where they are named: their line, and the name of the network."""
 UNCUT = ("logistic regression", "ANB universal", "TAN universal", *OF_NUMBERS)
 """Classifiers that do not cut continuous columns into intervals."""
+
+
+def rivals() -> tuple[str, ...]:
+    """Return what takes longer, is seldom better, or is for columns of numbers: compared where it is named."""
+    return (*(label for label in compared_lines() if label not in MODELS), *OF_NUMBERS)
+
+
+def refits() -> dict[str, str]:
+    """Return the refits that are compared where they are named: their line, and the name of the network."""
+    return {f"{label} refitted": label for label, (_, line) in compared_lines().items() if line.refitted}
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ def choose(
     if models is not None and not isinstance(models, Iterable):
         raise TypeError(f"models must be names, or a mapping of names to classifiers, not {models!r}")
     names = MODELS if models is None else (models,) if isinstance(models, str) else tuple(models)
-    known = (*MODELS, *RIVALS, *REFITTED)
+    known = (*MODELS, *rivals(), *refits())
     strangers = [name for name in names if name not in known]
     if strangers or not names:
         raise ValueError(f"models must be among {', '.join(map(repr, known))}, not {strangers or names!r}")
@@ -70,7 +76,7 @@ def choose(
     if handle_missing is not None:
         for estimator in own.values():
             estimator.set_params(handle_missing=handle_missing)
-    own |= {refitted: RefittedClassifier(own[name]) for refitted, name in REFITTED.items()}
+    own |= {refitted: RefittedClassifier(own[name]) for refitted, name in refits().items()}
     ready = {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in own.items()}
     ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)
     ready["logistic regression"] = Contender(_logistic_regression(columns), numbers, logistic_regression_parameters)
