@@ -1,7 +1,5 @@
 """Failing well: what a user sees when the input cannot be learned from or classified."""
 
-import time
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -10,7 +8,7 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
-from anbexact import ANBClassifier, NaiveBayesClassifier
+from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier
 from anbexact.networks.posterior import Posterior
 
 MODELS = [NaiveBayesClassifier, ANBClassifier]
@@ -89,9 +87,9 @@ class TestDegenerateTables:
         proba = classifier.predict_proba(X)
         assert ((proba[:, 0] > 0) & (proba[:, 0] < 0.2)).all()
 
-    def test_an_identifier(self, model):
+    def test_an_identifier(self, model, monkeypatch):
+        monkeypatch.setattr(DiscreteTable, "__init__", None)
         ids = pd.DataFrame({"id": [f"u{i}" for i in range(10**6)]})
-        began = time.perf_counter()
         with pytest.raises(
             ValueError,
             match=r"every column looks like an identifier: 'id' \(1,000,000 different values in 1,000,000 rows\)",
@@ -103,7 +101,6 @@ class TestDegenerateTables:
             r"an identifier or a free text\. Drop it",
         ):
             model(drop_identifiers=False, group_categories=None).fit(ids, np.arange(10**6) % 2)
-        assert time.perf_counter() - began < 20
 
     def test_an_identifier_as_class(self, model):
         with (

@@ -16,13 +16,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, assume, given, reject, settings
+from hypothesis import HealthCheck, assume, given, reject
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import KBinsDiscretizer
 from strategies import SCORES
+from tiers import examples
 
 import anbexact
 from anbexact import (
@@ -142,7 +143,7 @@ def test_nan_and_containers_come_back():
     assert files.decode(json.loads(json.dumps(files.encode(value)))) == value
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_awkward_names_and_states(data, tmp_path):
     """A fitted classifier over names and states of any kind comes back whole."""

@@ -7,11 +7,13 @@ from math import inf
 import numpy as np
 import oracles
 import pytest
-from hypothesis import assume, given, settings
+from deadlines import watch
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numba.core.event import trigger_event
 from strategies import Problem, random_problem
 from test_candidates import BOUNDED, WEIGHTS, Looks, bounded_scores, candidate_problems, with_copies
+from tiers import examples
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
 import anbexact.search.exact.learn as anb
@@ -96,7 +98,7 @@ def brute_force(problem, score, **constraints):
 
 
 class TestOptimum:
-    @settings(max_examples=100)
+    @examples(100)
     @given(case=candidate_problems(max_features=5), score=bounded_scores, exhausted=st.sampled_from([1, 14]))
     def test_equals_brute_force(self, case, score, exhausted):
         problem, constraints = case
@@ -224,11 +226,11 @@ class TestIncomplete:
 
     @pytest.mark.parametrize("seconds", [1e-9, 0.05, 0.3])
     @pytest.mark.parametrize("score", [BDeu(1.0), BIC(), LL(), K2()], ids=str)
-    def test_time(self, score, seconds):
+    def test_time(self, score, seconds, monkeypatch):
         problem = random_problem(330, 34, n_rows=300, max_arity=3)
-        deadline = Deadline()
+        deadlines = watch(monkeypatch, anb)
         structure = learn_anb(problem.table, score, time_limit=seconds)
-        assert deadline.elapsed < seconds + 8
+        assert deadlines[0].late < 20
         check(problem, score, structure)
         certificate = structure.certificate
         assert certificate.method.startswith("pruned search")
@@ -363,7 +365,7 @@ class TestDoor:
         assert structure.score == pytest.approx(expected.score, rel=1e-12)
         assert structure.certificate.optimal
 
-    def test_thirty_two_features_in_seconds(self):
+    def test_thirty_two_features_by_few_of_their_sets(self):
         rng = np.random.default_rng(404)
         codes = rng.integers(0, 3, (300, 33))
         for v in range(1, 16, 2):
@@ -372,10 +374,9 @@ class TestDoor:
         codes[:, -1] %= 2
         rows = [tuple(row) for row in codes.tolist()]
         problem = Problem(rows, [1.0] * 300, [3] * 32 + [2])
-        deadline = Deadline()
         structure = learn_anb(problem.table, BIC())
-        assert deadline.elapsed < 15
         certificate = structure.certificate
+        assert certificate.sets_scored < 200_000
         assert certificate.optimal
         assert certificate.method == "pruned search"
         assert certificate.proof.largest is None

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import SCORES, SEARCHES, problems, random_problem
+from tiers import examples
 
 from anbexact import ANBClassifier, BDeu, DiscreteTable, UniversalMeasure, learn_anb, learn_gbn, learn_tan, verify
 from anbexact.scores import Universal
@@ -89,7 +90,7 @@ def test_proofs_in_which_they_take_part_still_hold():
 
 
 @given(problem=problems(max_features=3), search=st.sampled_from([learn_anb, learn_gbn]))
-@settings(max_examples=25)
+@examples(25)
 def test_nothing_but_features_of_one_state(problem, search):
     table = with_constants(problem, [0, 0])[1].restricted(["one0", "one1", "c"])
     structure = search(table)

@@ -4,10 +4,11 @@ import numpy as np
 import oracles
 import pytest
 from forced import force
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import random_problem, table_of
 from test_candidates import WEIGHTS
+from tiers import examples
 
 import anbexact.search.exact.learn as anb
 import anbexact.search.exact.ties as ties
@@ -35,7 +36,7 @@ class TestTheSearchDoesNotDecide:
         st.integers(0, 2**32), st.integers(2, 5), st.integers(3, 30), st.sampled_from(SCORES),
         st.sampled_from(WEIGHTS), st.sampled_from([None, 1, 2]),
     )  # fmt: skip
-    @settings(max_examples=30, deadline=None)
+    @examples(30)
     def test_small_tables(self, seed, n, n_rows, score, weights, max_parents):
         table = random_problem(seed, n, n_rows=n_rows, max_arity=2 + seed % 2, weights=weights).table
         usual = learn_anb(table, score, max_parents=max_parents)
