@@ -1,6 +1,7 @@
 """Two tiers of tests: the quick one after every edit, the full one before a merge."""
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from math import ceil
 from zlib import crc32
 
@@ -8,8 +9,8 @@ from hypothesis import HealthCheck, settings
 
 EXAMPLES = {"quick": 10, "full": 60}
 """Examples that Hypothesis draws for a property, by tier."""
-MOST_CASES = 12
-"""The quick tier thins the cases of a test function that has more than this many."""
+ANY_CASES = 4
+"""Cases that the quick tier keeps of every test function, whatever their arguments."""
 
 
 def register_profiles():
@@ -33,22 +34,17 @@ def examples(count, **others):
 def thinned(node_ids):
     """Return the node ids that the quick tier keeps, a set.
 
-    Every test function is kept, and of a function with more than ``MOST_CASES`` cases every value of every
-    argument: a case is dropped if all words of its id also occur in cases kept before it. Cases come in the order
-    of a checksum of the node id, so that neither their number nor the order of the files decides which are kept.
+    Of every test function it keeps ``ANY_CASES`` cases, or all, and then those that bring a value of an argument that
+    no case before has: a word of the id that is not a number, as seeds and sizes are. Cases come in the order of a
+    checksum of the node id, so that neither their number nor the order in the file decides which are kept.
     """
-    cases = defaultdict(list)
-    for node_id in node_ids:
-        cases[node_id.partition("[")[0]].append(node_id)
     kept = set()
-    for of_function in cases.values():
-        if len(of_function) <= MOST_CASES:
-            kept.update(of_function)
-            continue
-        seen = set()
-        for node_id in sorted(of_function, key=lambda name: crc32(name.encode())):
-            words = set(node_id.partition("[")[2].removesuffix("]").split("-"))
-            if not words <= seen:
-                kept.add(node_id)
-                seen |= words
+    n_cases, seen = Counter(), defaultdict(set)
+    for node_id in sorted(node_ids, key=lambda node_id: crc32(node_id.encode())):
+        function, _, arguments = node_id.partition("[")
+        words = {word for word in arguments.removesuffix("]").split("-") if re.search("[^0-9.e]", word)}
+        if n_cases[function] < ANY_CASES or not words <= seen[function]:
+            kept.add(node_id)
+            n_cases[function] += 1
+            seen[function] |= words
     return kept

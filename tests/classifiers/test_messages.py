@@ -431,6 +431,6 @@ def test_more_features_than_sets_can_be_numbered(model):
     if model is NaiveBayesClassifier:
         assert model().fit(X, [0, 1, 0, 1]).predict(X).shape == (4,)
         return
-    assert model(max_parents=0).fit(X, [0, 1, 0, 1]).predict(X).shape == (4,)
+    assert model(max_parents=0, ess=1.0).fit(X, [0, 1, 0, 1]).predict(X).shape == (4,)
     with pytest.raises(MemoryError, match=r"fNML has no set scores .* each of the 1100 2\^1099 families"):
         model(structure_score="fnml", ess=1.0).fit(X, [0, 1, 0, 1])

@@ -214,7 +214,7 @@ class TestFewRows:
 
         def search(_, table, score, **given):
             limits.append(given["max_parents"])
-            return learn_anb(table, score, **{**given, "max_parents": 1})
+            return learn_anb(table, score, **{**given, "max_parents": 0})
 
         monkeypatch.setattr(ANBClassifier, "_search", search)
         ANBClassifier().fit(X, y)

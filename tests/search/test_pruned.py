@@ -101,7 +101,7 @@ def brute_force(problem, score, **constraints):
 @cache
 def searched_exhaustively(name, weights, seed):
     """A problem, constraints, and the structure found by going through all sets, or all families."""
-    n = (6, 7, 9, 10)[seed] if name in ("BIC", "HQ") else (5, 6, 5, 6)[seed]
+    n = (6, 6, 9, 10)[seed] if name in ("BIC", "HQ") else (5, 5, 5, 6)[seed]
     problem = random_problem(100 + seed, n, n_rows=(30, 80, 150, 300)[seed], weights=weights, max_arity=3)
     if seed % 2:
         problem = with_copies(problem, seed)

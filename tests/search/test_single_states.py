@@ -25,15 +25,10 @@ DOORS = {name: search for name, search in DOORS.items() if name != "learn_naive_
 def with_constants(problem, places):
     """Return the table of a problem, and the same with columns of one state before the features of these numbers."""
     frame = pd.DataFrame(problem.rows, columns=problem.names)
-    categories = {name: list(range(arity)) for name, arity in zip(problem.names, problem.arities, strict=True)}
-    wider = frame.copy()
     for k, place in enumerate(places):
-        wider.insert(min(place + k, len(wider.columns) - 1), f"one{k}", 7)
-    tables = (
-        DiscreteTable.from_frame(own, class_name="c", sample_weight=problem.weights, categories=categories)
-        for own in (frame, wider)
-    )
-    return tuple(tables)
+        frame.insert(min(place + k, len(frame.columns) - 1), f"one{k}", 7)
+    limits = {"class_name": "c", "sample_weight": problem.weights, "categories": problem.categories}
+    return problem.table, DiscreteTable.from_frame(frame, **limits)
 
 
 @pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)

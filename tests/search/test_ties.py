@@ -64,7 +64,8 @@ class TestTheSearchDoesNotDecide:
     def test_networks_with_the_class_as_one_of_the_variables(self, weights):
         """Markov equivalent networks: arcs can be reversed wherever no other is forced by it."""
         for seed in range(4):
-            table = random_problem(700 + seed, 5, n_rows=80, max_arity=3, weights=weights).table
+            n = 5 if seed == 0 else 4
+            table = random_problem(700 + seed, n, n_rows=80, max_arity=3, weights=weights).table
             usual = learn_gbn(table)
             for exhausted in (1, 14):
                 assert dict(by_lists(table, BDeu(), exhausted, learn_gbn).parents) == dict(usual.parents)
