@@ -7,9 +7,9 @@ from zlib import crc32
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES = {"quick": 10, "full": 60}
+EXAMPLES = {"quick": 8, "full": 60}
 """Examples that Hypothesis draws for a property, by tier."""
-ANY_CASES = 4
+ANY_CASES = 2
 """Cases that the quick tier keeps of every test function, whatever their arguments."""
 
 
@@ -26,9 +26,14 @@ def register_profiles():
         )
 
 
+def scaled(count):
+    """Return a number of examples of the full tier, or the share of them that the quick tier draws."""
+    return ceil(count * settings.default.max_examples / EXAMPLES["full"])
+
+
 def examples(count, **others):
-    """Decorate a property: ``count`` examples in the full tier, the same share as of others in the quick one."""
-    return settings(max_examples=ceil(count * settings.default.max_examples / EXAMPLES["full"]), **others)
+    """Decorate a property that takes so many examples in the full tier; ``others`` are settings of Hypothesis."""
+    return settings(max_examples=scaled(count), **others)
 
 
 def thinned(node_ids):

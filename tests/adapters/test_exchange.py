@@ -270,6 +270,7 @@ class TestRoundTrip:
         classifier = make(states, {name: parents[name] for name in states}, "c")
         assert_equal(through(classifier, tmp_path, extension), classifier)
 
+    @pytest.mark.slow
     def test_large_table(self, tmp_path):
         """XMLBIF by pgmpy alone would take minutes, and XDSL lose digits."""
         states = {"a": range(60), "b": range(60), "c": range(60)}

@@ -348,6 +348,7 @@ def test_separated_too_far_for_a_network_is_fitted_with_a_weak_prior(estimator):
     assert classifier.score(X, y) > 0.97
 
 
+@pytest.mark.slow
 def test_linear_algebra_has_its_threads_back():
     def threads():
         return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]

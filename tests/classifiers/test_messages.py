@@ -426,6 +426,7 @@ def test_cut_points_come_from_the_rows_in_which_a_column_is_observed(model):
     assert {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()} == {"n": [549.5], "m": [74.5]}
 
 
+@pytest.mark.slow
 def test_more_features_than_sets_can_be_numbered(model):
     X = np.tile([[0], [1], [0], [1]], 1100)
     if model is NaiveBayesClassifier:

@@ -298,6 +298,7 @@ class TestStreams:
         assert code == 0
         assert "pipe: 60 rows" in out
 
+    @pytest.mark.slow
     def test_process(self):
         """The command of the issue: its header was consumed."""
         command = [sys.executable, "-m", "anbexact"]

@@ -208,6 +208,7 @@ class TestFewRows:
         assert len(searches) == 1
         assert chosen.ess == START
 
+    @pytest.mark.slow
     def test_where_searches_take_long_one_for_few_parents_chooses(self, monkeypatch):
         X, y = random_frame(22, 60)
         limits = []

@@ -249,6 +249,7 @@ def test_layout_and_unknown_keys_do_not_matter(tmp_path):
     assert_same(anbexact.load(tmp_path / "m.json"), classifier, X)
 
 
+@pytest.mark.slow
 def test_another_process_reads_the_same(tmp_path):
     X, y = load_monks(1)
     classifier = ANBClassifier().fit(X, y)

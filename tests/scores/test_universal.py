@@ -634,6 +634,7 @@ class TestRead:
 
 
 class TestConsistency:
+    @pytest.mark.slow
     def test_decides_rightly_ever_more_often(self):
         """Numbers in a chain X, Z, Y, a state that moves a number, and a collider: 12 samples each, N growing."""
         right = {}

@@ -264,6 +264,7 @@ def dense_lists(n):
     return lists_of(families)
 
 
+@pytest.mark.slow
 def test_most_nodes(monkeypatch):
     monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
     lists = dense_lists(10)
@@ -275,6 +276,7 @@ def test_most_nodes(monkeypatch):
     assert limited[3] == solved(lists, most_nodes=5)
 
 
+@pytest.mark.slow
 def test_result_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
     lists = dense_lists(8)

@@ -248,6 +248,7 @@ class TestLists:
         check(problem, BOUNDED[name](), found)
         assert found.lists[0].scored == 1
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("max_parents", [1, 2])
     @pytest.mark.parametrize("name", BOUNDED)
     def test_more_features_than_bits_of_a_word(self, name, max_parents):
@@ -389,6 +390,7 @@ class TestIncomplete:
             if found.largest is not None:
                 assert same(listed(problem, score, largest=found.largest, **constraints), found)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("name", BOUNDED)
     def test_memory(self, name):
         score = BOUNDED[name]()

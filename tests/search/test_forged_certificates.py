@@ -267,6 +267,7 @@ class TestInterrupts:
         assert not verify(forged, table)
         assert not verify(best, table)
 
+    @pytest.mark.slow
     def test_too_many_features_to_enumerate(self):
         """A component that says it was solved by dynamic programming, of more features than memory holds."""
         table = random_problem(1, 70, n_rows=30, dependent=False).table

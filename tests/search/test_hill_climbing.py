@@ -131,6 +131,7 @@ class TestConditionalLikelihood:
             if following:
                 graph = data.draw(st.sampled_from(following))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("weights", WEIGHTS)
     @pytest.mark.parametrize("score", [CLL(), CMDL()], ids=lambda s: s.name)
     def test_gains_on_larger_tables(self, score, weights):

@@ -273,6 +273,7 @@ class TestIncomplete:
         assert structure.certificate.upper_bound >= brute_force(problem, BDeu())
         assert verify(structure, problem.table)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("score", [BDeu(1.0), BIC()], ids=str)
     def test_memory(self, score):
         problem = random_problem(331, 30, n_rows=200, max_arity=3)
@@ -307,6 +308,7 @@ class TestDoor:
         assert learn_anb(problem.table, K2()).certificate.method == "dynamic programme over families"
         assert learn_anb(problem.table, FNML()).certificate.method == "dynamic programme over families"
 
+    @pytest.mark.slow
     @pytest.mark.parametrize(("score", "limit"), [(BIC(), 1), (BDeu(1.0), 1), (K2(), None), (LL(), 1)], ids=str)
     def test_more_features_than_the_lattice_takes(self, score, limit):
         """Which of the equally good networks is the first takes long to decide, but for K2."""
@@ -320,6 +322,7 @@ class TestDoor:
         assert naive.certificate.optimal
         assert structure.score > naive.score
 
+    @pytest.mark.slow
     def test_k2_with_twenty_features(self):
         problem = random_problem(402, 20, n_rows=40, max_arity=2)
         structure = learn_anb(problem.table, K2(), time_limit=5)

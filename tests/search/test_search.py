@@ -118,6 +118,7 @@ class TestOptimum:
         assert structure.feature_edges
         check_structure(structure, problem, 1.0)
 
+    @pytest.mark.slow
     def test_equals_the_plain_dynamic_programme_on_twelve_features(self):
         problem = random_problem(12, 12, n_rows=100)
         for low_bits in (4, 12):

@@ -60,6 +60,7 @@ class TestTheSearchDoesNotDecide:
             for exhausted in (1, 14):
                 assert dict(by_lists(table, score, exhausted).parents) == dict(usual.parents)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("weights", WEIGHTS)
     def test_networks_with_the_class_as_one_of_the_variables(self, weights):
         """Markov equivalent networks: arcs can be reversed wherever no other is forced by it."""
@@ -70,6 +71,7 @@ class TestTheSearchDoesNotDecide:
             for exhausted in (1, 14):
                 assert dict(by_lists(table, BDeu(), exhausted, learn_gbn).parents) == dict(usual.parents)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("n", [13, 16])
     def test_more_features(self, n):
         table = random_problem(40 + n, n, n_rows=120, max_arity=3).table
