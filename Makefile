@@ -9,7 +9,7 @@ pages := $(wildcard README.md docs/*.md docs/*/*.md)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test lint style types docs-examples bench papers papers-quick clean distclean
+.PHONY: help demo install test test-full coverage lint style types docs-examples bench papers papers-quick clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,8 +20,14 @@ demo: $(VENV)/installed  ## fit the classifiers on an embedded table and compare
 
 install: $(VENV)/installed-dev  ## make the environment, with the tools for developers
 
-test: $(VENV)/installed-dev  ## run the tests
-	$(BIN)/pytest -n auto $(ARGS)
+test: $(VENV)/installed-dev  ## run the tests, fewer examples and cases of each (a minute and a half)
+	$(BIN)/pytest -n auto --tier=quick $(ARGS)
+
+test-full: $(VENV)/installed-dev  ## run all tests, with all examples and cases
+	$(BIN)/pytest -n auto --tier=full $(ARGS)
+
+coverage: $(VENV)/installed-dev  ## run the kernels as plain Python, and show which lines no test runs
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --tier=quick --cov --cov-report=term-missing $(kernel_tests) $(ARGS)
 
 lint: style types  ## check style and types
 

@@ -1,19 +1,50 @@
-"""Settings of all tests: hypothesis draws the same examples every time, few of them, without a clock."""
+"""The tier of a run, and what holds for all tests."""
 
+import gc
 import signal
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
+from tiers import EXAMPLES, register_profiles, thinned
 
-settings.register_profile(
-    "repeatable",
-    derandomize=True,
-    deadline=None,
-    max_examples=60,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
-settings.load_profile("repeatable")
+
+def pytest_addoption(parser):
+    """Let ``--tier`` choose how much is tested."""
+    parser.addoption(
+        "--tier",
+        choices=list(EXAMPLES),
+        default="quick",
+        help="quick: few examples of every property and few cases of large grids; full: everything",
+    )
+
+
+def pytest_configure(config):
+    """Load the tier's Hypothesis profile before the modules with the properties are imported."""
+    config.addinivalue_line("markers", "slow: left out of the quick tier")
+    register_profiles()
+    settings.load_profile(config.getoption("tier"))
+
+
+def pytest_collection():
+    """Collect no garbage while thousands of tests are collected: that takes half of the time, and finds none."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Nor look for garbage among the tests from then on."""
+    gc.freeze()
+    gc.enable()
+
+
+def pytest_collection_modifyitems(config, items):
+    """Thin the quick tier, but for what is asked for by node id or by ``-k``."""
+    asked_for = config.option.keyword or any("::" in arg for arg in config.invocation_params.args)
+    if config.getoption("tier") == "full" or asked_for:
+        return
+    fast = [item for item in items if not item.get_closest_marker("slow")]
+    kept = thinned(item.nodeid for item in fast)
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in kept])
+    items[:] = [item for item in items if item.nodeid in kept]
 
 
 @pytest.fixture(scope="session", autouse=True)

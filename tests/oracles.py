@@ -625,16 +625,18 @@ def friedman(rows, weights, arities, child, parents, pseudo):
     return {cell: (n + pseudo * marginal[cell[:1]] / total) / (given[cell[1:]] + pseudo) for cell, n in joint.items()}
 
 
+@cache
 def branchings(n, tree=False):
     """All forests of arcs directed away from their roots, as tuples of parents (None: no parent).
 
     With ``tree``, those with one root only; the order is: first feature first, no parent before a parent.
     """
-    for parents in product(*([None, *(j for j in range(n) if j != i)] for i in range(n))):
-        if tree and parents.count(None) != min(n, 1):
-            continue
-        if is_acyclic({i: [] if parents[i] is None else [parents[i]] for i in range(n)}):
-            yield parents
+    return [
+        parents
+        for parents in product(*([None, *(j for j in range(n) if j != i)] for i in range(n)))
+        if not tree or parents.count(None) == min(n, 1)
+        if is_acyclic({i: [] if parents[i] is None else [parents[i]] for i in range(n)})
+    ]
 
 
 def best_branching(n, local, tree=False, required=(), forbidden=(), tolerance=1e-9):

@@ -1,6 +1,7 @@
 """Small random tables, and the lists of everything registered: a new score or search is tested once it exists."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 from inspect import isabstract, isclass
 
 import numpy as np
@@ -48,8 +49,8 @@ class Problem:
 
     @property
     def table(self):
-        """The table, its states declared."""
-        return table_of(self.rows, self.weights, self.arities)
+        """The table, its states declared; the same object while the problem stays as it is."""
+        return _table_of(tuple(map(tuple, self.rows)), tuple(self.weights), tuple(self.arities))
 
     def frame(self):
         """The features as a frame, and the classes as a series."""
@@ -67,6 +68,9 @@ def table_of(rows, weights, arities):
     frame = pd.DataFrame(rows, columns=names, dtype=np.int64)
     categories = {name: list(range(arity)) for name, arity in zip(names, arities, strict=True)}
     return DiscreteTable.from_frame(frame, class_name="c", sample_weight=weights, categories=categories)
+
+
+_table_of = lru_cache(maxsize=4)(table_of)
 
 
 def random_problem(seed, n, *, n_rows=60, max_arity=4, n_classes=3, weights="ones", unseen=True, dependent=True):

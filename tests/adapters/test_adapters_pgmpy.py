@@ -770,6 +770,7 @@ class TestPackage:
     def run(self, code):
         return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
 
+    @pytest.mark.slow
     def test_importing_is_light_until_a_name_is_used(self):
         done = self.run(
             "import sys, anbexact, anbexact.adapters\n"
@@ -780,6 +781,7 @@ class TestPackage:
         )
         assert done.stdout.splitlines() == ["[]", "True anbexact.adapters.pgmpy True"]
 
+    @pytest.mark.slow
     def test_no_warning_of_pgmpy_reaches_the_user(self):
         done = self.run("from anbexact.adapters import to_pgmpy")
         assert done.stderr == ""

@@ -14,10 +14,11 @@ from itertools import islice, product
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pgmpy.readwrite import BIFReader, BIFWriter, XDSLReader, XMLBIFReader
 from sklearn.exceptions import NotFittedError
+from tiers import examples
 
 from anbexact import ANBClassifier, NaiveBayesClassifier
 from anbexact.adapters import from_file, from_pgmpy, to_file
@@ -135,7 +136,7 @@ def monks(estimator=None):
 
 
 class TestSafeNames:
-    @settings(max_examples=200, deadline=None)
+    @examples(200)
     @given(st.lists(values, max_size=12), st.sampled_from("xv"))
     def test_are_identifiers_that_differ_in_more_than_case(self, given_values, first):
         names = safe_names(given_values, first)
@@ -190,7 +191,7 @@ class TestSafeNames:
 
 class TestRoundTrip:
     @pytest.mark.parametrize("extension", EXTENSIONS)
-    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.data())
     def test_any_names_and_states(self, extension, data, tmp_path_factory):
         """Nothing is refused: every name and state here is of a kind that `encode` knows."""
@@ -270,6 +271,7 @@ class TestRoundTrip:
         classifier = make(states, {name: parents[name] for name in states}, "c")
         assert_equal(through(classifier, tmp_path, extension), classifier)
 
+    @pytest.mark.slow
     def test_large_table(self, tmp_path):
         """XMLBIF by pgmpy alone would take minutes, and XDSL lose digits."""
         states = {"a": range(60), "b": range(60), "c": range(60)}

@@ -1,6 +1,5 @@
 """Forests by conditional likelihood: fits and search against slow twins, separation, the resulting network."""
 
-import time
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
@@ -9,11 +8,13 @@ from math import prod
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from deadlines import watch
+from hypothesis import given
 from scipy.optimize import minimize
 from scipy.special import logsumexp
 from strategies import problems, random_problem, table_of
 from threadpoolctl import threadpool_info
+from tiers import examples
 
 import anbexact
 import anbexact.search.greedy.logit_fan as logit_fan
@@ -160,7 +161,7 @@ def test_bounds_of_one_step(seed):
 @pytest.mark.parametrize("seed", range(6))
 def test_search_against_slow_twin(seed, edges):
     weights = ["ones", "ones", "mixed", "real"][seed % 4]
-    problem = random_problem(seed, 4 if seed % 2 else 5, n_rows=50 + 25 * seed, max_arity=3, weights=weights)
+    problem = random_problem(seed, 5 if seed in (0, 2) else 4, n_rows=50 + 25 * seed, max_arity=3, weights=weights)
     score, terms = climb(problem, edges=edges)
     structure = learn_logit_fan(problem.table, edges=edges)
     assert structure.score == pytest.approx(score, abs=1e-3)
@@ -168,7 +169,7 @@ def test_search_against_slow_twin(seed, edges):
 
 
 @given(problem=problems(max_features=3, max_rows=10))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_neighbour_is_better(problem):
     """On degenerate tables, too: constants, separated classes, one class, unseen states."""
     structure = learn_logit_fan(problem.table)
@@ -304,15 +305,15 @@ def test_one_class_one_feature_constants_and_declared_states():
     assert single.structure_.parents["a"] == ("class",)
 
 
-def test_time_limit_gives_the_best_so_far():
+def test_time_limit_gives_the_best_so_far(monkeypatch):
     problem = random_problem(0, 6, n_rows=200)
     stopped = LogitFANClassifier(time_limit=1e-9).fit(*problem.frame())
     assert stopped.structure_.certificate.method.endswith("stopped by time_limit")
     assert stopped.structure_.children("c") == stopped.structure_.features
     wide = random_problem(0, 60, n_rows=2000, max_arity=3, unseen=False).table
-    began = time.perf_counter()
+    deadlines = watch(monkeypatch, logit_fan)
     structure = learn_logit_fan(wide, time_limit=1.0)
-    assert time.perf_counter() - began < 10
+    assert deadlines[0].late < 10
     assert "stopped" in structure.certificate.method
 
 
@@ -347,6 +348,7 @@ def test_separated_too_far_for_a_network_is_fitted_with_a_weak_prior(estimator):
     assert classifier.score(X, y) > 0.97
 
 
+@pytest.mark.slow
 def test_linear_algebra_has_its_threads_back():
     def threads():
         return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]

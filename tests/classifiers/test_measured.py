@@ -14,9 +14,10 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
+from tiers import examples
 
 import anbexact.classifiers.memory as room
 import anbexact.networks.densities as densities
@@ -255,7 +256,7 @@ class TestPosterior:
         clear = top[:, -1] > top[:, -2] + 1e-9
         assert (case.fitted.predict(case.features) == posterior.argmax(axis=1))[clear].all()
 
-    @settings(max_examples=120)
+    @examples(120)
     @given(cases(), st.data())
     def test_of_missing_cells_is_integrated(self, case, data):
         names = list(case.features)

@@ -1,6 +1,5 @@
 """Failing well: what a user sees when the input cannot be learned from or classified."""
 
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
-from anbexact import ANBClassifier, NaiveBayesClassifier
+from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier
 
 MODELS = [NaiveBayesClassifier, ANBClassifier]
 pytestmark = pytest.mark.parametrize("model", MODELS)
@@ -89,9 +88,9 @@ class TestDegenerateTables:
         proba = classifier.predict_proba(X)
         assert ((proba[:, 0] > 0) & (proba[:, 0] < 0.2)).all()
 
-    def test_an_identifier(self, model):
+    def test_an_identifier(self, model, monkeypatch):
+        monkeypatch.setattr(DiscreteTable, "__init__", None)
         ids = pd.DataFrame({"id": [f"u{i}" for i in range(10**6)]})
-        began = time.perf_counter()
         with pytest.raises(
             ValueError,
             match=r"every column looks like an identifier: 'id' \(1,000,000 different values in 1,000,000 rows\)",
@@ -103,7 +102,6 @@ class TestDegenerateTables:
             r"an identifier or a free text\. Drop it",
         ):
             model(drop_identifiers=False, group_categories=None).fit(ids, np.arange(10**6) % 2)
-        assert time.perf_counter() - began < 20
 
     def test_an_identifier_as_class(self, model):
         with (
@@ -428,11 +426,12 @@ def test_cut_points_come_from_the_rows_in_which_a_column_is_observed(model):
     assert {name: cuts.tolist() for name, cuts in classifier.cut_points_.items()} == {"n": [549.5], "m": [74.5]}
 
 
+@pytest.mark.slow
 def test_more_features_than_sets_can_be_numbered(model):
     X = np.tile([[0], [1], [0], [1]], 1100)
     if model is NaiveBayesClassifier:
         assert model().fit(X, [0, 1, 0, 1]).predict(X).shape == (4,)
         return
-    assert model(max_parents=0).fit(X, [0, 1, 0, 1]).predict(X).shape == (4,)
+    assert model(max_parents=0, ess=1.0).fit(X, [0, 1, 0, 1]).predict(X).shape == (4,)
     with pytest.raises(MemoryError, match=r"fNML has no set scores .* each of the 1100 2\^1099 families"):
         model(structure_score="fnml", ess=1.0).fit(X, [0, 1, 0, 1])

@@ -5,10 +5,11 @@ import copy
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from strategies import problems
+from tiers import examples
 
 from anbexact import ANBClassifier, MDLPDiscretizer, NaiveBayesClassifier
 from anbexact.adapters import from_pgmpy
@@ -33,7 +34,7 @@ def same(one, other, *, exactly=True):
 
 class TestEqualsFittingAllRows:
     @given(problems(min_features=1, max_features=3, max_rows=12), st.integers(0, 12), st.booleans())
-    @settings(max_examples=40)
+    @examples(40)
     def test_of_a_fixed_structure(self, problem, first, whole):
         frame, y = problem.frame()
         weights = np.ceil(problem.weights) if whole else np.array(problem.weights)
@@ -149,7 +150,7 @@ def test_counts_add_up_and_hold_the_observed_cells_only():
 
 
 @given(problems(max_features=3))
-@settings(max_examples=30)
+@examples(30)
 def test_observed_cells_are_those_of_the_contingency_table(problem):
     table = problem.table
     for family in count_families(table, learn_anb(table)).values():

@@ -353,6 +353,7 @@ class TestNetworkAsEstimator:
             (FSANBClassifier(ess=(1.0, 5.0), threshold=3.0, max_parents=1), load_anes96),
         ],
     )
+    @pytest.mark.slow
     def test_is_cross_validated_as_the_refit(self, estimator, load, l2):
         X, y = load() if load is not load_monks else load_monks(1)
         logit = clone(estimator).fit(X, y).to_logit().refit(X, y, l2=l2)

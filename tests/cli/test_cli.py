@@ -246,6 +246,7 @@ def test_predict_numbered_columns(capsys):
     assert out.split()[1:] == NaiveBayesClassifier().fit(X, y).predict(X).tolist()
 
 
+@pytest.mark.slow
 def test_compare_on_the_embedded_table(capsys):
     code, out, err = run(capsys, "compare")
     assert (code, err) == (0, "")
@@ -327,6 +328,7 @@ def test_reading_a_comparison():
     assert read_comparison(frame) == []
 
 
+@pytest.mark.slow
 def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
     monkeypatch.setattr(anb, "available_memory", lambda: 100_000)
     rng = np.random.default_rng(0)
@@ -424,6 +426,7 @@ def test_progress_on_a_terminal_only(capsys, monkeypatch):
     assert anbexact.load("m.json").verbose == 0
 
 
+@pytest.mark.slow
 def test_process():
     """The command itself: version, help, a byte-order mark, and a reader that leaves early."""
     command = [sys.executable, "-m", "anbexact"]

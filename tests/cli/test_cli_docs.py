@@ -28,6 +28,7 @@ def page_files(tmp_path, monkeypatch):
         Path(name).write_text(indented(content)[0], encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("page_files")
 def test_commands_of_the_page():
     """All of them in one shell, in their order."""

@@ -17,8 +17,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 import anbexact
 from anbexact import NaiveBayesClassifier
@@ -178,7 +179,7 @@ class TestSameTable:
     )
     kinds = st.sampled_from([int, float, bool, str, object])
 
-    @settings(max_examples=25)
+    @examples(25)
     @given(st.lists(cells, min_size=2, max_size=6), kinds)
     def test_any_column_of_one_kind(self, cells, kind):
         """A column of one Python type, or of text alone, is the same from JSON, Parquet and Excel."""
@@ -297,6 +298,7 @@ class TestStreams:
         assert code == 0
         assert "pipe: 60 rows" in out
 
+    @pytest.mark.slow
     def test_process(self):
         """The command of the issue: its header was consumed."""
         command = [sys.executable, "-m", "anbexact"]

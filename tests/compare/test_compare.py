@@ -460,7 +460,8 @@ def test_certain_and_wrong_is_infinitely_wrong():
 
 def test_any_container():
     X, y = load_iris()
-    expected = compare(X, y, folds=3, refit=False)["log_loss"]
+    choice = {"folds": 3, "refit": False, "models": ["NB", "ANB", "logistic regression"]}
+    expected = compare(X, y, **choice)["log_loss"]
     polars = pytest.importorskip("polars")
     inputs = [
         (X.to_numpy(), y.to_numpy()),
@@ -470,11 +471,10 @@ def test_any_container():
         (X.set_axis([0, ("a", 1), "b", 2.5], axis=1), y.astype("category").cat.add_categories("unused")),
     ]
     for features, classes in inputs:
-        assert compare(features, classes, folds=3, refit=False)["log_loss"].tolist() == pytest.approx(
-            expected.tolist()
-        )
+        assert compare(features, classes, **choice)["log_loss"].tolist() == pytest.approx(expected.tolist())
 
 
+@pytest.mark.slow
 def test_mixed_table_with_missing_and_rare_cells():
     """Missing cells, states that only one fold has, booleans, dates: no model may fail."""
     X, y = load_anes96()
@@ -598,6 +598,7 @@ def test_too_large_search_is_a_line_of_its_own(monkeypatch):
     assert frame.attrs["notes"] == ["ANB was refused: the exact search over 40 features needs 16 TB"]
 
 
+@pytest.mark.slow
 def test_really_too_large(monkeypatch):
     monkeypatch.setattr(anb, "available_memory", lambda: 100_000)
     rng = np.random.default_rng(0)

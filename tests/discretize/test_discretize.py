@@ -4,11 +4,12 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.preprocessing import KBinsDiscretizer, StandardScaler
+from tiers import examples
 
 from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, NaiveBayesClassifier
 from anbexact._kernels.modl import improved
@@ -97,7 +98,7 @@ def labelled_columns(draw):
 
 class TestMDLP:
     @given(labelled_columns())
-    @settings(max_examples=100)
+    @examples(100)
     def test_equals_the_published_recursion(self, column):
         values, labels, weights = column
         assert mdlp(*column) == oracles.mdlp_cuts(values, labels, oracles.row_weights(weights))
@@ -141,7 +142,7 @@ class TestMDLP:
         assert mdlp(*column) == mdlp(values, ["zyxwv"[k] for k in labels], weights)
 
     @given(labelled_columns(), st.integers(1, 5))
-    @settings(max_examples=80)
+    @examples(80)
     def test_at_most_so_many_intervals(self, column, most):
         values, labels, weights = column
         assert mdlp(*column, max_bins=most) == oracles.mdlp_cuts(values, labels, oracles.row_weights(weights), most)
@@ -202,7 +203,7 @@ def short_columns(draw):
 
 class TestMODL:
     @given(short_columns(), st.one_of(st.none(), st.integers(1, 6)))
-    @settings(max_examples=80)
+    @examples(80)
     def test_no_partition_costs_less(self, column, most):
         values, labels, weights = column
         found = modl(*column, max_bins=most)

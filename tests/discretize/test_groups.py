@@ -4,8 +4,9 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tiers import examples
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier, load
 from anbexact._kernels.groups import log_divisions
@@ -40,7 +41,7 @@ def least_cost(values, labels, weights):
 
 class TestCriterion:
     @given(labelled_categories())
-    @settings(max_examples=60)
+    @examples(60)
     def test_no_division_costs_less(self, column):
         values, labels, weights = column
         found = groups_of(*column)

@@ -7,10 +7,11 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pgmpy.inference import VariableElimination
 from strategies import Problem, problems, random_problem
+from tiers import examples
 
 from anbexact import (
     ANBClassifier,
@@ -126,7 +127,7 @@ def check_coefficients(classifier):
 
 
 class TestCoefficients:
-    @settings(max_examples=15)
+    @examples(15)
     @given(problem=problems(max_features=3))
     @pytest.mark.parametrize("model", MODELS)
     def test_are_sums_over_the_tables(self, model, problem):
@@ -212,7 +213,7 @@ class TestTerms:
         assert model.classes_.tolist() == ["maybe", "no", "yes"]
 
     @given(problem=problems(max_features=4, max_arity=4))
-    @settings(max_examples=20)
+    @examples(20)
     def test_number_is_one_less_than_states_of_each_feature(self, problem):
         model = fit(problem, TANClassifier()).to_logit()
         r = dict(zip(problem.names, problem.arities, strict=True))
@@ -294,7 +295,7 @@ def graphs(draw):
 
 
 class TestEquivalence:
-    @settings(max_examples=300)
+    @examples(300)
     @given(structure=graphs())
     def test_is_definition_and_set_criterion(self, structure):
         graph, class_ = graph_of(structure)
@@ -302,7 +303,7 @@ class TestEquivalence:
         assert found == oracles.is_subperfect(graph, class_)
         assert found == (oracles.logit_sets(graph, class_) == oracles.logit_sets_of_algorithm(graph, class_))
 
-    @settings(max_examples=100)
+    @examples(100)
     @given(structure=graphs())
     def test_obstacles_are_the_pairs_that_are_not_adjacent(self, structure):
         parents = structure.parents
@@ -353,7 +354,7 @@ def n_probabilities(structure, arity):
 
 
 class TestClosure:
-    @settings(max_examples=300)
+    @examples(300)
     @given(structure=graphs())
     def test_arcs_are_new_and_make_graphs_equivalent(self, structure):
         shape = {name: 2 + len(name) for name in structure.parents}

@@ -7,9 +7,10 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Problem, ess_values, problems, random_problem
+from tiers import examples
 
 import anbexact
 import anbexact.networks.aode as aode
@@ -49,7 +50,7 @@ def check_rows(problem, rows, ess=1.0, min_weight=1.0):
     np.testing.assert_array_equal(classifier.predict(X), classifier.classes_[log_proba.argmax(axis=1)])
 
 
-@settings(max_examples=80)
+@examples(80)
 @given(
     problem=problems(max_features=4),
     ess=ess_values,

@@ -6,9 +6,10 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import Problem, problems, random_problem
+from tiers import examples
 
 import anbexact.networks.posterior
 from anbexact import ANBClassifier, NaiveBayesClassifier
@@ -73,7 +74,7 @@ def way(request):
 
 @pytest.mark.usefixtures("way")
 class TestEnumeration:
-    @settings(max_examples=40)
+    @examples(40)
     @given(problem=problems(max_features=4), data=st.data())
     @pytest.mark.parametrize("model", [ANBClassifier, NaiveBayesClassifier])
     def test_random_networks_and_random_holes(self, model, problem, data):

@@ -198,6 +198,7 @@ def test_d_separation_in_classifiers():
         d_separated(ANBClassifier(), "holding", "has_tie")
 
 
+@pytest.mark.slow
 def test_queries_need_no_pgmpy():
     code = (
         "import sys\n"

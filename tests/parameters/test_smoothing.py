@@ -7,9 +7,10 @@ from math import inf, log
 import numpy as np
 import oracles
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import ess_values, problems, random_problem
+from tiers import examples
 
 from anbexact import ANBClassifier, BDeu, NaiveBayesClassifier, learn_anb, learn_naive_bayes
 from anbexact.classifiers.sample_size import Learner, learn_structure
@@ -61,7 +62,7 @@ def random_frame(n_features, n_rows):
 
 class TestLeaveOneOut:
     @given(problems_with_graphs(), ess_values)
-    @settings(max_examples=60)
+    @examples(60)
     def test_equals_fitting_without_every_row(self, drawn, ess):
         problem, parents = drawn
         weights = [max(1.0, weight) for weight in problem.weights]
@@ -97,7 +98,7 @@ class TestLeaveOneOut:
 
 class TestHeldOut:
     @given(problems_with_graphs(), st.data())
-    @settings(max_examples=60)
+    @examples(60)
     def test_equals_fitting_to_the_other_rows(self, drawn, data):
         problem, parents = drawn
         table, structure = problem.table, structure_of(problem, parents)
@@ -207,13 +208,14 @@ class TestFewRows:
         assert len(searches) == 1
         assert chosen.ess == START
 
+    @pytest.mark.slow
     def test_where_searches_take_long_one_for_few_parents_chooses(self, monkeypatch):
         X, y = random_frame(22, 60)
         limits = []
 
         def search(_, table, score, **given):
             limits.append(given["max_parents"])
-            return learn_anb(table, score, **{**given, "max_parents": 1})
+            return learn_anb(table, score, **{**given, "max_parents": 0})
 
         monkeypatch.setattr(ANBClassifier, "_search", search)
         ANBClassifier().fit(X, y)
@@ -226,7 +228,7 @@ class TestFewRows:
 
 class TestBestEss:
     @given(problems(max_features=3, max_rows=12))
-    @settings(max_examples=40)
+    @examples(40)
     def test_no_other_scores_higher(self, problem):
         table = problem.table
         structure = learn_naive_bayes(table)

@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
+from tiers import scaled
 
 import anbexact
 from anbexact import ANBClassifier, TANClassifier, verify
@@ -131,7 +132,7 @@ def test_an_edited_file(make, tmp_path):
     paths = [place for place in places(document) if place and place != ("sha256",)]
     outcomes = {"refused": 0, "predicts": 0}
     for place in paths:
-        most = 25 if len(place) < 3 else 1 if rng.random() < 60 / len(paths) else 0
+        most = scaled(25) if len(place) < 3 else 1 if rng.random() < scaled(60) / len(paths) else 0
         for edit, edited in edits(document, place, rng, most):
             write(edited, path)
             loaded, refusal = None, ""

@@ -16,13 +16,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, assume, given, reject, settings
+from hypothesis import HealthCheck, assume, given, reject
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import KBinsDiscretizer
 from strategies import SCORES
+from tiers import examples
 
 import anbexact
 from anbexact import (
@@ -144,7 +145,7 @@ def test_nan_and_containers_come_back():
     assert values.decode(json.loads(json.dumps(values.encode(value)))) == value
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_awkward_names_and_states(data, tmp_path):
     """A fitted classifier over names and states of any kind comes back whole."""
@@ -250,6 +251,7 @@ def test_layout_and_unknown_keys_do_not_matter(tmp_path):
     assert_same(anbexact.load(tmp_path / "m.json"), classifier, X)
 
 
+@pytest.mark.slow
 def test_another_process_reads_the_same(tmp_path):
     X, y = load_monks(1)
     classifier = ANBClassifier().fit(X, y)

@@ -114,6 +114,7 @@ class TestConstants:
         got = acll_constants(s, ("dirichlet", a, b))
         np.testing.assert_allclose(got, oracles.acll_constants_dirichlet(s, a, b), rtol=1e-9)
 
+    @pytest.mark.slow
     def test_published_values(self):
         """Carvalho, Adão and Mateus 2013, examples 3.6 and 3.7, without the minus signs that were lost in print."""
         assert acll_constants(2, ("dirichlet", 1, 1000))[0] == pytest.approx(-0.39194, abs=5e-6)

@@ -9,10 +9,11 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mixed import STATES, Mixed, mixed_columns
 from strategies import problems, table_of
+from tiers import examples
 
 import anbexact.search.exact.lattice as lattice
 import anbexact.search.exact.learn as exact
@@ -459,7 +460,7 @@ class TestSearches:
 
 class TestUpperBound:
     @given(mixed_columns(), st.booleans())
-    @settings(max_examples=150)
+    @examples(150)
     def test_holds_for_every_parent_set(self, mixed, with_class):
         discrete = [name for name in mixed.columns if name[0] == "d"]
         table, score = mixed.read(discrete[-1] if discrete and with_class and len(mixed.columns) > 1 else None)
@@ -633,6 +634,7 @@ class TestRead:
 
 
 class TestConsistency:
+    @pytest.mark.slow
     def test_decides_rightly_ever_more_often(self):
         """Numbers in a chain X, Z, Y, a state that moves a number, and a collider: 12 samples each, N growing."""
         right = {}

@@ -4,9 +4,10 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
+from tiers import examples
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
 import anbexact.search.exact.cutting_planes as cluster_cuts
@@ -167,7 +168,7 @@ def test_the_oracle_agrees_with_all_choices():
 
 @pytest.mark.usefixtures("_path")
 class TestSmall:
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(lists=list_problems())
     def test_optimum_and_proof(self, lists):
         check(lists, solved(lists), names_of(lists), best_total(lists))
@@ -263,6 +264,7 @@ def dense_lists(n):
     return lists_of(families)
 
 
+@pytest.mark.slow
 def test_most_nodes(monkeypatch):
     monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
     lists = dense_lists(10)
@@ -274,6 +276,7 @@ def test_most_nodes(monkeypatch):
     assert limited[3] == solved(lists, most_nodes=5)
 
 
+@pytest.mark.slow
 def test_result_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
     lists = dense_lists(8)
@@ -330,7 +333,7 @@ def relaxed_optimum(part, clusters, columns, penalty):
     return -found.fun
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(drawn=relaxations())
 def test_relaxation_from_any_multipliers(drawn):
     part, clusters, multipliers, columns = drawn

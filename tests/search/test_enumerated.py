@@ -5,10 +5,11 @@ from math import inf
 
 import oracles
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import SCORES, problems, random_problem
 from test_pruned import check, named
+from tiers import examples
 
 import anbexact.search.exact.learn as exact
 from anbexact import SearchTooLargeError, UniversalMeasure, learn_anb, learn_gbn, verify
@@ -53,7 +54,7 @@ CONSTRAINTS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(problem=problems(min_features=4, max_features=5), score=st.sampled_from(BOUNDLESS), constraints=CONSTRAINTS)
 def test_a_list_holds_what_scores_higher_than_all_its_subsets(problem, score, constraints):
     constraints["max_parents"] = max(2, constraints["max_parents"])

@@ -8,7 +8,7 @@ import numpy as np
 import oracles
 import pytest
 from forced import force
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import random_problem
 from test_verification import with_certificate, with_proof
@@ -118,7 +118,6 @@ class TestForger:
         assert passed < 60
 
     @given(st.sampled_from([*HUGE, 1e3, 1e9, 1e15]), st.integers(0, 30), st.integers(1, 3))
-    @settings(deadline=None)
     def test_a_multiplier_that_hides_the_scores(self, z, seed, least):
         """A cluster of all features, times a number beside which their local scores are rounding."""
         problem = random_problem(seed, 5, n_rows=50, max_arity=3)
@@ -268,6 +267,7 @@ class TestInterrupts:
         assert not verify(forged, table)
         assert not verify(best, table)
 
+    @pytest.mark.slow
     def test_too_many_features_to_enumerate(self):
         """A component that says it was solved by dynamic programming, of more features than memory holds."""
         table = random_problem(1, 70, n_rows=30, dependent=False).table

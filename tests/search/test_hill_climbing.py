@@ -5,10 +5,11 @@ import signal
 import numpy as np
 import oracles
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import SCORES, problems, random_problem, table_of
 from test_search import constrained_problems, numbered
+from tiers import examples
 
 import anbexact.search.greedy.conditional_likelihood as conditional
 import anbexact.search.greedy.hill_climbing as hill_climbing
@@ -87,7 +88,7 @@ class TestGraphs:
         np.testing.assert_array_equal(matrix(parents), [[u in graph[v] for u in graph] for v in graph])
 
     @given(drawn=constrained_problems(min_features=2, max_features=4), data=st.data())
-    @settings(max_examples=80)
+    @examples(80)
     def test_moves(self, drawn, data):
         problem, constraints = drawn
         n = problem.n
@@ -109,7 +110,7 @@ class TestConditionalLikelihood:
     """What is kept of rows and classes, against products of tables."""
 
     @given(problem=problems(max_features=4, max_rows=12), data=st.data())
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     def test_gains_on_a_walk(self, problem, data):
         arcs = Arcs.of(problem.names, make_constraints(problem.names, None, (), ()))
         score = data.draw(st.sampled_from([CLL(), CMDL()]))
@@ -130,6 +131,7 @@ class TestConditionalLikelihood:
             if following:
                 graph = data.draw(st.sampled_from(following))
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("weights", WEIGHTS)
     @pytest.mark.parametrize("score", [CLL(), CMDL()], ids=lambda s: s.name)
     def test_gains_on_larger_tables(self, score, weights):
@@ -173,7 +175,7 @@ class TestConditionalLikelihood:
         assert gains[0] > 3000
 
     @given(problem=problems(max_features=3), seed=st.integers(0, 10**6))
-    @settings(max_examples=60)
+    @examples(60)
     def test_structure_score(self, problem, seed):
         graph = random_graph(np.random.default_rng(seed), problem.n + 1)
         parents = {problem.names[v]: tuple(problem.names[u] for u in of_v) for v, of_v in graph.items()}
@@ -205,7 +207,7 @@ def tolerance_of(problem):
 )
 class TestEveryScore:
     @given(drawn=constrained_problems(max_features=3))
-    @settings(max_examples=15, deadline=None)
+    @examples(15)
     def test_ends_where_no_move_gains(self, score, drawn):
         problem, constraints = drawn
         edges = {key: numbered(constraints[key]) for key in ("required", "forbidden")}

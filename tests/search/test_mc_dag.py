@@ -5,8 +5,9 @@ import signal
 import numpy as np
 import oracles
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from strategies import problems, random_problem
+from tiers import examples
 
 import anbexact.search.greedy.mc_dag as equivalence
 from anbexact._runtime.limits import Deadline
@@ -193,7 +194,7 @@ def test_search_against_slow_twin(seed, weights):
 
 
 @given(problem=problems(min_features=1, max_features=3, max_rows=10))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_ends_where_no_operator_gains(problem):
     structure = learn_mc_dag(problem.table)
     graph = {

@@ -2,16 +2,19 @@
 
 from contextlib import nullcontext
 from dataclasses import replace
+from functools import cache
 from math import inf
 
 import numpy as np
 import oracles
 import pytest
-from hypothesis import assume, given, settings
+from deadlines import watch
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from numba.core.event import trigger_event
 from strategies import Problem, random_problem
 from test_candidates import BOUNDED, WEIGHTS, Looks, bounded_scores, candidate_problems, with_copies
+from tiers import examples
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
 import anbexact.search.exact.learn as anb
@@ -95,8 +98,21 @@ def brute_force(problem, score, **constraints):
     return score.local_score(table, "c", []) + search(range(problem.n), local, **constraints)
 
 
+@cache
+def searched_exhaustively(name, weights, seed):
+    """A problem, constraints, and the structure found by going through all sets, or all families."""
+    n = (6, 6, 9, 10)[seed] if name in ("BIC", "HQ") else (5, 5, 5, 6)[seed]
+    problem = random_problem(100 + seed, n, n_rows=(30, 80, 150, 300)[seed], weights=weights, max_arity=3)
+    if seed % 2:
+        problem = with_copies(problem, seed)
+    constraints = {}
+    if seed > 1:
+        constraints = {"max_parents": seed, "required": [(0, 3), (3, 4)], "forbidden": [(1, 0), (2, 4), (4, 1)]}
+    return problem, constraints, learn_anb(problem.table, BOUNDED[name](), **named(constraints))
+
+
 class TestOptimum:
-    @settings(max_examples=100)
+    @examples(100)
     @given(case=candidate_problems(max_features=5), score=bounded_scores, exhausted=st.sampled_from([1, 14]))
     def test_equals_brute_force(self, case, score, exhausted):
         problem, constraints = case
@@ -119,18 +135,7 @@ class TestOptimum:
     def test_equals_the_lattice(self, name, weights):
         score = BOUNDED[name]()
         for seed in range(4):
-            n = (6, 7, 9, 10)[seed] if name in ("BIC", "HQ") else (5, 6, 5, 6)[seed]
-            problem = random_problem(100 + seed, n, n_rows=(30, 80, 150, 300)[seed], weights=weights, max_arity=3)
-            if seed % 2:
-                problem = with_copies(problem, seed)
-            constraints = {}
-            if seed > 1:
-                constraints = {
-                    "max_parents": seed,
-                    "required": [(0, 3), (3, 4)],
-                    "forbidden": [(1, 0), (2, 4), (4, 1)],
-                }
-            exhaustive = learn_anb(problem.table, score, **named(constraints))
+            problem, constraints, exhaustive = searched_exhaustively(name, weights, seed)
             assert "dynamic programme" in exhaustive.certificate.method
             of_class = score.local_score(problem.table, "c", [])
             found = solved(problem, score, **constraints)
@@ -224,11 +229,11 @@ class TestIncomplete:
 
     @pytest.mark.parametrize("seconds", [1e-9, 0.05, 0.3])
     @pytest.mark.parametrize("score", [BDeu(1.0), BIC(), LL(), K2()], ids=str)
-    def test_time(self, score, seconds):
+    def test_time(self, score, seconds, monkeypatch):
         problem = random_problem(330, 34, n_rows=300, max_arity=3)
-        deadline = Deadline()
+        deadlines = watch(monkeypatch, anb)
         structure = learn_anb(problem.table, score, time_limit=seconds)
-        assert deadline.elapsed < seconds + 8
+        assert deadlines[0].late < 20
         check(problem, score, structure)
         certificate = structure.certificate
         assert certificate.method.startswith("pruned search")
@@ -268,6 +273,7 @@ class TestIncomplete:
         assert structure.certificate.upper_bound >= brute_force(problem, BDeu())
         assert verify(structure, problem.table)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("score", [BDeu(1.0), BIC()], ids=str)
     def test_memory(self, score):
         problem = random_problem(331, 30, n_rows=200, max_arity=3)
@@ -302,10 +308,12 @@ class TestDoor:
         assert learn_anb(problem.table, K2()).certificate.method == "dynamic programme over families"
         assert learn_anb(problem.table, FNML()).certificate.method == "dynamic programme over families"
 
-    @pytest.mark.parametrize("score", [BIC(), BDeu(1.0), K2(), LL()], ids=str)
-    def test_more_features_than_the_lattice_takes(self, score):
+    @pytest.mark.slow
+    @pytest.mark.parametrize(("score", "limit"), [(BIC(), 1), (BDeu(1.0), 1), (K2(), None), (LL(), 1)], ids=str)
+    def test_more_features_than_the_lattice_takes(self, score, limit):
+        """Which of the equally good networks is the first takes long to decide, but for K2."""
         problem = random_problem(401, 66, n_rows=60, max_arity=2)
-        structure = learn_anb(problem.table, score, max_parents=1)
+        structure = learn_anb(problem.table, score, max_parents=1, time_limit=limit)
         check(problem, score, structure, max_parents=1)
         assert structure.certificate.method.startswith(
             "pruned search among structures with at most 1 feature parents"
@@ -314,6 +322,7 @@ class TestDoor:
         assert naive.certificate.optimal
         assert structure.score > naive.score
 
+    @pytest.mark.slow
     def test_k2_with_twenty_features(self):
         problem = random_problem(402, 20, n_rows=40, max_arity=2)
         structure = learn_anb(problem.table, K2(), time_limit=5)
@@ -363,7 +372,7 @@ class TestDoor:
         assert structure.score == pytest.approx(expected.score, rel=1e-12)
         assert structure.certificate.optimal
 
-    def test_thirty_two_features_in_seconds(self):
+    def test_thirty_two_features_by_few_of_their_sets(self):
         rng = np.random.default_rng(404)
         codes = rng.integers(0, 3, (300, 33))
         for v in range(1, 16, 2):
@@ -372,10 +381,9 @@ class TestDoor:
         codes[:, -1] %= 2
         rows = [tuple(row) for row in codes.tolist()]
         problem = Problem(rows, [1.0] * 300, [3] * 32 + [2])
-        deadline = Deadline()
         structure = learn_anb(problem.table, BIC())
-        assert deadline.elapsed < 15
         certificate = structure.certificate
+        assert certificate.sets_scored < 200_000
         assert certificate.optimal
         assert certificate.method == "pruned search"
         assert certificate.proof.largest is None

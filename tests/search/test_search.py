@@ -2,17 +2,18 @@
 
 import io
 import signal
-import time
 import tracemalloc
-from itertools import pairwise
+from itertools import count, pairwise
 
 import numpy as np
 import oracles
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from deadlines import watch
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import SCORES, SEARCHES, Problem, ess_values, problems, random_problem, table_of
+from tiers import examples
 
 import anbexact._runtime.limits as limits
 import anbexact.search.exact.by_family as families
@@ -117,6 +118,7 @@ class TestOptimum:
         assert structure.feature_edges
         check_structure(structure, problem, 1.0)
 
+    @pytest.mark.slow
     def test_equals_the_plain_dynamic_programme_on_twelve_features(self):
         problem = random_problem(12, 12, n_rows=100)
         for low_bits in (4, 12):
@@ -363,25 +365,26 @@ class TestTimeLimit:
         assert "time_limit" in late.certificate.method
         assert late.certificate.upper_bound <= early.certificate.upper_bound
 
-    def test_a_real_limit_is_kept(self):
+    def test_a_real_limit_is_kept(self, monkeypatch):
         problem = random_problem(23, 20, n_rows=2000, max_arity=3)
-        table = problem.table
-        learn_anb(random_problem(23, 3).table)
-        began = time.perf_counter()
-        structure = learn_anb(table, time_limit=0.2)
-        assert time.perf_counter() - began < 3
+        deadlines = watch(monkeypatch, anb)
+        structure = learn_anb(problem.table, time_limit=0.2)
+        assert "time_limit" in structure.certificate.method
+        assert deadlines[0].late < 20
+        assert structure.certificate.sets_scored < 2**20
         assert not structure.certificate.optimal
         assert structure.certificate.gap > 0
         check_structure(structure, problem, 1.0)
 
     @pytest.mark.parametrize("n_jobs", [1, 2])
-    def test_a_real_limit_is_kept_on_many_rows(self, n_jobs):
+    def test_a_real_limit_is_kept_on_many_rows(self, n_jobs, monkeypatch):
         rng = np.random.default_rng(1)
         table = DiscreteTable.from_frame(rng.integers(0, 3, (20_000, 22)), rng.integers(0, 2, 20_000))
-        learn_anb(random_problem(23, 3).table)
-        began = time.perf_counter()
+        deadlines = watch(monkeypatch, anb)
         structure = learn_anb(table, time_limit=0.5, n_jobs=n_jobs)
-        assert time.perf_counter() - began < 2
+        assert "time_limit" in structure.certificate.method
+        assert deadlines[0].late < 20
+        assert structure.certificate.sets_scored < 1000
         assert not structure.certificate.optimal
 
     def test_greedy_structure_gains_over_naive_bayes(self):
@@ -426,14 +429,15 @@ class TestMemoryLimit:
         assert "Give max_parents=" in message
         assert "select features first" in message
 
-    def test_forty_features_without_bounds_are_refused_at_once(self):
+    def test_forty_features_without_bounds_are_refused_before_any_set_is_scored(self, monkeypatch):
+        monkeypatch.setattr(anb, "solve_lattice", None)
+        monkeypatch.setattr(anb, "solve_families", None)
+        monkeypatch.setattr(anb, "solve_pruned", None)
         table = light_table(40)
-        began = time.perf_counter()
         with pytest.raises(SearchTooLargeError, match=r"40 features needs 1,099,511,627,776 sets, .* TB"):
             learn_anb(table, QNML())
         with pytest.raises(SearchTooLargeError, match="500 features have 2"):
             learn_anb(light_table(500), QNML(), max_parents=4)
-        assert time.perf_counter() - began < 2
 
     def test_rows_that_do_not_fit_are_refused(self):
         with pytest.raises(SearchTooLargeError, match=r"lay out the rows, .* each of 70 features; .* memory_limit"):
@@ -493,10 +497,8 @@ class TestProgress:
             if name.startswith(phase):
                 raise KeyboardInterrupt
 
-        began = time.perf_counter()
         with pytest.raises(KeyboardInterrupt):
             learn_anb(table, n_jobs=n_jobs, progress=interrupt)
-        assert time.perf_counter() - began < 5
         assert sum(name.startswith(phase) for name in calls) == 1
 
 
@@ -590,7 +592,7 @@ class TestEveryScore:
     """The exact search with every score, against the search through all orders with the score's own local scores."""
 
     @given(drawn=constrained_problems(max_features=4))
-    @settings(max_examples=15)
+    @examples(15)
     def test_optimum(self, score, drawn):
         problem, constraints = drawn
         table, names = problem.table, problem.names
@@ -644,7 +646,7 @@ class TestFamilies:
     """The search family by family agrees with that through set scores, down to the ties."""
 
     @given(drawn=constrained_problems(max_features=5), ess=ess_values)
-    @settings(max_examples=30)
+    @examples(30)
     def test_same_structure(self, drawn, ess):
         problem, constraints = drawn
         edges = {key: numbered(constraints[key]) for key in ("required", "forbidden")}
@@ -658,60 +660,77 @@ class TestFamilies:
         assert solved[0].sets <= problem.n * 2 ** max(problem.n - 1, 0)
 
 
-@pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
-@pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
+REFUSED = {("learn_gbn", "ACLL"), ("learn_greedy_gbn", "ACLL")}
+"""What no search learns by which score; every other pair must work."""
+EXACT = {"learn_anb", "learn_ckg", "learn_fan", "learn_gbn", "learn_naive_bayes", "learn_tan"}
+"""Searches that prove what they find."""
+
+
+def accepted(score):
+    """The searches that learn by a score, by name."""
+    return {name: search for name, search in SEARCHES.items() if (name, score) not in REFUSED}
+
+
+PAIRS = [(name, score) for score in SCORES for name in accepted(score)]
+
+
 class TestEveryScoreAndSearch:
     """What any search must satisfy with any score it accepts (objective values, not structures)."""
 
-    def learn(self, search, score, table):
-        """Return the structure, or None when the search refuses the score, as it should, by a TypeError."""
-        refusal = None
-        try:
-            return search(table, score())
-        except TypeError as error:
-            refusal = str(error)
-        assert score().name in refusal
-        return None
+    @pytest.mark.parametrize(("name", "score"), sorted(REFUSED))
+    def test_refused(self, name, score):
+        score = SCORES[score]()
+        with pytest.raises(TypeError, match=f"{name} takes the class .*, but {score.name} needs it"):
+            SEARCHES[name](random_problem(31, 5).table, score)
 
     @pytest.mark.parametrize("weights", WEIGHTS)
-    def test_the_structure_is_consistent(self, search, score, weights):
-        problem = random_problem(31, 5, n_rows=60, weights=weights)
-        structure = self.learn(search, score, problem.table)
-        if structure is None:
-            return
+    @pytest.mark.parametrize(("name", "score"), PAIRS)
+    def test_the_structure_is_consistent(self, name, score, weights):
+        problem, score = random_problem(31, 5, n_rows=60, weights=weights), SCORES[score]()
+        structure = SEARCHES[name](problem.table, score)
         parents = dict(structure.parents)
         assert oracles.is_acyclic(parents)
         assert set(parents) == set(problem.names)
-        locals_ = [score().local_score(problem.table, child, of_child) for child, of_child in parents.items()]
+        locals_ = [score.local_score(problem.table, child, of_child) for child, of_child in parents.items()]
         assert structure.score == pytest.approx(sum(locals_), rel=1e-10)
-        assert structure.certificate.upper_bound >= structure.score
-        assert structure.certificate.seconds >= 0
-        assert str(structure.certificate)
+        certificate = structure.certificate
+        assert certificate.optimal == (name in EXACT)
+        assert certificate.upper_bound >= structure.score
+        assert certificate.gap == (0 if certificate.optimal else certificate.upper_bound - structure.score)
 
+    @pytest.mark.parametrize("name", SEARCHES)
+    def test_the_seconds_of_the_search_are_told(self, name, monkeypatch):
+        ticks = count()
+        monkeypatch.setattr(limits.time, "perf_counter", lambda: float(next(ticks)))
+        certificate = SEARCHES[name](random_problem(31, 3).table, BDeu()).certificate
+        assert (0 < certificate.seconds < next(ticks)) == (name != "learn_kdb"), "kDB does not search"
+
+    @pytest.mark.parametrize("score", SCORES)
     @given(problem=problems(max_features=3))
-    def test_row_order_and_copies_do_not_matter(self, search, score, problem):
-        first = self.learn(search, score, problem.table)
-        if first is None:
-            return
-        turned = self.learn(search, score, table_of(problem.rows[::-1], problem.weights[::-1], problem.arities))
-        assert turned.score == pytest.approx(first.score, rel=1e-10, abs=1e-10)
+    def test_row_order_and_copies_do_not_matter(self, score, problem):
+        table = problem.table
+        turned = table_of(problem.rows[::-1], problem.weights[::-1], problem.arities)
         halves = [weight / 2 for weight in problem.weights]
-        split = self.learn(search, score, table_of(problem.rows * 2, halves * 2, problem.arities))
-        assert split.score == pytest.approx(first.score, rel=1e-10, abs=1e-10)
+        split = table_of(problem.rows * 2, halves * 2, problem.arities)
+        for name, search in accepted(score).items():
+            expected = pytest.approx(search(table, SCORES[score]()).score, rel=1e-10, abs=1e-10)
+            assert search(turned, SCORES[score]()).score == expected, name
+            assert search(split, SCORES[score]()).score == expected, name
 
-    def test_the_table_is_left_alone(self, search, score):
+    @pytest.mark.parametrize(("name", "score"), PAIRS)
+    def test_the_table_is_left_alone(self, name, score):
         table = random_problem(32, 4, weights="real").table
         codes, weights = table.codes.copy(), table.weights.copy()
-        self.learn(search, score, table)
+        SEARCHES[name](table, SCORES[score]())
         np.testing.assert_array_equal(table.codes, codes)
         np.testing.assert_array_equal(table.weights, weights)
 
-    def test_one_feature_and_one_row(self, search, score):
+    @pytest.mark.parametrize(("name", "score"), PAIRS)
+    def test_one_feature_and_one_row(self, name, score):
         for rows, arities in [([(0, 0)], [1, 1]), ([(0, 1)], [2, 2]), ([(0, 0), (1, 1)], [2, 2])]:
-            structure = self.learn(search, score, table_of(rows, None, arities))
-            if structure is not None:
-                assert set(structure.parents) == {"f0", "c"}
-                assert structure.certificate.gap >= 0
+            structure = SEARCHES[name](table_of(rows, None, arities), SCORES[score]())
+            assert set(structure.parents) == {"f0", "c"}
+            assert structure.certificate.gap >= 0
 
 
 def test_lists_that_cannot_be_made_leave_the_lattice(monkeypatch):

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import SCORES, SEARCHES, problems, random_problem
+from tiers import examples
 
 from anbexact import ANBClassifier, BDeu, DiscreteTable, UniversalMeasure, learn_anb, learn_gbn, learn_tan, verify
 from anbexact.scores import Universal
@@ -24,15 +25,10 @@ DOORS = {name: search for name, search in DOORS.items() if name != "learn_naive_
 def with_constants(problem, places):
     """Return the table of a problem, and the same with columns of one state before the features of these numbers."""
     frame = pd.DataFrame(problem.rows, columns=problem.names)
-    categories = {name: list(range(arity)) for name, arity in zip(problem.names, problem.arities, strict=True)}
-    wider = frame.copy()
     for k, place in enumerate(places):
-        wider.insert(min(place + k, len(wider.columns) - 1), f"one{k}", 7)
-    tables = (
-        DiscreteTable.from_frame(own, class_name="c", sample_weight=problem.weights, categories=categories)
-        for own in (frame, wider)
-    )
-    return tuple(tables)
+        frame.insert(min(place + k, len(frame.columns) - 1), f"one{k}", 7)
+    limits = {"class_name": "c", "sample_weight": problem.weights, "categories": problem.categories}
+    return problem.table, DiscreteTable.from_frame(frame, **limits)
 
 
 @pytest.mark.parametrize("score", SCORES.values(), ids=SCORES)
@@ -89,7 +85,7 @@ def test_proofs_in_which_they_take_part_still_hold():
 
 
 @given(problem=problems(max_features=3), search=st.sampled_from([learn_anb, learn_gbn]))
-@settings(max_examples=25)
+@examples(25)
 def test_nothing_but_features_of_one_state(problem, search):
     table = with_constants(problem, [0, 0])[1].restricted(["one0", "one1", "c"])
     structure = search(table)

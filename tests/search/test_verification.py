@@ -394,6 +394,7 @@ class TestForgedProof:
                 clusters = (*part.case.clusters, ((part.features[0], stranger), 1, z))
                 assert not verify(with_part(structure, part, case=Duals(clusters)), table)
 
+    @pytest.mark.slow
     def test_duals_count_for_what_the_formula_says(self, cut, divided):
         """With random changes, the check fails exactly where the slow oracle finds a higher bound."""
         rng = np.random.default_rng(0)

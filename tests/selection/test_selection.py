@@ -47,6 +47,7 @@ class TestBayesFactor:
         expected = [log_bayes_factor(table, "c", name, ess=ess) for name in table.vocabulary.features]
         assert log_bayes_factors(table, ess=ess) == pytest.approx(expected, rel=1e-9, abs=1e-8)
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("weighted", [False, True])
     def test_decides_rightly_ever_more_often(self, weighted):
         """Independence and dependence given Z, in samples of a collider and of a chain: 20 each, N growing."""

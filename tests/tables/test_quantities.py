@@ -12,9 +12,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedKFold, cross_val_score
+from tiers import examples
 
 import anbexact
 import anbexact.inputs.identifiers as questions
@@ -212,7 +213,7 @@ RULES = st.sampled_from(["auto", "median", "equal_frequency"])
 class TestLikeNumbers:
     """A column of any kind, in any container, is cut where the same column of integers is."""
 
-    @settings(max_examples=5, deadline=None)
+    @examples(5)
     @given(numbers=many, unseen=st.lists(st.integers(-3000, 3000), min_size=1, max_size=10), rule=RULES)
     def test_many_values_have_the_codes_of_integers(self, kind, name, numbers, unseen, rule):
         make, y = CONTAINERS[kind][name], labels(numbers)
@@ -223,7 +224,7 @@ class TestLikeNumbers:
             assert got.reader_.codes(make(rows)).tolist() == expected.reader_.codes(integers(rows)).tolist()
             assert got.predict_proba(make(rows)).tolist() == expected.predict_proba(integers(rows)).tolist()
 
-    @settings(max_examples=3, deadline=None)
+    @examples(3)
     @given(numbers=many)
     def test_intervals_of_equal_width_keep_the_order(self, kind, name, numbers):
         make = CONTAINERS[kind][name]
@@ -233,7 +234,7 @@ class TestLikeNumbers:
         assert codes[0] == 0
         assert codes[-1] == 4
 
-    @settings(max_examples=3, deadline=None)
+    @examples(3)
     @given(numbers=few)
     def test_few_values_are_states_in_their_order(self, kind, name, numbers):
         make = CONTAINERS[kind][name]
@@ -242,7 +243,7 @@ class TestLikeNumbers:
         codes = got.reader_.codes(make(sorted(set(numbers))))[0].tolist()
         assert codes == list(range(len(set(numbers))))
 
-    @settings(max_examples=3, deadline=None)
+    @examples(3)
     @given(numbers=st.one_of(many, few), places=st.sets(st.integers(0, 11), min_size=1, max_size=4))
     def test_missing_cells(self, kind, name, numbers, places):
         make = CONTAINERS[kind][name]
@@ -256,7 +257,7 @@ class TestLikeNumbers:
         got = NaiveBayesClassifier(handle_missing="marginalize").fit(make(seen), labels(seen))
         assert got.reader_.codes(make([None, None])).tolist() == [[MISSING, MISSING]]
 
-    @settings(max_examples=2, deadline=None)
+    @examples(2)
     @given(numbers=st.one_of(many, few))
     def test_any_library_and_text_at_prediction(self, kind, name, numbers):
         make = CONTAINERS[kind][name]
@@ -425,7 +426,7 @@ class TestUnits:
 class TestExact:
     """Floats hold 53 bits: nanoseconds since 1970 take 61."""
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(st.lists(st.integers(0, 10**6), min_size=2, max_size=30, unique=True), st.sampled_from(["ns", "us", "s"]))
     def test_neighbouring_ticks_are_told_apart(self, ticks, unit):
         moments = np.datetime64("2021-06-15T12:34:56", unit) + np.array(ticks).astype(f"m8[{unit}]")
@@ -669,7 +670,7 @@ def test_comparisons_take_them_as_numbers(kind):
     assert got["log_loss"].tolist() == pytest.approx(expected["log_loss"].tolist(), rel=1e-3)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.datetimes(datetime.datetime(1700, 1, 1), datetime.datetime(2250, 1, 1)))
 def test_iso_text_is_read_back(moment):
     for text in (moment.isoformat(), str(moment), str(moment.date())):

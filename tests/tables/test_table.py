@@ -9,9 +9,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from strategies import problems
+from tiers import examples
 
 from anbexact import BDeu, DiscreteTable, Vocabulary
 from anbexact.tables.columns import read_column
@@ -150,7 +151,7 @@ class TestTable:
         assert table.codes.shape == (len(expected), problem.n + 1)
 
     @given(st.integers(0, 2**32))
-    @settings(max_examples=25, deadline=None)
+    @examples(25)
     def test_order_of_rows_changes_no_digit(self, seed):
         """Real weights of rows that are equal are added up the same in whatever order they come."""
         rng = np.random.default_rng(seed)

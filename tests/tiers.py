@@ -1,0 +1,55 @@
+"""Two tiers of tests: the quick one after every edit, the full one before a merge."""
+
+import re
+from collections import Counter, defaultdict
+from math import ceil
+from zlib import crc32
+
+from hypothesis import HealthCheck, settings
+
+EXAMPLES = {"quick": 8, "full": 60}
+"""Examples that Hypothesis draws for a property, by tier."""
+ANY_CASES = 2
+"""Cases that the quick tier keeps of every test function, whatever their arguments."""
+
+
+def register_profiles():
+    """Register a Hypothesis profile for each tier: the same examples every time, and no clock."""
+    for tier, max_examples in EXAMPLES.items():
+        settings.register_profile(
+            tier,
+            derandomize=True,
+            deadline=None,
+            max_examples=max_examples,
+            database=None,
+            suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+        )
+
+
+def scaled(count):
+    """Return a number of examples of the full tier, or the share of them that the quick tier draws."""
+    return ceil(count * settings.default.max_examples / EXAMPLES["full"])
+
+
+def examples(count, **others):
+    """Decorate a property that takes so many examples in the full tier; ``others`` are settings of Hypothesis."""
+    return settings(max_examples=scaled(count), **others)
+
+
+def thinned(node_ids):
+    """Return the node ids that the quick tier keeps, a set.
+
+    Of every test function it keeps ``ANY_CASES`` cases, or all, and then those that bring a value of an argument that
+    no case before has: a word of the id that is not a number, as seeds and sizes are. Cases come in the order of a
+    checksum of the node id, so that neither their number nor the order in the file decides which are kept.
+    """
+    kept = set()
+    n_cases, seen = Counter(), defaultdict(set)
+    for node_id in sorted(node_ids, key=lambda node_id: crc32(node_id.encode())):
+        function, _, arguments = node_id.partition("[")
+        words = {word for word in arguments.removesuffix("]").split("-") if re.search("[^0-9.e]", word)}
+        if n_cases[function] < ANY_CASES or not words <= seen[function]:
+            kept.add(node_id)
+            n_cases[function] += 1
+            seen[function] |= words
+    return kept

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Runs a selection of tests on several versions of Python, and with the oldest dependencies that pyproject.toml allows.
+#
+#     tools/matrix.sh [NAME...]     a NAME is 3.11, 3.12, 3.13, 3.14 or oldest; all of them without any
+#
+# Each has an environment of its own in build/matrix, with the package installed as users get it. Status: 0 if all
+# passed, 1 if one failed, 2 if none failed but an interpreter is missing (PYENV_ROOT is searched, and the path).
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+names=("$@")
+[ $# -gt 0 ] || names=(3.11 3.12 3.13 3.14 oldest)
+oldest_python=3.11
+root=build/matrix
+tests=(
+    tests/tables tests/datasets tests/scores/test_score_formulas.py tests/search/test_search.py
+    tests/search/test_branch_and_cut.py tests/networks/test_posterior.py tests/classifiers/test_classifiers.py
+    tests/classifiers/test_sklearn_checks.py tests/persistence tests/adapters tests/logit/test_mnlogit.py
+)
+
+say() { printf '\n== %s\n' "$*"; }
+
+find_python() {
+    local candidate
+    for candidate in "python$1" "${PYENV_ROOT:-$HOME/.pyenv}/versions/$1".*/bin/python; do
+        if "$candidate" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$1')" 2>/dev/null; then
+            command -v "$candidate"
+            return
+        fi
+    done
+    return 1
+}
+
+# Only uv resolves for the oldest versions.
+install_uv() {
+    tools/make-venv.sh "$root/tools"
+    [ -x "$root/tools/bin/uv" ] || "$root/tools/bin/python" -m pip install --quiet uv
+}
+
+run() {
+    local name=$1 python=$2 resolution=highest
+    [ "$name" != oldest ] || resolution=lowest-direct
+    "$root/tools/bin/uv" venv --quiet --clear --python "$python" "$root/$name" || return
+    "$root/tools/bin/uv" pip install --quiet --python "$root/$name/bin/python" --resolution "$resolution" '.[test]' ||
+        return
+    rm -rf build/lib build/bdist.*
+    "$root/$name/bin/pytest" -n auto -q -p no:cacheprovider --tier=quick "${tests[@]}" </dev/null
+}
+
+install_uv
+summary=
+status=0
+for name in "${names[@]}"; do
+    version=${name/oldest/$oldest_python}
+    if ! python=$(find_python "$version"); then
+        verdict="missing: no Python $version found"
+        [ $status -ne 0 ] || status=2
+    else
+        say "$name ($python)"
+        if run "$name" "$python"; then
+            verdict=passed
+        else
+            verdict=FAILED
+            status=1
+        fi
+    fi
+    summary+=$(printf '%-8s %s' "$name" "$verdict")$'\n'
+done
+say Summary
+printf '%s' "$summary"
+exit $status
