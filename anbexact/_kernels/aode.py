@@ -10,12 +10,12 @@ feature.
 import math
 
 import numpy as np
-from numba import njit
 
+from anbexact._kernels.jit import inner, kernel
 from anbexact._kernels.posterior import exponentials, normalise_rows
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_pairs(codes, of_class, weights, offsets, rows, n_classes, i, counts):
     """Add the weights of a table's rows to the states of feature i.
 
@@ -43,7 +43,7 @@ def add_pairs(codes, of_class, weights, offsets, rows, n_classes, i, counts):
             counts[heads[t] + (first + of_other[t]) * n_classes] += weights[t]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def pair_logs(counts, offsets, rows, of_class, alone, ess, i, logs):
     """Write the logs for the states g of feature i: ln P(g | c), and ln [P(g, h | c) / (P(g | c) P(h | c))].
 
@@ -82,7 +82,7 @@ def pair_logs(counts, offsets, rows, of_class, alone, ess, i, logs):
                 place += classes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, out):
     """Work the rows ``start .. stop-1``: the class posterior of the mixture, missing cells summed out.
 
@@ -168,7 +168,7 @@ def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, 
         normalise_rows(out[t : t + 1], form, terms, powers)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add_log_sums(terms, powers, total, out):
     """Add ln Σ_k exp(terms[k, c]) to every class c; not all terms of a class are minus infinity."""
     classes = out.shape[0]

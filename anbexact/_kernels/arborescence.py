@@ -1,10 +1,11 @@
 """Maximum spanning arborescences of dense graphs, in whole numbers."""
 
 import numpy as np
-from numba import njit
+
+from anbexact._kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_arborescence(first, second, admitted, rounding, parents, tight, reduced):
     """Find the spanning arborescence of the largest sum of first weights, and among those of second weights.
 

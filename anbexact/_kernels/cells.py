@@ -1,11 +1,34 @@
 """The value of a cell in a set score."""
 
 import math
+from typing import NamedTuple
 
-from numba import njit
+import numpy as np
+import numpy.typing as npt
+
+from anbexact._kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+class CellValues(NamedTuple):
+    """What the values ``lnΓ(a + w) - lnΓ(a)`` of cells of weight w go by, for several parameters a.
+
+    Attributes
+    ----------
+    parameters, log_gammas : (parameters,) float64
+        a and lnΓ(a). An infinite a asks for ``w ln w`` instead (likelihood scores).
+    values : (parameters, length) float64
+        Values of the whole weights 0, 1, ... ``length - 1``.
+    whole : bool
+        Whether the weights are whole numbers (and, where a kernel says so, all below ``length``).
+    """
+
+    parameters: npt.NDArray[np.float64]
+    log_gammas: npt.NDArray[np.float64]
+    values: npt.NDArray[np.float64]
+    whole: bool
+
+
+@kernel
 def cell_value(weight, a, log_gamma_a):
     """Return lnΓ(a + weight) - lnΓ(a), for a large a by Stirling's series; weight * ln(weight) for an infinite a."""
     if weight <= 0.0:

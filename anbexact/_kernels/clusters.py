@@ -1,10 +1,11 @@
 """Cluster inequalities: what they credit to a parent set, where they hold columns, and which are violated."""
 
 import numpy as np
-from numba import njit
+
+from anbexact._kernels.jit import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fewer(one, other, least):
     """Return whether two sets share fewer than ``least`` features (at least 1)."""
     count = 0
@@ -18,7 +19,7 @@ def _fewer(one, other, least):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def credited(masks, starts, scores, forbidden, required, clusters, least, multipliers):
     """Return score + Σ z_K over the clusters K that hold the child and fewer than k of the parents, for every set.
 
@@ -51,7 +52,7 @@ def credited(masks, starts, scores, forbidden, required, clusters, least, multip
     return values
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def incidence(masks, children, columns, clusters, least):
     """Return the clusters in which each of some columns counts, as the pointers and indices of a sparse matrix.
 
@@ -76,7 +77,7 @@ def incidence(masks, children, columns, clusters, least):
     return pointers, indices[:count]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _deltas(children, shares, pointers, parents, least, inside, hits, add, remove):
     """Set how the sum over a cluster changes when a feature is added, or removed (infinite if too few stay)."""
     add[:] = 0.0
@@ -99,7 +100,7 @@ def _deltas(children, shares, pointers, parents, least, inside, hits, add, remov
                     remove[parents[e]] += shares[c]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _toggle(v, children, pointers, parents, inside, hits):
     """Add a feature to the cluster, or remove it."""
     change = -1 if inside[v] else 1
@@ -110,7 +111,7 @@ def _toggle(v, children, pointers, parents, inside, hits):
                 hits[c] += change
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cycles(mass):
     """Return the cycle through every arc with a share whose arcs miss least to 1; all features; and all but one.
 
@@ -150,7 +151,7 @@ def cycles(mass):
     return starts[:count]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _seen(key, keys, count):
     """Return whether a key is among the first ``count``."""
     seen = False
@@ -159,7 +160,7 @@ def _seen(key, keys, count):
     return seen
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _keys(n):
     """Return fixed random numbers, whose sums tell sets of features apart (SplitMix64: Steele et al., 2014)."""
     keys = np.empty(n, np.uint64)
@@ -171,7 +172,7 @@ def _keys(n):
     return keys
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def violated_clusters(n, children, shares, pointers, parents, least, starts, slack, steps, most):
     """Return clusters K with Σ_{i in K} Σ_{|W ∩ K| < k} x_iW < k - ``slack``, and these sums; k is ``least``.
 

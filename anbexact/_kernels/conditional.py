@@ -10,9 +10,9 @@ sets add up to the same sum in Markov equivalent networks, so do factors and zer
 import math
 
 import numpy as np
-from numba import njit
 
 from anbexact._kernels.families import refine
+from anbexact._kernels.jit import inner, kernel
 from anbexact._kernels.posterior import BLOCK, exponentials
 
 CLASS = -1
@@ -23,7 +23,7 @@ LARGEST = 1e200
 """Sums of probabilities between this and its inverse have all their digits; others are found by logarithms."""
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _log_counts(counts, log_states, zeros):
     """Replace counts by their logarithms; by ``-log_states`` and one zero where there are none. Returns Σ N ln N."""
     total = 0.0
@@ -40,7 +40,7 @@ def _log_counts(counts, log_states, zeros):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _family(groups, n_groups, child, log_states, codes, arities, n_classes, rows, classes, weights):
     """Return a family's log factors and zeros by class and joint state, the joint state of all rows, and a total.
 
@@ -75,7 +75,7 @@ def _family(groups, n_groups, child, log_states, codes, arities, n_classes, rows
     return values, zeros, joint, total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _joint_states(codes, arities, members):
     """Return the joint state of some features in every row, how many there are, and the log of how many could be."""
     groups, n_groups, log_states = np.zeros(codes.shape[1], np.int64), 1, 0.0
@@ -85,7 +85,7 @@ def _joint_states(codes, arities, members):
     return groups, n_groups, log_states
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_family(codes, arities, rows, classes, weights, members, child, sign, logs, zeros):
     """Add a family to the log joint probabilities of all rows and classes, or subtract it (``sign`` = -1).
 
@@ -116,7 +116,7 @@ def add_family(codes, arities, rows, classes, weights, members, child, sign, log
             zeros[c, t] += sign * of_values[c, joint[t]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def relative(logs, zeros, rows, classes, weights, totals, shares, tops):
     """Write the exponentials of log joint probabilities, relative to the highest of a row, and these.
 
@@ -156,7 +156,7 @@ def relative(logs, zeros, rows, classes, weights, totals, shares, tops):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _log_sum(logs, zeros, values, of_values):
     """Return ln Σ_c P(c, x) of one row with one more family."""
     top = IMPOSSIBLE
@@ -170,7 +170,7 @@ def _log_sum(logs, zeros, values, of_values):
     return top + math.log(total)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_sums(logs, zeros, shares, tops, totals, values, of_values, groups):
     """Return Σ_t w_t ln Σ_c P(c, x_t) of the joint probabilities, relative to ``tops``, with one more family.
 
@@ -200,7 +200,7 @@ def log_sums(logs, zeros, shares, tops, totals, values, of_values, groups):
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_likelihoods(codes, arities, rows, classes, weights, totals, members, sizes, child, logs, zeros, out):
     """Write the conditional log likelihood with one more family, for several sets of parents of one child.
 

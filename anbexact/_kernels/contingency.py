@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
-from numba import njit
+
+from anbexact._kernels.jit import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_survival(statistic, freedom):
     """Return the logarithm of the probability that chi-squared exceeds a statistic; 0 without degrees of freedom.
 
@@ -41,7 +42,7 @@ def log_survival(statistic, freedom):
     return scale + math.log(fraction)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _number_groups(codes, arities, given, groups):
     """Number every row's joint state of the given variables; return how many numbers there are, few of them unused.
 
@@ -67,7 +68,7 @@ def _number_groups(codes, arities, given, groups):
     return n_groups
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _g2(counts, n_groups, r, q, of_rows, of_columns):
     """Return G² and its degrees of freedom from a table of counts by group, row and column, and set that to 0."""
     statistic = 0.0
@@ -103,7 +104,7 @@ def _g2(counts, n_groups, r, q, of_rows, of_columns):
     return max(2 * statistic, 0.0), freedom
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def g2_tests(codes, arities, weights, x, others, given, logs):
     """Write the logarithm of the p-value of the test of a variable with each of others, given some variables.
 

@@ -1,10 +1,11 @@
 """Families scored one by one: their counts, and the best network from their scores."""
 
 import numpy as np
-from numba import njit
+
+from anbexact._kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_children(configuration, n_configurations, of_class, n_classes, codes, arity, weights):
     """Return the counts of several children that have the same parents and ``arity`` states each.
 
@@ -18,7 +19,7 @@ def count_children(configuration, n_configurations, of_class, n_classes, codes, 
     return counts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refine(configuration, n_configurations, codes, arity):
     """Split the joint states of the rows by one more feature; return the new ones, numbered as met, and how many."""
     numbers = np.full(n_configurations * arity, -1, np.int64)
@@ -33,7 +34,7 @@ def refine(configuration, n_configurations, codes, arity):
     return refined, fresh
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_totals(best):
     """Return the highest total over every set of features.
 
@@ -55,7 +56,7 @@ def best_totals(best):
     return totals
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_completions(best):
     """Return the highest total of the features outside every set, which come after those in it.
 

@@ -4,12 +4,12 @@
 """
 
 import numpy as np
-from numba import njit
 
+from anbexact._kernels.jit import inner, kernel
 from anbexact._kernels.modl import interval_cost
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def log_divisions(n_values, most):
     """Return ln B(V, k) for k up to ``most``: B counts the divisions of V values into at most k groups (B(V, 0) = 0).
 
@@ -27,14 +27,14 @@ def log_divisions(n_values, most):
     return logs
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _group_cost(sums, pair, logs):
     """Return the cost of a group with these class weights; ``pair`` is room for two rows."""
     pair[1] = sums
     return interval_cost(pair, 0, 1, logs)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_division(sums, prices, most, tie, logs):
     """Return the group of every value in a division of least cost: exact, over all sets of values (3^V steps)."""
     n_values = len(sums)
@@ -79,7 +79,7 @@ def best_division(sums, prices, most, tie, logs):
     return of_value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def joined_values(sums, prices, most, tie, logs):
     """Join groups, always the two whose union costs least, down to one; return the division of least cost on the way.
 
@@ -134,7 +134,7 @@ def joined_values(sums, prices, most, tie, logs):
     return numbers[best_group]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def moved_values(sums, group, prices, tie, logs):
     """Move values, one at a time, to the group where they cost least, until no move helps; change ``group`` in place.
 

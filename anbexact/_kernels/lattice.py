@@ -5,11 +5,32 @@ Blocks are worked in layers of equal popcount; a block needs only itself and the
 so two layers of best parent-set scores are held at a time, and the blocks of a layer run in parallel.
 """
 
+from typing import NamedTuple
+
 import numpy as np
-from numba import njit
+import numpy.typing as npt
+
+from anbexact._kernels.jit import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+class ParentLimits(NamedTuple):
+    """Which sets of parents are admitted.
+
+    Attributes
+    ----------
+    allowed, required : (n,) int64
+        Masks of the features that may, and that must, be parents of each feature.
+    max_parents, free : int, bool
+        Limit on feature parents; whether no constraint can bind.
+    """
+
+    allowed: npt.NDArray[np.int64]
+    required: npt.NDArray[np.int64]
+    max_parents: int
+    free: bool
+
+
+@kernel
 def popcount(x):
     """Return the number of ones of a whole number of 64 bits."""
     x = x - ((x >> 1) & 0x5555555555555555)
@@ -18,12 +39,13 @@ def popcount(x):
     return ((x * 0x0101010101010101) >> 56) & 0x7F
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _feasible(parents, allowed, required, max_parents):
+    """Return whether a set of parents meets the constraints."""
     return (parents & ~allowed) == 0 and (required & ~parents) == 0 and popcount(parents) <= max_parents
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _subset_maximum(x):
     """Replace x[S] by the maximum over the subsets of S, in place; ``len(x)`` is a power of two."""
     n = x.shape[0]
@@ -53,15 +75,16 @@ def _subset_maximum(x):
         step *= 2
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _raise_to(x, y):
     for t in range(x.shape[0]):
         x[t] = max(x[t], y[t])
 
 
-@njit(cache=True, nogil=True)
-def _low_child_scores(scores, block, child, low_bits, allowed, required, max_parents, free, best):
+@inner
+def _low_child_scores(scores, block, child, low_bits, limits, best):
     """Local scores of a low feature for the parent sets (block, W), W without the child's own bit."""
+    allowed, required, max_parents = limits.allowed[child], limits.required[child], limits.max_parents
     base = block << low_bits
     bit = 1 << child
     for upper in range(0, best.shape[0], bit):
@@ -71,28 +94,29 @@ def _low_child_scores(scores, block, child, low_bits, allowed, required, max_par
         here = best[upper : upper + bit]
         for t in range(bit):
             here[t] = within[t] - without[t]
-        if not free:
+        if not limits.free:
             for t in range(bit):
                 if not _feasible(start + t, allowed, required, max_parents):
                     here[t] = -np.inf
 
 
-@njit(cache=True, nogil=True)
-def _high_child_scores(scores, block, child, low_bits, allowed, required, max_parents, free, best):
+@inner
+def _high_child_scores(scores, block, child, low_bits, limits, best):
     """Local scores of a high feature outside the block for the parent sets (block, W)."""
+    allowed, required, max_parents = limits.allowed[child], limits.required[child], limits.max_parents
     base = block << low_bits
     other = (block | (1 << (child - low_bits))) << low_bits
     without = scores[base : base + best.shape[0]]
     within = scores[other : other + best.shape[0]]
     for t in range(best.shape[0]):
         best[t] = within[t] - without[t]
-    if not free:
+    if not limits.free:
         for t in range(best.shape[0]):
             if not _feasible(base + t, allowed, required, max_parents):
                 best[t] = -np.inf
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _slot(block, child, low_bits):
     """Where, in half blocks, the best scores of ``child`` lie among those of ``block``."""
     if child < low_bits:
@@ -101,7 +125,7 @@ def _slot(block, child, low_bits):
     return low_bits + 2 * popcount(outside)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _best_sinks(total, best, half):
     """Raise the totals of the sets of a block by their best low sink.
 
@@ -133,22 +157,8 @@ def _best_sinks(total, best, half):
             total[w] = value
 
 
-@njit(cache=True, nogil=True)
-def solve_blocks(
-    blocks,
-    places,
-    first,
-    n,
-    low_bits,
-    scores,
-    allowed,
-    required,
-    max_parents,
-    free,
-    previous,
-    current,
-    optimum,
-):
+@kernel
+def solve_blocks(blocks, places, first, low_bits, scores, limits, previous, current, optimum):
     """Work some blocks of one layer.
 
     Parameters
@@ -157,15 +167,16 @@ def solve_blocks(
         The blocks to work, all of one popcount, ``blocks[t]`` being number ``first + t`` of its layer.
     places : (2**(n - low_bits),) int64
         Number of every block within its layer.
+    low_bits : int
+        Bits of a set that are its place within a block.
     scores, optimum : (2**n,) float64
         Set scores; best total score of a network over each set (written for these blocks).
-    allowed, required : (n,) int64
-        Masks of the features that may, and that must, be parents of each feature.
-    max_parents, free : int, bool
-        Limit on feature parents; ``free`` when no constraint can bind.
+    limits : ParentLimits
+        The constraints.
     previous, current : (blocks of the layer, slots, 2**(low_bits - 1)) float64
         Best local score of each child over the subsets of every set, for the layer before and this one.
     """
+    n = limits.allowed.shape[0]
     half = 1 << max(low_bits - 1, 0)
     width = 1 << low_bits
     high_bits = n - low_bits
@@ -194,13 +205,9 @@ def solve_blocks(
             place = _slot(block, child, low_bits) * half
             best = mine[place : place + length]
             if low:
-                _low_child_scores(
-                    scores, block, child, low_bits, allowed[child], required[child], max_parents, free, best
-                )
+                _low_child_scores(scores, block, child, low_bits, limits, best)
             else:
-                _high_child_scores(
-                    scores, block, child, low_bits, allowed[child], required[child], max_parents, free, best
-                )
+                _high_child_scores(scores, block, child, low_bits, limits, best)
             _subset_maximum(best)
             for j in range(high_bits):
                 if (block >> j) & 1:
@@ -210,7 +217,7 @@ def solve_blocks(
         _best_sinks(total, mine, half)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _precedes(a, b, position):
     """Tie rule: whether parent set ``a`` goes before ``b`` (fewer parents, then first in feature order)."""
     size_a = popcount(a)
@@ -225,17 +232,18 @@ def _precedes(a, b, position):
     return earliest >= 0 and (a >> earliest) & 1 == 1
 
 
-@njit(cache=True, nogil=True)
-def first_parent_set(scores, child, candidates, threshold, allowed, required, max_parents, position):
+@kernel
+def first_parent_set(scores, child, candidates, threshold, limits, position):
     """First set by the tie rule, among subsets of ``candidates``, whose local score reaches ``threshold``.
 
     Returns -1 when there is none. ``position[b]`` is the place of bit b in the table's feature order.
     """
     bit = 1 << child
-    candidates &= allowed
-    found = -1
-    found_size = max_parents
-    subset = 0
+    candidates &= limits.allowed[child]
+    required = limits.required[child]
+    found = np.int64(-1)
+    found_size = limits.max_parents
+    subset = np.int64(0)
     while True:
         if (
             scores[subset | bit] - scores[subset] >= threshold

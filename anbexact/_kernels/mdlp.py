@@ -1,18 +1,19 @@
 """Recursive entropy cuts of one sorted column."""
 
 import numpy as np
-from numba import njit
+
+from anbexact._kernels.jit import inner, kernel
 
 TIE = 1e-9
 """Entropies that differ by fewer bits a row count as equal."""
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _bits(weight):
     return weight * np.log2(weight) if weight > 0.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _summary(first, last, labels, weights, sums, rows):
     """Return weight, entropy times weight (bits) and number of classes of the rows; fill the sums by class."""
     sums[:] = 0.0
@@ -31,7 +32,7 @@ def _summary(first, last, labels, weights, sums, rows):
     return total, _bits(total) - of_classes, classes
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _best_cut(low, high, blocks, labels, weights, right, right_rows, left, total):
     """Return the first block of the right-hand side in the cut of least entropy; ``right`` holds the class sums."""
     left[:] = 0.0
@@ -60,7 +61,7 @@ def _best_cut(low, high, blocks, labels, weights, right, right_rows, left, total
     return place
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def accepted_cuts(blocks, labels, weights, n_classes):
     """Return the accepted cuts, sorted: each is the number of the first block to its right.
 

@@ -9,15 +9,16 @@ import heapq
 import math
 
 import numpy as np
-from numba import njit
+
+from anbexact._kernels.jit import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _log_gamma(x, logs):
     return logs[int(x + 0.5)] if len(logs) > 0 else math.lgamma(x)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def interval_cost(sums, a, b, logs):
     """Return ln C(n + J - 1, J - 1) + ln(n! / Π n_j!) of an interval of weight n and class weights n_j (nats)."""
     n_classes = sums.shape[1]
@@ -30,7 +31,7 @@ def interval_cost(sums, a, b, logs):
     return cost + _log_gamma(total + n_classes, logs)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def joined_blocks(sums, most, logs):
     """Join neighbouring intervals, always the two whose union costs least, until there are ``most``.
 
@@ -66,7 +67,7 @@ def joined_blocks(sums, most, logs):
     return np.append(np.flatnonzero(alive), n_blocks)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def best_partition(sums, prices, most, tie, logs):
     """Return the ends of the intervals of a partition of least cost, 0 and the number of blocks among them.
 
@@ -113,7 +114,7 @@ def best_partition(sums, prices, most, tie, logs):
     return ends
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _best_split(sums, a, b, tie, logs):
     """Return the cheapest division of an interval in two, and its cost; infinite if there is one block only."""
     best, place = np.inf, a
@@ -124,7 +125,7 @@ def _best_split(sums, a, b, tie, logs):
     return best, place
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def improved(sums, ends, prices, most, tie, logs):
     """Improve a partition by single steps, until none helps: move a cut, split, join two, or join three and split.
 

@@ -9,10 +9,11 @@ probabilities; ``predictor`` (M, s-1); ``coefficients`` (K, s-1).
 import math
 
 import numpy as np
-from numba import njit
+
+from anbexact._kernels.jit import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_predictors(cells, coefficients, predictor):
     """Add to every row's ``predictor`` the coefficients of its columns."""
     for t in range(cells.shape[0]):
@@ -23,7 +24,7 @@ def add_predictors(cells, coefficients, predictor):
                     predictor[t, a] += coefficients[k, a]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def likelihood(predictor, weights, p):
     """Return the conditional log likelihood, and fill ``p``."""
     s = p.shape[1]
@@ -48,7 +49,7 @@ def likelihood(predictor, weights, p):
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_derivatives(cells, totals, weights, p, gradient, curvature):
     """Add the gradient, (K, s-1), and the lower triangle of minus the Hessian, (K (s-1), K (s-1))."""
     d = p.shape[1] - 1
@@ -80,7 +81,7 @@ def add_derivatives(cells, totals, weights, p, gradient, curvature):
                         row[first + b] += block[a, b]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_border(cells, extra, totals, weights, p, gradient, cross, corner):
     """Add the derivatives by the columns of one term more, ``extra`` (M,): D columns, -1 for none.
 
@@ -106,7 +107,7 @@ def add_border(cells, extra, totals, weights, p, gradient, cross, corner):
                         cross[cells[t, f] * d + a, k * d + b] += value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def bound(totals, p, change):
     """Return an upper bound on what the likelihood can still gain, and the weight that speaks against it.
 

@@ -1,10 +1,11 @@
 """Local search over orders of features, each of which takes its best listed parents among those before it."""
 
 import numpy as np
-from numba import njit
+
+from anbexact._kernels.jit import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _first_within(masks, low, high, before):
     """Return the first set from ``low`` up to ``high`` that lies in ``before``; -1 if none does."""
     for s in range(low, high):
@@ -18,19 +19,19 @@ def _first_within(masks, low, high, before):
     return -1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _holds(mask, b):
     """Return whether a set holds feature b."""
     return (mask[b >> 6] >> np.uint64(b & 63)) & np.uint64(1) != 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _flip(mask, b):
     """Put feature b into a set, or take it out."""
     mask[b >> 6] ^= np.uint64(1) << np.uint64(b & 63)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def greedy_order(masks, starts, scores, hoped):
     """Return the order that appends, each time, the feature whose best parents so far miss ``hoped`` by least."""
     n = len(starts) - 1
@@ -56,7 +57,7 @@ def greedy_order(masks, starts, scores, hoped):
     return order
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _choose(masks, starts, order, chosen):
     """Give every feature its best set within those before it; return whether each has one."""
     before = np.zeros(masks.shape[1], np.uint64)
@@ -68,7 +69,7 @@ def _choose(masks, starts, order, chosen):
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _swap(masks, starts, scores, chosen, before, early, late):
     """Let ``late`` come just before ``early``, both after ``before``; return what that gains, -inf if impossible."""
     gain = 0.0
@@ -87,7 +88,7 @@ def _swap(masks, starts, scores, chosen, before, early, late):
     return gain
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _insert(masks, starts, scores, order, chosen, p):
     """Move the feature in place p to where it gains most; return the gain, 0 if it stays."""
     n = len(order)
@@ -127,7 +128,7 @@ def _insert(masks, starts, scores, order, chosen, p):
     return best
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _total(scores, chosen):
     """Return the sum of the chosen scores."""
     total = 0.0
@@ -136,7 +137,7 @@ def _total(scores, chosen):
     return total
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _draw(state, below):
     """Return a random number from 0 up to ``below``, and move the state on (SplitMix64: Steele et al., 2014)."""
     state[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -146,7 +147,7 @@ def _draw(state, below):
     return np.int64((z ^ (z >> np.uint64(31))) % np.uint64(below))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def improve_order(masks, starts, scores, order, rounds, state):
     """Improve an order by insertions, then ``rounds`` times from where a few random ones lead.
 

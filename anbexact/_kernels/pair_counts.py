@@ -1,14 +1,52 @@
 """Counts of many small sets of variables, as they are or summed up into set scores."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
 
 from anbexact._kernels.cells import cell_value
+from anbexact._kernels.jit import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+class Rows(NamedTuple):
+    """The rows of a table.
+
+    Attributes
+    ----------
+    codes : (variables, rows) int16, contiguous
+        States.
+    arities : (variables,) int64
+        Numbers of states.
+    weights : (rows,) float64
+        Weights of the rows.
+    """
+
+    codes: npt.NDArray[np.int16]
+    arities: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+
+
+class VariableSets(NamedTuple):
+    """Sets of variables.
+
+    Attributes
+    ----------
+    members : (sets, width) int64
+        Variables of every set; -1 in front where it has fewer than ``width``.
+    sizes : (sets,) int64
+        Joint states of every set.
+    kinds : (sets,) int64
+        Which of the parameters of the cell values a set goes by.
+    """
+
+    members: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+    kinds: npt.NDArray[np.int64]
+
+
+@inner
 def _same_head(members, s, t):
     """Whether two sets agree in all members but the last."""
     same = True
@@ -17,7 +55,7 @@ def _same_head(members, s, t):
     return same
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _heads(codes, arities, members, t, heads):
     """Number every row's joint state of all members of set t but the last."""
     heads[:] = 0
@@ -29,37 +67,24 @@ def _heads(codes, arities, members, t, heads):
                 heads[x] = heads[x] * arity + of_member[x]
 
 
-@njit(cache=True, nogil=True)
-def sum_cells(
-    codes, arities, weights, members, sizes, kinds, parameters, log_gammas, values, whole, start, stop, out
-):
+@kernel
+def sum_cells(table, sets, cell_values, start, stop, out):
     """Write, for the sets ``start .. stop-1``, the sum over their cells of the values of the cells' weights.
 
     Parameters
     ----------
-    codes : (variables, rows) int16, contiguous
-        States.
-    arities : (variables,) int64
-        Numbers of states.
-    weights : (rows,) float64
-        Weights of the rows.
-    members : (sets, width) int64
-        Variables of every set; -1 in front where it has fewer than ``width``.
-    sizes : (sets,) int64
-        Joint states of every set.
-    kinds : (sets,) int64
-        Which row of ``values``, ``parameters`` and ``log_gammas`` a set goes by.
-    parameters, log_gammas : (kinds,) float64
-        a and lnΓ(a) of the cell values lnΓ(a + w) - lnΓ(a); where a is infinite they are w ln w.
-    values : (kinds, length) float64
-        Values of the whole weights 0, 1, ... ``length - 1``.
-    whole : bool
-        Whether all weights are whole numbers.
+    table, sets : Rows, VariableSets
+        The table, and all sets.
+    cell_values : CellValues
+        What the values go by; ``whole`` says whether all weights are whole numbers.
     out : (sets,) float64
         Receives the sums.
 
     A set with many joint states is summed over the rows, so that the work is O(rows · width) at any number of states.
     """
+    codes, arities, weights = table.codes, table.arities, table.weights
+    members, sizes, kinds = sets.members, sets.sizes, sets.kinds
+    values, whole = cell_values.values, cell_values.whole
     rows = weights.shape[0]
     last = members.shape[1] - 1
     length = values.shape[1]
@@ -88,8 +113,8 @@ def sum_cells(
             else:
                 for x in range(rows):
                     counts[heads[x] * arity + of_member[x]] += weights[x]
-        a = parameters[kinds[t]]
-        log_gamma_a = log_gammas[kinds[t]]
+        a = cell_values.parameters[kinds[t]]
+        log_gamma_a = cell_values.log_gammas[kinds[t]]
         of_kind = values[kinds[t]]
         total = 0.0
         for y in range(rows if by_rows else sizes[t]):
@@ -103,17 +128,18 @@ def sum_cells(
         out[t] = total
 
 
-@njit(cache=True, nogil=True)
-def count_cells(codes, arities, weights, members, start, stop, out):
+@kernel
+def count_cells(table, members, start, stop, out):
     """Write the contingency tables of the sets ``start .. stop-1``, which have as many joint states each.
 
     Parameters
     ----------
-    codes, arities, weights, members
+    table, members : Rows, (sets, width) int64
         As in :func:`sum_cells`.
     out : (stop - start, joint states) float64
         Receives the tables, flattened, the last member's states fastest.
     """
+    codes, arities, weights = table.codes, table.arities, table.weights
     rows = weights.shape[0]
     last = members.shape[1] - 1
     heads = np.zeros(rows, np.int64)

@@ -1,9 +1,12 @@
 """Log joint probability of every class with a row of codes, and the posterior from it."""
 
 import math
+from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
+
+from anbexact._kernels.jit import inner, kernel
 
 JOINT = 0
 """Form of a result: ln P(c, x)."""
@@ -12,12 +15,32 @@ PROBABILITY = 1
 LOG_PROBABILITY = 2
 """Form of a result: ln P(c | x)."""
 
-
 BLOCK = 64
 """Complete rows that are worked together."""
 
 
-@njit(cache=True, nogil=True)
+class Families(NamedTuple):
+    """The log conditional tables of a network, parents first, the class last.
+
+    Attributes
+    ----------
+    children : (families,) int64
+        The feature whose conditional table a family is; -1 for the class.
+    firsts, variables, strides : (families + 1,), (k,), (k,) int64
+        Family f reads the rows of ``codes`` named by ``variables[firsts[f]:firsts[f + 1]]``.
+    offsets, logs : (families + 1,) int64, float64
+        ``logs[offsets[f] + classes * index + c]`` is family f's log factor for class c.
+    """
+
+    children: npt.NDArray[np.int64]
+    firsts: npt.NDArray[np.int64]
+    variables: npt.NDArray[np.int64]
+    strides: npt.NDArray[np.int64]
+    offsets: npt.NDArray[np.int64]
+    logs: npt.NDArray[np.float64]
+
+
+@kernel
 def exponentials(x, powers):
     """Replace every x ≤ 0 by exp(x), to within two units in the last place; below -708, by 0.
 
@@ -46,7 +69,7 @@ def exponentials(x, powers):
         x[c] = p * scale[c] if x[c] > -708.0 else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def normalise_rows(log_joint, form, scratch, powers):
     """Bring rows of ln P(c, x) into the form that is asked for, in place.
 
@@ -89,25 +112,25 @@ def normalise_rows(log_joint, form, scratch, powers):
                 log_joint[t, c] -= shift
 
 
-@njit(cache=True, nogil=True)
-def complete_rows(codes, firsts, variables, strides, offsets, logs, form, start, stop, out):
+@kernel
+def complete_rows(codes, families, form, start, stop, out):
     """Work the complete rows ``start .. stop-1``.
 
     Parameters
     ----------
     codes : (features, rows) int16
         States; none negative in these rows.
-    firsts, variables, strides : (families + 1,), (k,), (k,) int64
-        Family f reads the rows of ``codes`` named by ``variables[firsts[f]:firsts[f + 1]]``.
-    offsets, logs : (families + 1,) int64, float64
-        ``logs[offsets[f] + classes * index + c]`` is family f's log factor for class c.
+    families : Families
+        The network, families in any order.
     form : int
         JOINT, PROBABILITY or LOG_PROBABILITY.
     out : (rows, classes) float64
         Receives the result.
     """
+    firsts, variables, strides = families.firsts, families.variables, families.strides
+    offsets, logs = families.offsets, families.logs
     classes = out.shape[1]
-    families = firsts.shape[0] - 1
+    n_families = firsts.shape[0] - 1
     scratch = np.empty(BLOCK * classes)
     powers = np.empty(BLOCK * classes, np.int64)
     places = np.empty(BLOCK, np.int64)
@@ -115,7 +138,7 @@ def complete_rows(codes, firsts, variables, strides, offsets, logs, form, start,
         end = min(begin + BLOCK, stop)
         block = out[begin:end]
         block[:] = 0.0
-        for f in range(families):
+        for f in range(n_families):
             places[:] = 0
             for k in range(firsts[f], firsts[f + 1]):
                 of_feature = codes[variables[k], begin:end]
@@ -131,9 +154,11 @@ def complete_rows(codes, firsts, variables, strides, offsets, logs, form, start,
         normalise_rows(block, form, scratch, powers)
 
 
-@njit(cache=True, nogil=True)
-def _add_family(state, f, firsts, variables, strides, offsets, logs, row):
+@inner
+def _add_family(state, f, families, row):
     """Add the log factor of family f at a joint state of the features."""
+    firsts, variables, strides = families.firsts, families.variables, families.strides
+    offsets, logs = families.offsets, families.logs
     classes = row.shape[0]
     index = 0
     for k in range(firsts[f], firsts[f + 1]):
@@ -144,12 +169,13 @@ def _add_family(state, f, firsts, variables, strides, offsets, logs, row):
         row[c] += factor[c]
 
 
-@njit(cache=True, nogil=True)
-def _find_hidden(state, firsts, variables, children, needed, hidden):
+@inner
+def _find_hidden(state, families, needed, hidden):
     """Mark what matters and list the hidden features: missing, with an observed descendant (or the class).
 
     Families come parents first, the class last, so that one pass backwards suffices. Returns their number.
     """
+    children, firsts, variables = families.children, families.firsts, families.variables
     for i in range(state.shape[0]):
         needed[i] = state[i] >= 0
     n_hidden = 0
@@ -164,18 +190,14 @@ def _find_hidden(state, firsts, variables, children, needed, hidden):
     return n_hidden
 
 
-@njit(cache=True, nogil=True)
-def incomplete_rows(
-    codes, firsts, variables, strides, offsets, logs, children, arities, most, form, start, stop, out, done
-):
+@kernel
+def incomplete_rows(codes, families, arities, most, form, start, stop, out, done):
     """Work rows with missing cells, as far as few joint states of hidden features need to be summed.
 
     Parameters
     ----------
-    codes, firsts, variables, strides, offsets, logs, form, start, stop, out
+    codes, families, form, start, stop, out
         As in :func:`complete_rows`, with negative codes for missing cells; families parents first, class last.
-    children : (families,) int64
-        The feature whose conditional table a family is; -1 for the class.
     arities : (features,) int64
         States of every feature.
     most : int
@@ -183,22 +205,23 @@ def incomplete_rows(
     done : (rows,) bool
         Set to False, and nothing written, where more joint states would have to be summed.
     """
+    children, firsts, variables = families.children, families.firsts, families.variables
     features = codes.shape[0]
     classes = out.shape[1]
-    families = children.shape[0]
+    n_families = children.shape[0]
     scratch = np.empty(classes)
     powers = np.empty(classes, np.int64)
     state = np.empty(features, np.int64)
     needed = np.empty(features, np.bool_)
     hidden = np.empty(features, np.int64)
-    touched = np.empty(families, np.int64)
+    touched = np.empty(n_families, np.int64)
     joint = np.empty(classes)
     top = np.empty(classes)
     total = np.empty(classes)
     for t in range(start, stop):
         for i in range(features):
             state[i] = codes[i, t]
-        n_hidden = _find_hidden(state, firsts, variables, children, needed, hidden)
+        n_hidden = _find_hidden(state, families, needed, hidden)
         combinations = 1
         for h in range(n_hidden):
             combinations = min(combinations * arities[hidden[h]], most + 1)
@@ -208,7 +231,7 @@ def incomplete_rows(
         row = out[t]
         row[:] = 0.0
         n_touched = 0
-        for f in range(families):
+        for f in range(n_families):
             if children[f] >= 0 and not needed[children[f]]:
                 continue
             open_family = False
@@ -218,7 +241,7 @@ def incomplete_rows(
                 touched[n_touched] = f
                 n_touched += 1
             else:
-                _add_family(state, f, firsts, variables, strides, offsets, logs, row)
+                _add_family(state, f, families, row)
         if n_hidden:
             top[:] = -np.inf
             total[:] = 0.0
@@ -229,7 +252,7 @@ def incomplete_rows(
                     rest //= arities[hidden[h]]
                 joint[:] = 0.0
                 for f in range(n_touched):
-                    _add_family(state, touched[f], firsts, variables, strides, offsets, logs, joint)
+                    _add_family(state, touched[f], families, joint)
                 for c in range(classes):
                     if joint[c] > top[c]:
                         total[c] = total[c] * math.exp(top[c] - joint[c]) + 1.0

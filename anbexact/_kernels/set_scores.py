@@ -17,11 +17,13 @@ marginalised for all subsets of these features at once.
 """
 
 import math
+from typing import NamedTuple, Self
 
 import numpy as np
-from numba import njit
+import numpy.typing as npt
 
 from anbexact._kernels.cells import cell_value
+from anbexact._kernels.jit import inner, kernel
 
 HISTOGRAM = 32
 """Whole weights up to this (an even number) are kept as a histogram of settled cells."""
@@ -29,7 +31,138 @@ BOARD = 8192
 """Counts that are laid side by side at most (64 kB, to stay in the cache)."""
 
 
-@njit(cache=True, nogil=True)
+class SortedRows(NamedTuple):
+    """The rows of a table, sorted by (class, feature 0, feature 1, ...).
+
+    Attributes
+    ----------
+    weights : (rows,) float64
+        Their weights.
+    class_starts : (classes + 1,) int32
+        Where the rows of each class start.
+    slots : (rows,) int32
+        Joint state of the lowest features, feature 0 fastest.
+    """
+
+    weights: npt.NDArray[np.float64]
+    class_starts: npt.NDArray[np.int32]
+    slots: npt.NDArray[np.int32]
+
+
+class Features(NamedTuple):
+    """The n features of sorted rows.
+
+    Attributes
+    ----------
+    codes : (n, rows) int16
+        States of feature ``b`` (bit ``b``).
+    ranks : (n + 1, rows) int32
+        ``ranks[m]`` numbers the distinct combinations of features ``0 .. m-1``.
+    arities, strides : (n,) int64
+        States per feature; what including it adds to the index of the parent-configuration count q.
+    """
+
+    codes: npt.NDArray[np.int16]
+    ranks: npt.NDArray[np.int32]
+    arities: npt.NDArray[np.int64]
+    strides: npt.NDArray[np.int64]
+
+
+class LowSets(NamedTuple):
+    """The subsets of the lowest features, by mask.
+
+    Attributes
+    ----------
+    q, sizes : (subsets,) int64
+        What a subset adds to the index of the parent-configuration count q, and how many members it has.
+    twins : (subsets,) int64
+        The first subset that adds the same: all its settled cells score the same.
+    arities : (features,) int64
+        States of these features.
+    """
+
+    q: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+    twins: npt.NDArray[np.int64]
+    arities: npt.NDArray[np.int64]
+
+
+class Levels(NamedTuple):
+    """A node of the walk and those above it: at level m, the features from m on are decided.
+
+    Attributes
+    ----------
+    rows, weights : (n + 1, rows + 1) int32, float64
+        Entries: a row that stands for each, and its weight.
+    starts, n_cells : (n + 1, rows // 2 + 2) int32, (n + 1,) int64
+        Where cells of two or more entries start; how many there are.
+    histogram : (n + 1, HISTOGRAM + 1) float64
+        Settled cells by weight.
+    settled, n_settled : (rows + 1,) float64, (n + 1,) int64
+        Weights of the other settled cells; how many of them a level has.
+    q, sizes : (n + 1,) int64
+        Index of the parent-configuration count of the features included; how many these are.
+    visits : (n + 1,) int64
+        Which of its two nodes below were visited.
+    counts, ends : (states,) int32
+        Room for the numbers of entries by state.
+    """
+
+    rows: npt.NDArray[np.int32]
+    weights: npt.NDArray[np.float64]
+    starts: npt.NDArray[np.int32]
+    n_cells: npt.NDArray[np.int64]
+    histogram: npt.NDArray[np.float64]
+    settled: npt.NDArray[np.float64]
+    n_settled: npt.NDArray[np.int64]
+    q: npt.NDArray[np.int64]
+    sizes: npt.NDArray[np.int64]
+    visits: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int32]
+    ends: npt.NDArray[np.int32]
+
+    @classmethod
+    def empty(cls, n_rows: int, arities: npt.NDArray[np.int64]) -> Self:
+        """Return room for a walk."""
+        n = len(arities)
+        n_cells, n_settled, q, sizes, visits = np.zeros((5, n + 1), np.int64)
+        counts, ends = np.zeros((2, arities.max()), np.int32)
+        return cls(
+            np.empty((n + 1, n_rows + 1), np.int32), np.empty((n + 1, n_rows + 1)),
+            np.empty((n + 1, n_rows // 2 + 2), np.int32), n_cells, np.zeros((n + 1, HISTOGRAM + 1)),
+            np.empty(n_rows + 1), n_settled, q, sizes, visits, counts, ends,
+        )  # fmt: skip
+
+
+class Boards(NamedTuple):
+    """Contingency tables of the low features, marginalised step by step.
+
+    ``counts[board[d], :length[d]]``, of shape (outer[d], remaining low features, cells), is what is left when the
+    d highest of the low features are decided.
+
+    Attributes
+    ----------
+    counts : (low features + 1, slots * width) float64
+        Room for the tables of ``width`` cells at once.
+    board, outer, length : (low features + 1,) int64
+        See above.
+    """
+
+    counts: npt.NDArray[np.float64]
+    board: npt.NDArray[np.int64]
+    outer: npt.NDArray[np.int64]
+    length: npt.NDArray[np.int64]
+
+    @classmethod
+    def empty(cls, arities: npt.NDArray[np.int64]) -> Self:
+        """Return room for the tables of features with these numbers of states."""
+        slots = int(arities.prod())
+        board, outer, length = np.zeros((3, len(arities) + 1), np.int64)
+        outer[0] = 1
+        return cls(np.empty((len(arities) + 1, slots * max(1, BOARD // slots))), board, outer, length)
+
+
+@inner
 def _cell_value(weight, values, a, log_gamma_a):
     """Return the value of a cell: from the table where it reaches, else computed."""
     if weight < values.shape[0] and weight == math.floor(weight):
@@ -37,7 +170,7 @@ def _cell_value(weight, values, a, log_gamma_a):
     return cell_value(weight, a, log_gamma_a)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _settle(weight, histogram, settled, top):
     """Record a settled cell and return the new length of the list."""
     if weight <= HISTOGRAM and weight == math.floor(weight):
@@ -47,27 +180,38 @@ def _settle(weight, histogram, settled, top):
     return top + 1
 
 
-@njit(cache=True, nogil=True)
-def _include(
-    rows,
-    weights,
-    starts,
-    n_cells,
-    codes,
-    counts,
-    ends,
-    new_rows,
-    new_weights,
-    new_starts,
-    histogram,
-    settled,
-    top,
-):
-    """Split every cell by ``codes``; return the number of cells left and the length of the list."""
-    arity = counts.shape[0]
+@inner
+def _begin(rows, levels):
+    """Lay out all rows at the highest level: a cell for every class, settled where it has one row."""
+    n = levels.rows.shape[0] - 1
+    cells = size = top = np.int64(0)
+    for c in range(rows.class_starts.shape[0] - 1):
+        first = rows.class_starts[c]
+        last = rows.class_starts[c + 1]
+        if last - first == 1:
+            top = _settle(rows.weights[first], levels.histogram[n], levels.settled, top)
+        elif last > first:
+            levels.starts[n, cells] = size
+            for t in range(first, last):
+                levels.rows[n, size] = t
+                levels.weights[n, size] = rows.weights[t]
+                size += 1
+            cells += 1
+    levels.starts[n, cells] = size
+    levels.n_cells[n] = cells
+    levels.n_settled[n] = top
+
+
+@inner
+def _include(levels, level, codes, arity):
+    """Split every cell by ``codes``, which have ``arity`` states, into the level below."""
+    rows, weights, starts = levels.rows[level], levels.weights[level], levels.starts[level]
+    new_rows, new_weights, new_starts = levels.rows[level - 1], levels.weights[level - 1], levels.starts[level - 1]
+    histogram, settled, top = levels.histogram[level - 1], levels.settled, levels.n_settled[level]
+    counts, ends = levels.counts, levels.ends
     cells = 0
     size = 0
-    for c in range(n_cells):
+    for c in range(levels.n_cells[level]):
         first = starts[c]
         last = starts[c + 1]
         if last - first == 2:
@@ -102,15 +246,19 @@ def _include(
             else:
                 top = _settle(weights[t], histogram, settled, top)
     new_starts[cells] = size
-    return cells, top
+    levels.n_cells[level - 1] = cells
+    levels.n_settled[level - 1] = top
 
 
-@njit(cache=True, nogil=True)
-def _exclude(rows, weights, starts, n_cells, ranks, new_rows, new_weights, new_starts, histogram, settled, top):
-    """Merge neighbours of equal rank in every cell; return the cells left and the length of the list."""
+@inner
+def _exclude(levels, level, ranks):
+    """Merge neighbours of equal rank in every cell, into the level below."""
+    rows, weights, starts = levels.rows[level], levels.weights[level], levels.starts[level]
+    new_rows, new_weights, new_starts = levels.rows[level - 1], levels.weights[level - 1], levels.starts[level - 1]
+    histogram, settled, top = levels.histogram[level - 1], levels.settled, levels.n_settled[level]
     cells = 0
     size = 0
-    for c in range(n_cells):
+    for c in range(levels.n_cells[level]):
         first = size
         t = starts[c]
         rank = ranks[rows[t]]
@@ -134,10 +282,11 @@ def _exclude(rows, weights, starts, n_cells, ranks, new_rows, new_weights, new_s
             new_starts[cells] = first
             cells += 1
     new_starts[cells] = size
-    return cells, top
+    levels.n_cells[level - 1] = cells
+    levels.n_settled[level - 1] = top
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _settled_score(histogram, settled, top, values, a, log_gamma_a):
     """Sum of the cell values of all settled cells."""
     even = odd = rest = 0.0
@@ -154,7 +303,7 @@ def _settled_score(histogram, settled, top, values, a, log_gamma_a):
     return even + odd + rest
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _cells_score(counts, whole, values, a, log_gamma_a):
     """Sum of the cell values of an array of counts; ``whole`` when each is in the table."""
     s0 = s1 = s2 = s3 = 0.0
@@ -175,7 +324,7 @@ def _cells_score(counts, whole, values, a, log_gamma_a):
     return (s0 + s1) + (s2 + s3)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sum_out(source, outer, arity, inner, target):
     """Sum an array of shape (outer, arity, inner) over its middle axis."""
     for o in range(outer):
@@ -194,7 +343,7 @@ def _sum_out(source, outer, arity, inner, target):
                 out[t] += further[t]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _lay_out(rows, weights, starts, n_cells, slots, n_slots, counts):
     """Turn cells into contingency tables of the low features, side by side: shape (slots, cells)."""
     counts[: n_slots * n_cells] = 0.0
@@ -203,14 +352,13 @@ def _lay_out(rows, weights, starts, n_cells, slots, n_slots, counts):
             counts[slots[rows[t]] * n_cells + c] += weights[t]
 
 
-@njit(cache=True, nogil=True)
-def _marginalise(subset, arities, boards, board, outer, length):
+@inner
+def _marginalise(subset, arities, boards):
     """Bring the contingency tables down to the features of ``subset``, from those of ``subset - 1``.
 
-    ``boards[board[d]][:length[d]]``, of shape (outer[d], remaining low features, cells), is what is left when the
-    d highest of the low features are decided. Taking a feature in leaves the array as it is; leaving it out
-    sums its axis away.
+    Taking a feature in leaves the table as it is; leaving it out sums its axis away.
     """
+    board, outer, length = boards.board, boards.outer, boards.length
     depth = arities.shape[0]
     changed = subset ^ (subset - 1) if subset else (1 << depth) - 1
     for d in range(depth):
@@ -225,14 +373,49 @@ def _marginalise(subset, arities, boards, board, outer, length):
             board[d + 1] = d + 1
             outer[d + 1] = outer[d]
             length[d + 1] = length[d] // arities[b]
-            _sum_out(boards[board[d]], outer[d], arities[b], length[d + 1] // outer[d], boards[d + 1])
+            inner = length[d + 1] // outer[d]
+            _sum_out(boards.counts[board[d]], outer[d], arities[b], inner, boards.counts[d + 1])
 
 
-@njit(cache=True, nogil=True)
-def score_subtree(
-    prefix, decided, rows0, weights0, starts0, codes, ranks, slots, dense, arities, strides,
-    a, log_gamma_a, values, whole, max_size, out,
-):  # fmt: skip
+@inner
+def _score_low_sets(levels, level, low_sets, slots, boards, cell_values, max_size, out):
+    """Score the subsets of the low features, each joined to the features included; return the work that it took."""
+    values, parameters, log_gammas = cell_values.values, cell_values.parameters, cell_values.log_gammas
+    q = levels.q[level]
+    for subset in range(out.shape[0]):
+        twin = low_sets.twins[subset]
+        if twin == subset:
+            at = q + low_sets.q[subset]
+            out[subset] = _settled_score(
+                levels.histogram[level], levels.settled, levels.n_settled[level], values[at], parameters[at],
+                log_gammas[at],
+            )  # fmt: skip
+        else:
+            out[subset] = out[twin]
+    n_slots = np.int64(1)
+    for arity in low_sets.arities:
+        n_slots *= arity
+    width = boards.counts.shape[1] // n_slots
+    last = low_sets.arities.shape[0]
+    starts = levels.starts[level]
+    work = 0
+    for first in range(0, levels.n_cells[level], width):
+        laid = min(width, levels.n_cells[level] - first)
+        _lay_out(levels.rows[level], levels.weights[level], starts[first:], laid, slots, n_slots, boards.counts[0])
+        boards.length[0] = n_slots * laid
+        work += starts[first + laid] - starts[first]
+        for subset in range(out.shape[0]):
+            _marginalise(subset, low_sets.arities, boards)
+            if levels.sizes[level] + low_sets.sizes[subset] <= max_size:
+                at = q + low_sets.q[subset]
+                work += boards.length[last]
+                left = boards.counts[boards.board[last], : boards.length[last]]
+                out[subset] += _cells_score(left, cell_values.whole, values[at], parameters[at], log_gammas[at])
+    return work
+
+
+@kernel
+def score_subtree(prefix, decided, rows, features, low_sets, cell_values, max_size, levels, boards, out):
     """Set scores of the ``2**(n - decided)`` sets whose highest ``decided`` bits are ``prefix``.
 
     Returns the work that this was below the prefix: entries that were moved or laid out, and counts that were looked
@@ -242,138 +425,53 @@ def score_subtree(
     ----------
     prefix, decided : int
         The subtree: bits ``n - decided`` and above of every set in it.
-    rows0, weights0, starts0 : arrays
-        All rows sorted by (class, feature 0, feature 1, ...), their weights, and where each class starts.
-    codes : (n, rows) int16
-        States of feature ``b`` (bit ``b``).
-    ranks : (n + 1, rows) int32
-        ``ranks[m]`` numbers the distinct combinations of features ``0 .. m-1``.
-    slots, dense : (rows,) int32, int
-        The walk ends ``dense`` features above the ground, ``dense <= n - decided``; joint state of these
-        lowest features in every row, feature 0 fastest.
-    arities, strides : (n,) int64
-        States per feature; what including it adds to the index of the parent-configuration count q.
-    a, log_gamma_a, values : arrays over the distinct q
-        ESS / q, its lnΓ, and ``values[:, w] = lnΓ(a + w) - lnΓ(a)`` for whole w, as far as tabulated. An infinite a
-        asks for ``w ln w`` instead (likelihood scores).
-    whole : bool
-        Whether every possible count is a column of ``values``.
+    rows, features, low_sets : SortedRows, Features, LowSets
+        The table. The walk ends above the low features, ``n - decided`` of them at most.
+    cell_values : CellValues
+        Values of the cells, a row for every distinct q.
     max_size : int
         Sets larger than this are not scored: theirs is not a score.
+    levels, boards : Levels, Boards
+        Room, made for this subtree.
     out : (2**(n - decided),) float64
         Receives the scores in nats.
     """
-    n = codes.shape[0]
-    n_rows = rows0.shape[0]
-    rows = np.empty((n + 1, n_rows + 1), np.int32)
-    weights = np.empty((n + 1, n_rows + 1), np.float64)
-    starts = np.empty((n + 1, n_rows // 2 + 2), np.int32)
-    n_cells = np.zeros(n + 1, np.int64)
-    histogram = np.zeros((n + 1, HISTOGRAM + 1))
-    settled = np.empty(n_rows + 1)
-    tops = np.zeros(n + 1, np.int64)
-    q = np.zeros(n + 1, np.int64)
-    sizes = np.zeros(n + 1, np.int64)
-    visits = np.zeros(n + 1, np.int64)
-    counts = np.zeros(arities.max(), np.int32)
-    ends = np.zeros(arities.max(), np.int32)
-    n_slots = 1
-    for b in range(dense):
-        n_slots *= arities[b]
-    width = max(1, BOARD // n_slots)
-    boards = np.empty((dense + 1, n_slots * width))
-    board = np.zeros(dense + 1, np.int64)
-    outer = np.ones(dense + 1, np.int64)
-    lengths = np.zeros(dense + 1, np.int64)
-    q_of = np.zeros(1 << dense, np.int64)
-    size_of = np.zeros(1 << dense, np.int64)
-    twin = np.zeros(1 << dense, np.int64)
-    for subset in range(1 << dense):
-        for b in range(dense):
-            if (subset >> b) & 1:
-                q_of[subset] += strides[b]
-                size_of[subset] += 1
-        while q_of[twin[subset]] != q_of[subset]:
-            twin[subset] += 1
-
-    cells = size = top = 0
-    for c in range(starts0.shape[0] - 1):
-        length = starts0[c + 1] - starts0[c]
-        if length == 1:
-            top = _settle(weights0[starts0[c]], histogram[n], settled, top)
-        elif length > 1:
-            starts[n, cells] = size
-            for t in range(starts0[c], starts0[c + 1]):
-                rows[n, size] = rows0[t]
-                weights[n, size] = weights0[t]
-                size += 1
-            cells += 1
-    starts[n, cells] = size
-    n_cells[n] = cells
-    tops[n] = top
-
-    level = n
+    n = features.arities.shape[0]
+    dense = low_sets.arities.shape[0]
     root = n - decided
+    level = n
     index = 0
     work = 0
+    _begin(rows, levels)
     while True:
         if level == dense:
-            for subset in range(1 << dense):
-                if twin[subset] == subset:
-                    at = q[level] + q_of[subset]
-                    out[index + subset] = _settled_score(
-                        histogram[level], settled, tops[level], values[at], a[at], log_gamma_a[at]
-                    )
-                else:
-                    out[index + subset] = out[index + twin[subset]]
-            for first in range(0, n_cells[level], width):
-                laid = min(width, n_cells[level] - first)
-                _lay_out(rows[level], weights[level], starts[level, first:], laid, slots, n_slots, boards[0])
-                lengths[0] = n_slots * laid
-                work += starts[level, first + laid] - starts[level, first]
-                for subset in range(1 << dense):
-                    _marginalise(subset, arities[:dense], boards, board, outer, lengths)
-                    if sizes[level] + size_of[subset] <= max_size:
-                        at = q[level] + q_of[subset]
-                        work += lengths[dense]
-                        counts_left = boards[board[dense], : lengths[dense]]
-                        out[index + subset] += _cells_score(counts_left, whole, values[at], a[at], log_gamma_a[at])
+            of_low = out[index : index + low_sets.q.shape[0]]
+            work += _score_low_sets(levels, level, low_sets, rows.slots, boards, cell_values, max_size, of_low)
             if root == dense:
                 return work
             level += 1
             continue
-        feature = level - 1
         below = level - 1
         if level > root:
-            take = (prefix >> (feature - root)) & 1
+            take = (prefix >> (below - root)) & 1
         else:
-            take = visits[level]
-            if take == 2 or (take == 1 and sizes[level] >= max_size):
+            take = levels.visits[level]
+            if take == 2 or (take == 1 and levels.sizes[level] >= max_size):
                 if level == root:
                     return work
-                visits[level] = 0
-                index &= ~(1 << feature)
+                levels.visits[level] = 0
+                index &= ~(1 << below)
                 level += 1
                 continue
-            visits[level] += 1
-        if level <= root:
-            work += starts[level, n_cells[level]]
-        histogram[below, :] = histogram[level, :]
-        if take == 1:
-            if level <= root:
-                index |= 1 << feature
-            q[below] = q[level] + strides[feature]
-            sizes[below] = sizes[level] + 1
-            n_cells[below], tops[below] = _include(
-                rows[level], weights[level], starts[level], n_cells[level], codes[feature],
-                counts[: arities[feature]], ends, rows[below], weights[below], starts[below],
-                histogram[below], settled, tops[level],
-            )  # fmt: skip
+            levels.visits[level] += 1
+            work += levels.starts[level, levels.n_cells[level]]
+            index |= take << below
+        for k in range(HISTOGRAM + 1):
+            levels.histogram[below, k] = levels.histogram[level, k]
+        levels.q[below] = levels.q[level] + take * features.strides[below]
+        levels.sizes[below] = levels.sizes[level] + take
+        if take:
+            _include(levels, level, features.codes[below], features.arities[below])
         else:
-            q[below] = q[level]
-            sizes[below] = sizes[level]
-            n_cells[below], tops[below] = _exclude(
-                rows[level], weights[level], starts[level], n_cells[level], ranks[below],
-                rows[below], weights[below], starts[below], histogram[below], settled, tops[level],
-            )  # fmt: skip
+            _exclude(levels, level, features.ranks[below])
         level = below

@@ -14,6 +14,7 @@ import math
 import numpy as np
 from numba import njit
 
+from anbexact._kernels.jit import kernel
 from anbexact._kernels.posterior import exponentials
 
 CLASSES = 4
@@ -49,7 +50,7 @@ def _scatter(cells, t, values, table):
             table[k, q + 3] += z
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def value_and_gradient(cells, totals, weights, base, shift, probability, gradient):
     """Return the conditional log likelihood, and add minus its gradient by ``shift`` to ``gradient`` (K, s).
 
@@ -87,7 +88,7 @@ def value_and_gradient(cells, totals, weights, base, shift, probability, gradien
     return value
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_curvature(cells, totals, probability, direction, product):
     """Add to ``product`` minus the Hessian of the conditional log likelihood times ``direction``, both (K, s)."""
     s = probability.shape[1]
@@ -105,7 +106,7 @@ def add_curvature(cells, totals, probability, direction, product):
         _scatter(cells, t, change, product)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_diagonal(cells, totals, probability, diagonal):
     """Add to ``diagonal`` (K, s) that of minus the Hessian of the conditional log likelihood."""
     s = probability.shape[1]
@@ -118,7 +119,7 @@ def add_diagonal(cells, totals, probability, diagonal):
         _scatter(cells, t, curvature, diagonal)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_cells(cells, table, sums):
     """Add to every row of ``sums`` (M, s) the rows of ``table`` (K, s) for its cells; any s."""
     for t in range(cells.shape[0]):
@@ -128,7 +129,7 @@ def add_cells(cells, table, sums):
                 sums[t, c] += table[k, c]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_rows(cells, values, table):
     """Add every row of ``values`` (M, s) to the rows of ``table`` (K, s) for its cells; any s."""
     for t in range(cells.shape[0]):

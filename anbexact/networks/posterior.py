@@ -16,6 +16,7 @@ from anbexact._kernels.posterior import (
     JOINT,
     LOG_PROBABILITY,
     PROBABILITY,
+    Families,
     complete_rows,
     incomplete_rows,
     normalise_rows,
@@ -133,22 +134,25 @@ class Posterior:
         """Copy the functions, ``size`` values in all, into one array for the kernels."""
         self.n_classes = n_classes
         self._arities = np.array(arities, dtype=np.int64)
-        self._logs = np.empty(size)
+        values = np.empty(size)
         self._families: list[_Family] = []
         start = 0
         for family in families:
-            logs = self._logs[start : start + family.logs.size].reshape(family.logs.shape)
+            logs = values[start : start + family.logs.size].reshape(family.logs.shape)
             logs[...] = family.logs
             self._families.append(_Family(family.child, family.features, logs))
             start += logs.size
-        self._offsets = np.cumsum([0, *(family.logs.size for family in self._families)]).astype(np.int64)
-        self._children = np.array([family.child for family in self._families], dtype=np.int64)
-        self._firsts = np.cumsum([0, *(len(family.features) for family in self._families)]).astype(np.int64)
-        self._variables = np.array([v for family in self._families for v in family.features], dtype=np.int64)
         steps = [
             prod(family.logs.shape[k + 1 : -1]) for family in self._families for k in range(len(family.features))
         ]
-        self._strides = np.array(steps, dtype=np.int64)
+        self._network = Families(
+            np.array([family.child for family in self._families], dtype=np.int64),
+            np.cumsum([0, *(len(family.features) for family in self._families)]).astype(np.int64),
+            np.array([v for family in self._families for v in family.features], dtype=np.int64),
+            np.array(steps, dtype=np.int64),
+            np.cumsum([0, *(family.logs.size for family in self._families)]).astype(np.int64),
+            values,
+        )
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
         """Return ln P(c, observed cells of x).
@@ -188,15 +192,12 @@ class Posterior:
         out = np.empty((n_rows, self.n_classes))
         done = np.ones(n_rows, dtype=np.bool_)
         complete = codes.min(initial=0) >= 0
-        network = (self._firsts, self._variables, self._strides, self._offsets, self._logs)
 
         def work(start: int, stop: int) -> None:
             if complete:
-                complete_rows(codes, *network, form, start, stop, out)
+                complete_rows(codes, self._network, form, start, stop, out)
             else:
-                incomplete_rows(
-                    codes, *network, self._children, self._arities, MOST_HIDDEN, form, start, stop, out, done
-                )
+                incomplete_rows(codes, self._network, self._arities, MOST_HIDDEN, form, start, stop, out, done)
 
         work_load = n_rows * len(self._families) * self.n_classes
         threads = min(thread_count(n_jobs), max(1, work_load // WORK_PER_THREAD))

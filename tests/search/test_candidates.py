@@ -16,7 +16,7 @@ from tiers import examples
 import anbexact.search.exact.candidates as candidates
 import anbexact.search.exact.parent_set_identification as search_walk
 from anbexact import BDeu
-from anbexact._kernels import candidates as kernel
+from anbexact._kernels import child_bounds, child_scores, refinement
 from anbexact._runtime.limits import Deadline, SearchTooLargeError
 from anbexact.scores import BIC, HQ, K2, LL, QNML, BoundedScore
 from anbexact.search.constraints import make_constraints
@@ -237,7 +237,7 @@ class TestLists:
         problem = random_problem(12, 7, n_rows=60, max_arity=3, weights=weights)
         problem.rows = [(*(10 * v for v in row[:-1]), row[-1]) for row in problem.rows]
         problem.arities[:7] = [30, 31, 32, 33, 34, 35, 70]
-        assert sum(problem.arities[1:7]) * problem.arities[0] > kernel.COUNTS
+        assert sum(problem.arities[1:7]) * problem.arities[0] > child_scores.COUNTS
         check(problem, BOUNDED[name](), listed(problem, BOUNDED[name]()), children=[0, 3])
 
     @pytest.mark.parametrize("name", BOUNDED)
@@ -449,16 +449,16 @@ class TestIncomplete:
     @pytest.mark.parametrize("threads", [1, 2])
     def test_interrupt_in_a_task(self, threads, monkeypatch):
         problem = random_problem(44, 6, n_rows=100)
-        walk, calls, lock = kernel.walk, [], threading.Lock()
+        extend_sets, calls, lock = search_walk.extend_sets, [], threading.Lock()
 
         def interrupted(*arguments):
             with lock:
                 calls.append(None)
                 if len(calls) == 9:
                     raise KeyboardInterrupt
-            return walk(*arguments)
+            return extend_sets(*arguments)
 
-        monkeypatch.setattr(search_walk.kernel, "walk", interrupted)
+        monkeypatch.setattr(search_walk, "extend_sets", interrupted)
         found = listed(problem, BDeu(1.0), threads=threads)
         assert {own.limit for own in found.lists} <= {"interrupt", ""}
         assert found.largest == 1
@@ -535,7 +535,7 @@ class TestNotLaidOut:
     def test_interrupt(self, name, threads, monkeypatch):
         score = BOUNDED[name]()
         problem = random_problem(63, 6, n_rows=60)
-        sort_rows, calls, lock = kernel.sort_rows, [], threading.Lock()
+        sort_rows, calls, lock = search_walk.sort_rows, [], threading.Lock()
 
         def interrupted(*arguments):
             with lock:
@@ -544,7 +544,7 @@ class TestNotLaidOut:
                     raise KeyboardInterrupt
             return sort_rows(*arguments)
 
-        monkeypatch.setattr(search_walk.kernel, "sort_rows", interrupted)
+        monkeypatch.setattr(search_walk, "sort_rows", interrupted)
         found = listed(problem, score, threads=threads)
         assert 1 <= laid_out(found) < 6
         assert {own.limit for own in found.lists} == {"interrupt"}
@@ -699,10 +699,15 @@ class TestDirichletBounds:
                     likelihoods.append(oracles.highest_likelihood(n_k))
         counts = np.array(mixed, dtype=float).reshape(len(mixed), states)
         modes = search_walk._modes(counts, scale * largest) if len(mixed) else np.empty(0)
-        bound = kernel._upper_bound(
-            np.array(kids, np.int16), np.array(weights), np.array(starts, np.int32), 2, np.array(cell, np.int32),
-            log(states), counts, np.array(likelihoods, dtype=float), modes, largest, np.ones(5), np.ones(5),
+        cells = refinement.Cells(
+            np.arange(len(kids), dtype=np.uint32), np.array(kids, np.uint16), np.array(weights),
+            np.array(starts, np.uint32), 2,
         )  # fmt: skip
+        known = child_bounds.Atoms(
+            counts, np.empty((0, len(mixed)), np.uint16), np.array(likelihoods, dtype=float), modes,
+            np.array([cell], np.int32), np.ones((2, 5)),
+        )  # fmt: skip
+        bound = child_bounds.upper_bound(cells, known, 0, log(states), largest)
         expected = sum(min(oracles.dirichlet_bounds(of_cell, largest)) for of_cell in split)
         assert bound == pytest.approx(expected, rel=1e-7, abs=1e-7)
 
@@ -716,7 +721,7 @@ class TestDirichletBounds:
             assert 0 < mode <= most * (1 + 1e-12)
             reached = oracles.evenly_spread(n_k, mode)
             assert reached == pytest.approx(oracles.highest_evenly_spread(n_k, most), rel=1e-7, abs=1e-7)
-            assert kernel._likeliest(np.array(n_k), mode) == pytest.approx(reached, rel=1e-7, abs=1e-7)
+            assert child_bounds.dirichlet_likelihood(np.array(n_k), mode) == pytest.approx(reached, rel=1e-7, abs=1e-7)
 
 
 class TestPenalisedBounds:

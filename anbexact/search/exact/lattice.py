@@ -11,7 +11,7 @@ from math import comb, prod
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._kernels.lattice import first_parent_set, solve_blocks
+from anbexact._kernels.lattice import ParentLimits, first_parent_set, solve_blocks
 from anbexact._runtime.limits import Deadline, Progress, human_bytes, human_seconds, run_tasks
 from anbexact.scores import SetScore, Universal
 from anbexact.search.constraints import Constraints
@@ -257,7 +257,7 @@ def _solve(
     n = len(problem.features)
     low = min(n, LOW_BITS)
     high = n - low
-    allowed, required = _masks(problem, constraints)
+    limits = _limits(problem, constraints)
     sizes = np.bitwise_count(np.arange(1 << high))
     places = np.empty(1 << high, dtype=np.int64)
     for k in range(high + 1):
@@ -279,8 +279,8 @@ def _solve(
         ) -> Iterator[partial[None]]:
             for first in range(0, len(blocks), step):
                 yield partial(
-                    solve_blocks, blocks[first : first + step], places, first, n, low, scores, allowed, required,
-                    constraints.max_parents, constraints.free, previous, current, optimum,
+                    solve_blocks, blocks[first : first + step], places, first, low, scores, limits, previous, current,
+                    optimum,
                 )  # fmt: skip
 
         phase = f"dynamic programme, layer {k + 1} of {high + 1}"
@@ -290,8 +290,8 @@ def _solve(
     return optimum
 
 
-def _masks(problem: SetScoreProblem, constraints: Constraints) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return, per bit, the masks of allowed and of required parents."""
+def _limits(problem: SetScoreProblem, constraints: Constraints) -> ParentLimits:
+    """Return the constraints for the kernels."""
     features = problem.features
     allowed = np.zeros(len(features), dtype=np.int64)
     required = np.zeros(len(features), dtype=np.int64)
@@ -299,7 +299,7 @@ def _masks(problem: SetScoreProblem, constraints: Constraints) -> tuple[npt.NDAr
         for p, parent in enumerate(features):
             allowed[b] |= (p != b and parent not in constraints.forbidden[child]) << p
             required[b] |= (parent in constraints.required[child]) << p
-    return allowed, required
+    return ParentLimits(allowed, required, constraints.max_parents, constraints.free)
 
 
 def _read_back(
@@ -312,7 +312,7 @@ def _read_back(
 ) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the feature parents in an optimal structure, ties broken as :func:`learn_anb` says."""
     n = len(problem.features)
-    allowed, required = _masks(problem, constraints)
+    limits = _limits(problem, constraints)
     order = problem.table_order
     place = {name: j for j, name in enumerate(order)}
     position = np.array([place[name] for name in problem.features])
@@ -325,11 +325,7 @@ def _read_back(
             def parent_set(b: int) -> int:
                 rest = members & ~(1 << b)
                 threshold = optimum[members] - optimum[rest] - tolerance
-                return int(
-                    first_parent_set(
-                        scores, b, rest, threshold, allowed[b], required[b], constraints.max_parents, position
-                    )
-                )
+                return int(first_parent_set(scores, b, rest, threshold, limits, position))
 
             for b, mask in zip(bits, pool.map(parent_set, bits), strict=True):
                 if mask >= 0:

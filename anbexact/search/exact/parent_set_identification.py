@@ -12,7 +12,12 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import digamma, xlogy
 
-from anbexact._kernels import candidates as kernel
+from anbexact._kernels.candidates import Current, Extent, Features, Listed, Scoring, extend_sets, fill_following
+from anbexact._kernels.child_bounds import Atoms
+from anbexact._kernels.child_scores import COUNTS, Added, CellTables, score_cells, tabulate
+from anbexact._kernels.open_sets import OpenSets, rehash
+from anbexact._kernels.refinement import DIRICHLET, LIKELIHOOD, Cells, Layout
+from anbexact._kernels.sorted_rows import number_rows, rank_prefixes, sort_rows
 from anbexact._runtime.limits import Deadline, SearchTooLargeError
 from anbexact.scores import BoundedScore
 from anbexact.search.constraints import Constraints
@@ -89,7 +94,7 @@ def too_many_rows(table: DiscreteTable) -> SearchTooLargeError:
 
 
 class Walk:
-    """The walk through the parent sets of one child, size by size; see :func:`anbexact._kernels.candidates.walk`.
+    """The walk through the parent sets of one child, size by size; see :mod:`anbexact._kernels.candidates`.
 
     Until the rows are laid out, the required parents stand in for the list.
     """
@@ -130,13 +135,9 @@ class Walk:
         self.largest = self.last_size
         self.tolerance = ROUNDING * max(1.0, table.weight_sum * float(np.log1p(table.weight_sum)))
         words = n_words(len(self.added))
-        self.keys = np.zeros((1, words), np.uint64)
-        self.children = np.zeros((1, words), np.uint64)
-        self.best, self.rest = np.zeros(1), np.zeros(1)
-        self.first_child = np.zeros(1, np.int32)
-        self.slots = np.full(2, -1, np.int32)
-        self.listed, self.listed_scores = np.zeros((1, words), np.uint64), np.zeros(1)
-        self.numbers = np.array([0, 1, 1, 1, 1, 0])
+        self.open_sets = OpenSets.zeros(1, 2, words)
+        self.listed = Listed(np.zeros((1, words), np.uint64), np.zeros(1))
+        self.extent = Extent(next=0, end=1, n_open=1, n_listed=1, n_scored=1, n_tables=0, bound=-inf)
         self.n_listed = 1
         self.size = 0
         self.laid_out = self.behind = False
@@ -154,32 +155,43 @@ class Walk:
     def lay_out(self, dispersion: Floats, deadline: Deadline) -> None:
         """Sort the rows, merge those that agree, and score the required parents; given up when time runs out."""
         table, added = self.table, self.added
-        self.dispersion = dispersion  # which the walk does not look at, unless the penalty is proportional
-        if self.score.proportional_penalty:
+        if self.score.proportional_penalty:  # else the kernels do not look at it
             self._take(8 * len(added) ** 2)
-            self.dispersion = np.ascontiguousarray(dispersion[np.ix_(self.chosen, self.chosen)])
+            dispersion = np.ascontiguousarray(dispersion[np.ix_(self.chosen, self.chosen)])
         base = table.groups(self.given)
         self._take(self.size_laid_out)
         keys = np.stack([base, table.column(self.child), *(table.column(name) for name in added)]).astype(np.int32)
         sizes = np.array([int(base.max(initial=0)) + 1, self.states, *self.arities], dtype=np.int64)
-        rows = kernel.sort_rows(keys, sizes)
+        rows = sort_rows(keys, sizes)
         keys = np.ascontiguousarray(keys[:, rows])
-        ranks = kernel.rank_prefixes(keys, 2)
+        ranks = rank_prefixes(keys, 2)
         first = np.flatnonzero(np.diff(ranks[-1], prepend=-1))
         weights = np.add.reduceat(table.weights[rows], first)
         keys = keys[:, first]
-        self.ranks = np.ascontiguousarray(ranks[:, first])
-        self.codes = np.ascontiguousarray(keys[2:].astype(np.uint16))
-        self.row_codes = np.ascontiguousarray(self.codes.T)
-        self.kids = keys[1].astype(np.uint16)
+        codes = np.ascontiguousarray(keys[2:].astype(np.uint16))
+        states, alike, times = np.unique(self.arities, return_inverse=True, return_counts=True)
+        self.features = Features(
+            codes, np.ascontiguousarray(codes.T), self.arities, np.ascontiguousarray(ranks[:, first]), alike,
+            self.before, self.after,
+        )  # fmt: skip
         whole = table.weight_sum < 2**31 and bool(np.array_equal(weights, np.rint(weights)))
-        self.weights = weights.astype(np.int32) if whole else weights
-        self.starts = np.append(np.flatnonzero(np.diff(keys[0], prepend=-1)), len(first)).astype(np.uint32)
+        starts = np.append(np.flatnonzero(np.diff(keys[0], prepend=-1)), len(first)).astype(np.uint32)
+        self.cells = Cells(
+            np.arange(len(weights), dtype=np.uint32), keys[1].astype(np.uint16),
+            weights.astype(np.int32) if whole else weights, starts, len(starts) - 1,
+        )  # fmt: skip
         if deadline.passed:
             return
-        self._parameters()
-        self._atoms(keys)
-        kernel.rehash(self.keys, 1, self.slots)
+        of_q = self._configurations(tuple(zip(states.tolist(), times.tolist(), strict=True)))
+        self.largest = of_q.largest
+        kind = DIRICHLET if np.isfinite(of_q.parameter[0]) else LIKELIHOOD
+        self._tabulate(kind, len(of_q.parameter))
+        self.atoms, ceiling = self._atoms(keys, kind, float(of_q.next_parameter.max()))
+        self.scoring = Scoring(
+            kind, self.score.proportional_penalty, self.states, self.tolerance, ceiling, dispersion, of_q.following,
+            of_q.child_parameter, of_q.parameter, of_q.penalty, of_q.next_parameter, of_q.next_penalty,
+        )  # fmt: skip
+        rehash(self.open_sets.masks, 1, self.open_sets.slots)
         self._score_required()
         self.laid_out = True
 
@@ -188,11 +200,9 @@ class Walk:
         if not self.shared.take(size):
             raise too_many_rows(self.table)
 
-    def _parameters(self) -> None:
+    def _configurations(self, counted: _Counted) -> Configurations:
         """Tabulate what depends on the number q of parent configurations alone."""
         score, weight_sum = self.score, self.table.weight_sum
-        states, self.alike, times = np.unique(self.arities, return_inverse=True, return_counts=True)
-        counted = tuple(zip(states.tolist(), times.tolist(), strict=True))
         key = self.states, self.base, self.last_size, counted
         with self.shared.counting:
             if key not in self.shared.known:
@@ -206,65 +216,64 @@ class Walk:
                     score.family_parameters(q * least, self.states)[1],
                     score.family_penalty(q * least, self.states, weight_sum),
                 )  # fmt: skip
-        self.of_size = self.shared.known[key]
-        self.largest = self.of_size.largest
-        n = len(self.of_size.penalty)
-        dirichlet = bool(np.isfinite(self.of_size.parameter[0]))
-        width = int(min(TABULATED, weight_sum)) + 1
-        tables = min(TABLES, n) if dirichlet else 1
-        self._take(8 * n + 16 * tables * width)
-        self.kind = kernel.DIRICHLET if dirichlet else kernel.LIKELIHOOD
-        self.tables = np.empty((tables, width)), np.empty((tables, width))
-        self.table_of = np.full(n, -1, np.int64)
-        self.numbers[5] = 0
-        if self.kind == kernel.LIKELIHOOD:
-            for values in self.tables:
-                kernel.tabulate(values[0], inf)
-            self.table_of[:] = 0
-            self.numbers[5] = 1
+        return self.shared.known[key]
 
-    def _atoms(self, keys: npt.NDArray[np.int32]) -> None:
-        """Find the joint states of all other variables in which two or more states of the child occur."""
+    def _tabulate(self, kind: int, numbers: int) -> None:
+        """Make room for tables of cell values; fill the only one of a likelihood."""
+        width = int(min(TABULATED, self.table.weight_sum)) + 1
+        tables = min(TABLES, numbers) if kind == DIRICHLET else 1
+        self._take(8 * numbers + 16 * tables * width)
+        self.tables = CellTables(np.full(numbers, -1, np.int64), np.empty((tables, width)), np.empty((tables, width)))
+        self.extent = self.extent._replace(n_tables=0)
+        if kind == LIKELIHOOD:
+            for values in (self.tables.child, self.tables.parents):
+                tabulate(values[0], inf)
+            self.tables.table_of[:] = 0
+            self.extent = self.extent._replace(n_tables=1)
+
+    def _atoms(self, keys: npt.NDArray[np.int32], kind: int, most: float) -> tuple[Atoms, float]:
+        """Find the joint states of all other variables in which two or more states of the child occur.
+
+        Returns also the log-likelihood with all features as parents.
+        """
+        kids, weights = self.cells.kids, self.cells.weights
         others = np.ascontiguousarray(keys[[0, *range(2, len(keys))]])
-        order = kernel.sort_rows(others, np.append(keys[0].max(initial=0) + 1, self.arities))
-        atom = kernel.number_rows(others, order)
-        totals = np.bincount(atom, self.weights)
-        self.ceiling = float(xlogy(self.weights, self.weights).sum() - xlogy(totals, totals).sum())
+        order = sort_rows(others, np.append(keys[0].max(initial=0) + 1, self.arities))
+        atom = number_rows(others, order)
+        totals = np.bincount(atom, weights)
+        ceiling = float(xlogy(weights, weights).sum() - xlogy(totals, totals).sum())
         row = np.empty(len(totals), np.int64)
         row[atom] = np.arange(len(atom))
-        mixed = np.flatnonzero(np.bincount(atom) > 1) if self.kind == kernel.DIRICHLET else np.empty(0, np.int64)
+        mixed = np.flatnonzero(np.bincount(atom) > 1) if kind == DIRICHLET else np.empty(0, np.int64)
         self._take(32 * len(mixed) * self.states + 16 * self.states * int(self.arities.max(initial=1)))
         place = np.full(len(totals), -1, np.int64)
         place[mixed] = np.arange(len(mixed))
         of_mixed = np.flatnonzero(place[atom] >= 0)
         counts = np.zeros((len(mixed), self.states))
-        counts[place[atom[of_mixed]], self.kids[of_mixed]] = self.weights[of_mixed]
-        self.atoms = counts
-        self.atom_codes = np.ascontiguousarray(self.codes[:, row[mixed]])
-        self.likelihoods = xlogy(counts, counts).sum(axis=1) - xlogy(totals[mixed], totals[mixed])
-        self.atom_cells = (np.searchsorted(self.starts, row[mixed], side="right") - 1).astype(np.int32)
-        self.modes = _modes(self.atoms, float(self.of_size.next_parameter.max())) if len(mixed) else np.empty(0)
+        counts[place[atom[of_mixed]], kids[of_mixed]] = weights[of_mixed]
+        codes = np.ascontiguousarray(self.features.codes[:, row[mixed]])
+        likelihoods = xlogy(counts, counts).sum(axis=1) - xlogy(totals[mixed], totals[mixed])
+        modes = _modes(counts, most) if len(mixed) else np.empty(0)
+        cells = np.searchsorted(self.cells.starts, row[mixed], side="right") - 1
+        return Atoms(counts, codes, likelihoods, modes, cells.astype(np.int32)[None], np.empty((2, 0))), ceiling
 
     def _score_required(self) -> None:
         """Score the set that every parent set contains: the class and the required parents."""
-        n_rows = len(self.weights)
-        none, one = np.zeros(1, np.int64), np.ones(1, np.int64)
-        total, observed = np.zeros((2, 1))
-        kernel.score_cells(
-            self.kind, np.arange(n_rows, dtype=np.uint32), self.kids, self.weights, self.starts, len(self.starts) - 1,
-            np.zeros((n_rows, 1), np.uint16), none, one, self.states, np.zeros(self.states, self.weights.dtype),
-            none - 1, *self.tables[:1], self.of_size.child_parameter, *self.tables[1:], self.of_size.parameter,
-            total, observed,
-        )  # fmt: skip
-        self.rest[0] = self.ceiling - total[0]
-        bound = -np.log(self.states) * observed[0]
-        if self.kind == kernel.LIKELIHOOD:
-            bound = self.ceiling - self.of_size.next_penalty[0]
-        self._list_required(float(total[0] - self.of_size.penalty[0]), float(bound))
+        scoring, cells = self.scoring, self.cells
+        one_state, alone = np.zeros((len(cells.rows), 1), np.uint16), np.ones(1, np.int64)
+        added = Added.zeros(1, self.states, cells.weights.dtype)
+        added.tables[0] = -1
+        added.child_parameters[0], added.parameters[0] = scoring.child_parameter[0], scoring.parameter[0]
+        score_cells(scoring.kind, self.states, cells, one_state, alone, added, 0, 1, self.tables)
+        self.open_sets.rest[0] = scoring.ceiling - added.totals[0]
+        bound = -np.log(self.states) * added.observed[0]
+        if scoring.kind == LIKELIHOOD:
+            bound = scoring.ceiling - scoring.next_penalty[0]
+        self._list_required(float(added.totals[0] - scoring.penalty[0]), float(bound))
 
     def _list_required(self, score: float, bound: float) -> None:
         """List the required parents alone, given a bound on all supersets."""
-        self.listed_scores[0] = self.best[0] = score
+        self.listed.scores[0] = self.open_sets.best[0] = score
         self.ahead = len(self.added) if self.last_size > 0 and score < bound else 0
         self.beyond = bound if self.ahead else -inf
 
@@ -281,88 +290,75 @@ class Walk:
     def begin(self) -> None:
         """Begin to go through the sets with one member more."""
         self.behind = self.open
-        self.bounds = np.array([-inf])
+        self.extent = self.extent._replace(bound=-inf)
 
     def end(self) -> None:
         """Take the sets gone through into the list, now that those of all features have been."""
         if not self.open:
             return
         self.size += 1
-        self.n_listed = int(self.numbers[3])
-        began = int(self.numbers[1])
-        self.numbers[1] = self.numbers[2]
-        self.ahead = int(_lowest(self.keys[began : self.numbers[1]]).sum())
-        self.beyond = float(self.bounds[0]) if self.ahead else -inf
+        began, end = self.extent.end, self.extent.n_open
+        self.n_listed = self.extent.n_listed
+        self.extent = self.extent._replace(end=end)
+        self.ahead = int(_lowest(self.open_sets.masks[began:end]).sum())
+        self.beyond = self.extent.bound if self.ahead else -inf
         if not self.ahead:
             self._forget()
 
     @property
     def scored(self) -> int:
         """How many sets were scored."""
-        return int(self.numbers[4])
+        return self.extent.n_scored
 
     def grow(self, deadline: Deadline) -> None:
         """Go through the sets with one member more, or what is left of them; ``behind`` says if some still are."""
-        depths = self.size + 2
-        n_rows = len(self.weights)
-        laid_out = depths * n_rows * (10 + self.weights.itemsize)
+        depths, cells = self.size + 2, self.cells
+        n_rows, dtype = len(cells.weights), cells.weights.dtype
+        laid_out = depths * n_rows * (10 + dtype.itemsize)
         if not self.shared.take(laid_out):
             return
-        members = np.full(depths + 1, -1, np.int64)
-        rows = np.empty((depths, n_rows), np.uint32)
-        kids = np.empty((depths, n_rows), np.uint16)
-        weights = np.empty((depths, n_rows), self.weights.dtype)
-        starts = np.empty((depths, n_rows + 1), np.uint32)
-        rows[0], kids[0], weights[0] = np.arange(n_rows), self.kids, self.weights
-        starts[0, : len(self.starts)] = self.starts
-        n_cells = np.full(depths, len(self.starts) - 1, np.int64)
-        histogram = np.zeros((depths, kernel.SETTLED + 1), np.int64)
-        settled = np.empty(n_rows + 1, self.weights.dtype)
-        tops = np.zeros(depths, np.int64)
-        atom_cells = np.empty((depths, len(self.atoms)), np.int32)
-        atom_cells[0] = self.atom_cells
-        of_size = self.of_size
+        most_states = int(self.arities.max())
+        layout = Layout.of(cells, depths, most_states)
+        current = Current.zeros(self.open_sets.masks.shape[1], depths)
+        added = Added.zeros(len(self.added), max(most_states * self.states, COUNTS), dtype)
+        atoms = self.atoms._replace(
+            cells=np.repeat(self.atoms.cells, depths, axis=0), by_cell=np.empty((2, n_rows + 1))
+        )
         while self.behind and not deadline.passed and self._make_room():
-            self.behind = not kernel.walk(
-                self.kind, self.score.proportional_penalty, self.last_size, QUOTA, self.tolerance, self.numbers,
-                members, rows, kids, weights, starts, n_cells, histogram, settled, tops,
-                self.codes, self.row_codes, self.arities, self.ranks, self.states, of_size.following, self.alike,
-                self.before, self.after, of_size.child_parameter, of_size.parameter, of_size.penalty,
-                of_size.next_penalty, of_size.next_parameter,
-                self.ceiling, self.dispersion, self.table_of, *self.tables,
-                self.atoms, self.atom_codes, self.likelihoods, self.modes, atom_cells,
-                self.keys, self.slots, self.best, self.rest, self.first_child, self.children,
-                self.listed, self.listed_scores, self.bounds,
+            self.extent = extend_sets(
+                self.extent, QUOTA, self.last_size, self.features, self.scoring, self.tables, atoms, current, added,
+                layout, self.open_sets, self.listed,
             )  # fmt: skip
+            self.behind = self.extent.next < self.extent.end
         self.shared.take(-laid_out)
 
     def _make_room(self) -> bool:
         """Let the arrays have room for what one call of the kernel adds; return whether the memory sufficed."""
-        most = QUOTA + len(self.added)
-        if self.numbers[2] + most > len(self.best):
-            length = max(2 * len(self.best), int(self.numbers[2]) + most)
+        most, words = QUOTA + len(self.added), self.open_sets.masks.shape[1]
+        n_open, n_listed, old = self.extent.n_open, self.extent.n_listed, self.open_sets
+        if n_open + most > len(old.best):
+            length = max(2 * len(old.best), n_open + most)
             slots = 1 << (2 * length - 1).bit_length()
-            more = (16 * self.keys.shape[1] + 20) * (length - len(self.best)) + 4 * (slots - len(self.slots))
+            more = (16 * words + 20) * (length - len(old.best)) + 4 * (slots - len(old.slots))
             if length >= 2**31 or not self.shared.take(more):
                 return False
-            self.keys, self.children = _longer(self.keys, length), _longer(self.children, length)
-            self.best, self.rest = _longer(self.best, length), _longer(self.rest, length)
-            self.first_child = _longer(self.first_child, length)
-            self.slots = np.full(slots, -1, np.int32)
-            kernel.rehash(self.keys, self.numbers[2], self.slots)
-        if self.numbers[3] + most > len(self.listed):
-            length = max(2 * len(self.listed), int(self.numbers[3]) + most)
-            if not self.shared.take((8 * self.keys.shape[1] + 8) * (length - len(self.listed))):
+            self.open_sets = OpenSets(
+                _longer(old.masks, length), np.full(slots, -1, np.int32), _longer(old.best, length),
+                _longer(old.rest, length), _longer(old.first_child, length), _longer(old.children, length),
+            )  # fmt: skip
+            rehash(self.open_sets.masks, n_open, self.open_sets.slots)
+        if n_listed + most > len(self.listed.scores):
+            length = max(2 * len(self.listed.scores), n_listed + most)
+            if not self.shared.take((8 * words + 8) * (length - len(self.listed.scores))):
                 return False
-            self.listed, self.listed_scores = _longer(self.listed, length), _longer(self.listed_scores, length)
+            self.listed = Listed(_longer(self.listed.masks, length), _longer(self.listed.scores, length))
         return True
 
     def _forget(self) -> None:
         """Give back the memory of the open sets."""
-        size = (16 * self.keys.shape[1] + 20) * len(self.best) + 4 * len(self.slots)
-        self.keys = self.children = np.zeros((0, self.keys.shape[1]), np.uint64)
-        self.best = self.rest = np.zeros(0)
-        self.first_child, self.slots = np.zeros(0, np.int32), np.zeros(0, np.int32)
+        words = self.open_sets.masks.shape[1]
+        size = (16 * words + 20) * len(self.open_sets.best) + 4 * len(self.open_sets.slots)
+        self.open_sets = OpenSets.zeros(0, 0, words)
         self.shared.take(-size)
 
     def parent_sets(self, limit: str) -> ParentSets:
@@ -370,9 +366,9 @@ class Walk:
         listed, features = self.n_listed, self.table.vocabulary.features
         members = np.zeros((listed, len(features)), dtype=bool)
         place = {name: k for k, name in enumerate(features)}
-        members[:, [place[name] for name in self.added]] = unpack(self.listed[:listed], len(self.added))
+        members[:, [place[name] for name in self.added]] = unpack(self.listed.masks[:listed], len(self.added))
         members[:, self.required] = True
-        scores = self.listed_scores[:listed]
+        scores = self.listed.scores[:listed]
         first_features = np.packbits(members, axis=1)
         order = np.lexsort((*(~first_features.T[::-1]), members.sum(axis=1), -scores))
         return ParentSets(pack(members[order]), scores[order], self.scored, limit if self.ahead else "", self.beyond)
@@ -409,7 +405,7 @@ def configurations(counted: _Counted, base: float, last_size: int) -> tuple[int,
             break
         own[source, kind] = np.arange(end, end + len(source))
         if size:
-            kernel.fill_following(parent, last, following[-2], began, own)
+            fill_following(parent, last, following[-2], began, own)
         q.append(q[-1][source] * states[kind])
         times = np.where(kind == last[source], times[source], 0) + 1
         parent, last = source, kind

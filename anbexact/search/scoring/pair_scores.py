@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from anbexact._kernels.pair_counts import count_cells, sum_cells
+from anbexact._kernels.cells import CellValues
+from anbexact._kernels.pair_counts import Rows, VariableSets, count_cells, sum_cells
 from anbexact._runtime.limits import Deadline, Progress, SearchTooLargeError, available_memory, human_bytes, run_tasks
 from anbexact.scores import FamilyScore, Score, SetScore, Universal
 from anbexact.search.scoring.set_scores import cell_values
@@ -95,12 +96,12 @@ class FamilyScorer:
         return FamilyScorer(self.mixture.of_levels, self.score.base, self.threads, self.deadline)
 
     @cached_property
-    def _codes(self) -> npt.NDArray[np.int16]:
-        return np.ascontiguousarray(self.table.codes.T)
-
-    @cached_property
     def _arities(self) -> Positions:
         return np.array(self.table.shape(self.names), dtype=np.int64)
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return Rows(np.ascontiguousarray(self.table.codes.T), self._arities, self.table.weights)
 
     def set_scores(self, members: Positions, phase: str, progress: Progress | None) -> Floats | None:
         """Return F of every set, a row of positions (-1 in front where it is shorter); None when time ran out."""
@@ -114,16 +115,12 @@ class FamilyScorer:
         parameters = score.cell_parameter(distinct)
         out = np.empty(len(members))
         small = np.flatnonzero(joint <= LARGEST_TABLE)
-        own = members[small]
-        sizes = joint[small].astype(np.int64)
-        kind = kinds[small].astype(np.int64)
+        sets = VariableSets(members[small], joint[small].astype(np.int64), kinds[small].astype(np.int64))
         sums = np.empty(len(small))
         weights = self.table.weights
-        arguments = (
-            self._codes, self._arities, weights, own, sizes, kind, parameters, gammaln(parameters),
-            cell_values(parameters, TABULATED - 1), bool(np.array_equal(weights, np.rint(weights))),
-        )  # fmt: skip
-        work = np.minimum(sizes, 2 * len(weights)) + 2 * len(weights)
+        whole = bool(np.array_equal(weights, np.rint(weights)))
+        values = CellValues(parameters, gammaln(parameters), cell_values(parameters, TABULATED - 1), whole)
+        work = np.minimum(sets.sizes, 2 * len(weights)) + 2 * len(weights)
         bounds = self._shares(work)
         rest = np.flatnonzero(joint > LARGEST_TABLE)
 
@@ -132,7 +129,7 @@ class FamilyScorer:
 
         def tasks() -> Iterator[Callable[[], object]]:
             for k in range(len(bounds) - 1):
-                yield partial(sum_cells, *arguments, bounds[k], bounds[k + 1], sums)
+                yield partial(sum_cells, self._rows, sets, values, bounds[k], bounds[k + 1], sums)
             for t in rest:
                 yield partial(one, int(t))
 
@@ -212,7 +209,7 @@ class FamilyScorer:
             return
         counts = np.empty((len(batch), int(cells)))
         own = np.ascontiguousarray(members[batch])
-        count_cells(self._codes, self._arities, self.table.weights, own, 0, len(batch), counts)
+        count_cells(self._rows, own, 0, len(batch), counts)
         n_classes = int(arities[0]) if len(self.common) else 1
         families = counts.reshape(len(batch), n_classes, -1, int(arities[-1]))
         out[batch] = self.score.family_scores(families, tuple(arities[:-1].tolist()))

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln, xlogy
 
-from anbexact._kernels.set_scores import HISTOGRAM, score_subtree
+from anbexact._kernels.cells import CellValues
+from anbexact._kernels.set_scores import HISTOGRAM, Boards, Features, Levels, LowSets, SortedRows, score_subtree
 from anbexact._runtime.limits import Deadline, Progress, run_tasks
 from anbexact.scores import SetScore, Universal
 from anbexact.tables.table import DiscreteTable
@@ -22,21 +23,6 @@ DENSE_SLOTS, MOST_DENSE = 32, 5
 """Joint states that the lowest features, which are not walked, may have, and how many these features may be."""
 SETS_TIMES_ROWS = 27
 """Binary logarithm of the sets times rows of one task, about: the clock is looked at between tasks."""
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """The rows of a table as the walk takes them; see :func:`~anbexact._kernels.set_scores.score_subtree`."""
-
-    rows: npt.NDArray[np.int32]
-    weights: npt.NDArray[np.float64]
-    starts: npt.NDArray[np.int32]
-    codes: npt.NDArray[np.int16]
-    ranks: npt.NDArray[np.int32]
-    slots: npt.NDArray[np.int32]
-    log_gammas: npt.NDArray[np.float64]
-    values: npt.NDArray[np.float64]
-    whole: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +56,7 @@ class SetScoreProblem:
         return max(0, min(max(6, n - 16, enough), n - self.dense))
 
     @cached_property
-    def laid_out(self) -> _Rows:
+    def laid_out(self) -> tuple[SortedRows, Features, LowSets, CellValues]:
         """The rows sorted, their prefixes ranked, and the cell values tabulated."""
         table = self.table
         common, features, arities = table.vocabulary.common_parents, self.features, self.arities
@@ -93,21 +79,29 @@ class SetScoreProblem:
         values = cell_values(self.parameters, _table_shape(table)[1])
         whole = values.shape[1] > weights.sum() and np.array_equal(weights, np.rint(weights))
         starts = np.searchsorted(of_class, np.arange(prod(table.shape(common)) + 1)).astype(np.int32)
-        rows = np.arange(len(order), dtype=np.int32)
-        return _Rows(rows, weights, starts, codes, ranks, slots, gammaln(self.parameters), values, bool(whole))
+        return (
+            SortedRows(weights, starts, slots),
+            Features(codes, ranks, arities, self.strides),
+            self._low_sets(),
+            CellValues(self.parameters, gammaln(self.parameters), values, bool(whole)),
+        )
+
+    def _low_sets(self) -> LowSets:
+        """Return the subsets of the lowest features."""
+        members = np.arange(1 << self.dense)[:, None] >> np.arange(self.dense) & 1
+        q = members @ self.strides[: self.dense]
+        _, first, place = np.unique(q, return_index=True, return_inverse=True)
+        return LowSets(q, members.sum(axis=1), first[place], self.arities[: self.dense])
 
     def subtree(self, prefix: int, out: npt.NDArray[np.float64]) -> int:
         """Score the sets whose highest bits are ``prefix``; as many as ``out`` has room for.
 
         Returns the steps that it took below the prefix.
         """
-        own = self.laid_out
         decided = len(self.features) - (len(out).bit_length() - 1)
-        work: int = score_subtree(
-            prefix, decided, own.rows, own.weights, own.starts, own.codes, own.ranks, own.slots, self.dense,
-            self.arities, self.strides, self.parameters, own.log_gammas, own.values, own.whole,
-            self.max_size, out,
-        )  # fmt: skip
+        levels = Levels.empty(len(self.table.weights), self.arities)
+        boards = Boards.empty(self.arities[: self.dense])
+        work: int = score_subtree(prefix, decided, *self.laid_out, self.max_size, levels, boards, out)
         if self.constants.any():
             first = prefix * len(out)
             out += self.set_constants(range(first, first + len(out)))
