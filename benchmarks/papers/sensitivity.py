@@ -19,11 +19,23 @@ from benchmarks.papers.sensitivity_figures import figures
 from benchmarks.papers.variants import STORE, VARIANTS, of_repeats, planned
 
 NAME = "papers_sensitivity"
-TITLE = "Table 1: why accuracies differ"
-SUMMARY = {"repeats": "size", "over_repeats": "mean", "repeat_sd": "std", "least": "min", "most": "max"}
+TITLE = "Table 1: sensitivity analysis"
+SUMMARY = {"repeats": "size", "over_repeats": "mean", "repeat_sd": "std", "min": "min", "max": "max"}
 """Columns, and how they summarise the accuracies of all repeats."""
-COLUMNS = ("table", "how", "method", "deals", "mean", "SD", "least", "most", "published", "in Table 1", "one more")
-NUMBERS = ("over_repeats", "repeat_sd", "least", "most", "published", "in_table_1")
+COLUMNS = (
+    "table",
+    "variant",
+    "method",
+    "repeats",
+    "mean",
+    "SD",
+    "min",
+    "max",
+    "published",
+    "in Table 1",
+    "in the interval",
+)
+NUMBERS = ("over_repeats", "repeat_sd", "min", "max", "published", "in_table_1")
 """The columns of four digits."""
 
 
@@ -50,7 +62,7 @@ def results() -> pd.DataFrame:
     frame = plan.merge(found, left_on=["name", "method"], right_index=True)
     before = table1.results()[["table", "method", "published", "over_repeats"]]
     frame = frame.merge(before.rename(columns={"over_repeats": "in_table_1"}), on=["table", "method"])
-    frame["within"] = table1.within_interval(frame).astype(object).where(frame["repeats"] > 1)
+    frame["in_interval"] = table1.within_interval(frame).astype(object).where(frame["repeats"] > 1)
     return frame
 
 
@@ -79,7 +91,7 @@ def report(folder: Path) -> str:
             row["method"],
             row["repeats"],
             *(f"{row[c]:.4f}".replace("nan", "-") for c in NUMBERS),
-            "-" if row["repeats"] == 1 else "yes" if row["within"] else "no",
+            "-" if row["repeats"] == 1 else "yes" if row["in_interval"] else "no",
         ]
         for row in found.to_dict("records")
     ]
@@ -100,14 +112,14 @@ def replaced(found: pd.DataFrame) -> Row:
     known = known[known["method"].isin(table1.MAIN)]
     beyond = (known["difference"].abs() > known["noise"]) & ~table1.within_interval(known)
     known = known.assign(beyond=beyond).merge(
-        found[["table", "method", "over_repeats", "within"]],
+        found[["table", "method", "over_repeats", "in_interval"]],
         on=["table", "method"],
         how="left",
         suffixes=("", "_here"),
     )
     averages = known["over_repeats_here"].fillna(known["over_repeats"])
     away = (averages - known["published"]).abs().groupby(known["method"]).mean()
-    left = known[known["beyond"] & ~known["within"].fillna(False).astype(bool)]
+    left = known[known["beyond"] & ~known["in_interval"].fillna(False).astype(bool)]
     return {
         "n_tables": known["table"].nunique(),
         "nearness": ", ".join(f"{method} {away[method]:.4f}" for method in table1.MAIN),
@@ -135,6 +147,6 @@ def draw(found: pd.DataFrame, path: Path) -> None:
             ax.plot(differences, places, "o", color=colour, markersize=4, alpha=0.6, label=None if k else label)
     ax.axvline(0, color="black", linewidth=0.8)
     ax.set_yticks([-k for k in found.index], [f"{r.table}, {r.method}" for r in found.itertuples()], fontsize=8)
-    ax.set_xlabel("accuracy of a deal less the published one")
+    ax.set_xlabel("accuracy of a repeat less the published one")
     ax.legend(loc="upper left", fontsize=8)
     save(figure, path)

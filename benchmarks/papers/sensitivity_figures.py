@@ -111,7 +111,7 @@ def of_hepatitis(known: pd.DataFrame) -> Row:
     repeats = of_repeats(STORE).unstack("method").loc[named("hepatitis")]
     words = "; ".join(
         f"{method} {repeats[method].std():.3f} and {row['se']:.3f}, {(repeats[method] < row['published']).sum()} of "
-        f"{len(repeats)} deals below the published accuracy"
+        f"{len(repeats)} repeats below the published accuracy"
         for method in ("GBN-BDeu", "ANB-BDeu")
         for row in [known.loc[("hepatitis", method)]]
     )

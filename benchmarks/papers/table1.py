@@ -103,10 +103,10 @@ def agreement(found: pd.DataFrame) -> pd.DataFrame:
             "published": groups["published"].mean(),
             "mean difference": groups["difference"].mean(),
             "mean absolute difference": groups["away"].mean(),
-            "of the mean over deals": groups["away_over_repeats"].mean(),
-            "between two deals": groups["repeats_apart"].mean(),
+            "of the mean over repeats": groups["away_over_repeats"].mean(),
+            "between two repeats": groups["repeats_apart"].mean(),
             "beyond 2 SE": groups["beyond"].sum(),
-            "and not one more deal": groups["left"].sum(),
+            "and outside the interval": groups["left"].sum(),
         }
     )
     return summary.reindex([method for method in PAPER if method in summary.index])
@@ -164,8 +164,8 @@ FAR = {
     "se": "SE",
     "published": "published",
     "difference": "difference",
-    "over_repeats": "mean over deals",
-    "repeat_sd": "SD over deals",
+    "over_repeats": "mean over repeats",
+    "repeat_sd": "SD over repeats",
 }
 
 
@@ -178,7 +178,7 @@ def far(known: pd.DataFrame) -> Row:
         for row, answer in zip(chosen.to_dict("records"), inside, strict=True)
     ]
     counts = {name: (inside == answer).sum() for name, answer in (("n_yes", "yes"), ("n_no", "no"), ("n_once", "-"))}
-    beyond = markdown(["table", "method", *FAR.values(), "deals", "one more deal"], rows)
+    beyond = markdown(["table", "method", *FAR.values(), "repeats", "in the interval"], rows)
     return {"n_beyond": len(chosen), "n_known": len(known), "beyond": beyond, **counts}
 
 
@@ -186,7 +186,7 @@ def spread(known: pd.DataFrame) -> str:
     """Return how many accuracies lie outside the prediction interval of the repeats, whether beyond 2 SE or not."""
     repeated = known[known["repeats"] > 1]
     if repeated.empty:
-        return "No rows were dealt more than once."
+        return "Everything was measured on one split."
     outside = repeated[~within_interval(repeated)]
     within = outside[outside["difference"].abs() <= outside["noise"]]
     distance = (within["over_repeats"] - within["published"]).abs()

@@ -133,14 +133,14 @@ def above_mean(X: pd.DataFrame) -> pd.DataFrame:
 
 
 EXACT = ("GBN-BDeu", "ANB-BDeu", "fsANB-BDeu")
-LOTS = "one of equally probable classes is drawn by lot"
+AT_RANDOM = "one of equally probable classes is drawn at random"
 TIED = ("hayes-roth", "mux6")
 """Tables in whose test rows classes are often equally probable."""
-MORE = "as in Table 1, dealt more often"
+MORE = "as in Table 1, with more repeats"
 VARIANTS = (
     Variant(
         "waveform21",
-        "samples of 5,000 rows from the rule instead of deals; at most five parents, to be faster",
+        "samples of 5,000 rows from the rule instead of repeats; at most five parents, to be faster",
         dict.fromkeys(("NaiveBayes", *EXACT), 25),
         waves,
         settings={"max_parents": 5},
@@ -155,7 +155,7 @@ VARIANTS = (
     Variant("pendigits", MORE, {"ANB-BDeu": 25}, cut_at("pendigits")),
     Variant("wine", MORE, dict.fromkeys(("ANB-BDeu", "fsANB-BDeu"), 25), cut_at("wine")),
     Variant("post-operative", MORE, dict.fromkeys(("NaiveBayes", "ANB-BDeu"), 25), cut_at("post-operative")),
-    *(Variant(table, LOTS, {"GBN-BDeu": 25}, cut_at(table), priority=at_random) for table in TIED),
+    *(Variant(table, AT_RANDOM, {"GBN-BDeu": 25}, cut_at(table), priority=at_random) for table in TIED),
     Variant(
         "spect",
         "folds are not stratified",
