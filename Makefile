@@ -9,7 +9,7 @@ pages := $(wildcard README.md docs/*.md docs/*/*.md)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test test-full coverage lint style types docs-examples bench papers papers-quick clean distclean
+.PHONY: help demo install test test-full coverage lint style types docs-examples bench bench-smoke papers papers-quick clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,14 +47,17 @@ docs-examples: $(COPY)/complete  ## run the examples of docstrings, README.md an
 	PYTHONPATH=$(COPY) $(BIN)/pytest --doctest-modules --doctest-glob='*.md' \
 	    $(COPY)/anbexact $(addprefix build/pages/,$(pages)) || [ $$? -eq 5 ]
 
-bench: $(VENV)/installed-dev  ## run the benchmarks
-	$(BIN)/python benchmarks/run.py $(ARGS)
+bench: $(VENV)/installed-dev  ## run the benchmarks of speed
+	$(BIN)/python -m benchmarks.speed $(ARGS)
+
+bench-smoke: $(VENV)/installed-dev  ## run all benchmarks on tiny tables, to see whether they work (a minute)
+	$(BIN)/python -m benchmarks --smoke
 
 papers: $(VENV)/installed-dev  ## measure the papers' tables again, into docs/results (hours; resumable)
-	cd benchmarks && ../$(BIN)/python -m papers $(ARGS)
+	$(BIN)/python -m benchmarks.papers $(ARGS)
 
 papers-quick: $(VENV)/installed-dev  ## the same for the small tables only, into build/papers (minutes)
-	cd benchmarks && ../$(BIN)/python -m papers --quick $(ARGS)
+	$(BIN)/python -m benchmarks.papers --quick $(ARGS)
 
 clean:  ## remove what was built, and all caches (compiled kernels too)
 	rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -23,7 +23,7 @@ from anbexact.logit.design import Design
 from anbexact.logit.potentials import Floats, Potentials
 
 SOLVERS = {"trust-ncg": "trust-ncg", "newton-cg": "Newton-CG"}
-"""Names of scipy's optimisers; the first is the default, as measured in ``benchmarks/refit.py``."""
+"""Names of scipy's optimisers; the first is the default, as measured in ``python -m benchmarks.speed refit``."""
 PRECISION = 1e-7
 """Norm of the gradient per unit of weight at the end, every component divided by the root of its curvature."""
 STATIONARY = 1e-6

@@ -364,7 +364,7 @@ class LogitModel:
             cross-validation (within which the tables of a network that was fitted to these rows are relearned). 0:
             the pure maximum, which is infinite if the classes can be separated.
         solver : {"trust-ncg", "newton-cg"}, default "trust-ncg"
-            scipy's optimiser; ``benchmarks/refit.py`` compares them.
+            scipy's optimiser; ``python -m benchmarks.speed refit`` compares them.
         max_iter : int, default 500
             Most iterations.
         time_limit : float, optional

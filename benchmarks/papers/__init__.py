@@ -1,1 +1,1 @@
-"""The tables of the papers behind the library, measured again: ``python -m papers``, from ``benchmarks``."""
+"""The tables of the papers behind the library, measured again: ``python -m benchmarks.papers [PART ...]``."""

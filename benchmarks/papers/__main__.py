@@ -1,7 +1,7 @@
-"""Measure all tables of the papers again, and write them: ``python -m papers``, from ``benchmarks``.
+"""The tables of the papers behind the library, measured again beside the published figures.
 
-What ``benchmarks/raw/papers_*.csv`` holds is not measured again: to repeat a measurement, delete its lines. The quick
-run measures the small tables only, reads what other benchmarks left in ``docs/results``, and writes to
+Results in ``benchmarks/results/papers_*.csv`` are not measured again: to repeat a measurement, delete its lines. The
+quick run measures the small tables only, reads what other benchmarks left in ``docs/results``, and writes to
 ``build/papers``; the full one writes to ``docs/results``.
 """
 
@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from time import perf_counter
 
-from crossval import RESULTS, ROOT
-
-from papers import others, reasons, table1, table2, table3, table4, table5, table6
-from papers.common import listed, published
+from benchmarks.harness.output import write_page
+from benchmarks.harness.places import ROOT, SUMMARIES
+from benchmarks.harness.tables import published
+from benchmarks.harness.timing import timed
+from benchmarks.papers import others, sensitivity, table1, table2, table3, table4, table5, table6
+from benchmarks.papers.common import listed, page
 
 PARTS = {
     "table1": table1,
-    "reasons": reasons,
+    "sensitivity": sensitivity,
     "table2": table2,
     "table3": table3,
     "table4": table4,
@@ -26,28 +27,21 @@ PARTS = {
     "table6": table6,
     "others": others,
 }
-INTRODUCTION = """\
-# The papers' tables, measured again
-
-Written by `make papers`; do not edit. What agrees, what does not, and why, table by table. The accuracies are
-those of ten-fold cross-validation on the tables of the UCI repository that are here, of complete rows, continuous
-columns cut at the median of all rows, expected a posteriori (EAP) parameters with an equivalent sample size of 1;
-the folds are stratified, and the same for all methods. Differences are called noise up to two
-standard errors over the folds (2 SE)."""
 
 
-def write_page(folder: Path) -> None:
+def write(folder: Path) -> None:
     """Write all results, and the page that tells what they are."""
     sections = [
-        part.report(folder) if part.STORE.exists() else f"## {part.TITLE}\n\nNot yet run." for part in PARTS.values()
+        part.report(folder) if part.STORE.exists() else page("not_run", title=part.TITLE) for part in PARTS.values()
     ]
-    text = "\n\n".join([INTRODUCTION, *sections])
-    (folder / "README.md").write_text(text.rstrip() + "\n", encoding="utf-8")
+    write_page(folder / "README.md", "\n\n".join([page("introduction"), *sections]))
 
 
 def main() -> None:
     """Measure what is missing, and write."""
-    parser = argparse.ArgumentParser(description="Measure the papers' tables again.")
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.papers", description="Measure the papers' tables again."
+    )
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"any of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--write", action="store_true", help="measure nothing, write what is there")
     parser.add_argument("--quick", action="store_true", help="small tables only (minutes); to build/papers")
@@ -58,12 +52,11 @@ def main() -> None:
     listed()  # stop at once where the data
     published("anb_table1_accuracy.csv")  # or the published figures are absent
     for name in [] if options.write else options.parts or PARTS:
-        began = perf_counter()
-        PARTS[name].run(quick=options.quick)
-        print(f"{name}: measured in {perf_counter() - began:.0f} s", flush=True)
-    folder = ROOT / "build" / "papers" if options.quick else RESULTS
+        took = timed(PARTS[name].run, quick=options.quick)
+        print(f"{name}: measured in {took.seconds:.0f} s", flush=True)
+    folder = ROOT / "build" / "papers" if options.quick else SUMMARIES
     folder.mkdir(parents=True, exist_ok=True)
-    write_page(folder)
+    write(folder)
     print((folder / "README.md").read_text(encoding="utf-8"))
     print(f"written to {folder}")
 

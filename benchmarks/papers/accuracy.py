@@ -6,35 +6,34 @@ import warnings
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from itertools import combinations
 from math import prod
-from time import process_time
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from crossval import RAW, Row, judge
 
-from papers.common import FOLDS, folds, read
-from papers.methods import METHODS, Selected
-from papers.store import measure
+from benchmarks.harness.folds import brier, hits, judge, means
+from benchmarks.harness.places import RESULTS
+from benchmarks.harness.store import Row, measure
+from benchmarks.harness.timing import timed
+from benchmarks.papers.common import FOLDS, KEYS, folds, read
+from benchmarks.papers.methods import METHODS, Selected
 
-STORE = RAW / "papers_accuracy.csv"
+STORE = RESULTS / "papers_accuracy.csv"
 Priority = Callable[[tuple[int, ...]], np.ndarray]
 """Called with the numbers of rows and of classes: positive numbers; of equally probable classes, the largest wins."""
+SCORES = ("accuracy", "log_loss", "brier")
 STRUCTURE = ("class_parents", "class_children", "sparse", "blanket", "max_parents", "removed")
 
 
-def one(name: str, method: str, wanted: Sequence[int]) -> list[Row]:
-    """Measure some folds of a table: accuracy, log loss, Brier score, processor seconds of the fit, structure.
+def one(name: str, method: str, fold: int) -> list[Row]:
+    """Measure a fold of a table: accuracy, log loss, Brier score, processor seconds of the fit, structure.
 
-    Folds from ten on are those of further deals.
+    Folds from ten on are those of further repeats.
     """
     X, y = read(name)
-    rows = []
-    for fold in wanted:
-        train, test = folds(y, fold // FOLDS)[fold % FOLDS]
-        found = judged(METHODS[method], X, y, train, test)
-        rows.append({"table": name, "method": method, "fold": fold, **found})
-    return rows
+    repeat, part = divmod(fold, FOLDS)
+    train, test = folds(y, repeat)[part]
+    return [judged(METHODS[method], X, y, train, test)]
 
 
 def judged(
@@ -51,16 +50,14 @@ def judged(
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        began = process_time()
-        model.fit(X.iloc[train], y.iloc[train])
-        took = process_time() - began
+        _, _, took = timed(model.fit, X.iloc[train], y.iloc[train])
         proba = model.predict_proba(X.iloc[test])
     classes, truth = list(model.classes_), y.iloc[test]
     row = judge(proba, classes, truth)
     row["brier"] = brier(proba, classes, truth)
     if priority is not None:
-        likeliest = np.isclose(proba, proba.max(axis=1, keepdims=True), rtol=1e-9, atol=0.0)
-        taken = (likeliest * priority(proba.shape)).argmax(axis=1)
+        most_probable = np.isclose(proba, proba.max(axis=1, keepdims=True), rtol=1e-9, atol=0.0)
+        taken = (most_probable * priority(proba.shape)).argmax(axis=1)
         row["accuracy"] = float(hits(classes, truth)[np.arange(len(taken)), taken].mean())
     shape = dict.fromkeys(STRUCTURE)
     if hasattr(model, "structure_"):
@@ -68,18 +65,6 @@ def judged(
     if isinstance(model, Selected):
         shape["removed"] = X.shape[1] - len(model.kept_)
     return {**row, "fit_s": took, **shape}
-
-
-def hits(classes: Sequence[str], truth: pd.Series) -> np.ndarray:
-    """Return, for every row and class, whether it is the true one."""
-    return truth.to_numpy()[:, None] == np.array(classes, dtype=object)[None, :]
-
-
-def brier(proba: np.ndarray, classes: Sequence[str], truth: pd.Series) -> float:
-    """Return the mean squared distance between the probabilities and the class that is true; 0 to 2."""
-    right = hits(classes, truth)
-    unseen = 1.0 - right.any(axis=1)
-    return float((((proba - right) ** 2).sum(axis=1) + unseen).mean())
 
 
 def summary(
@@ -105,29 +90,30 @@ def summary(
     }
 
 
-def measured(tables: Sequence[str], methods: Sequence[str], deals: int = 1) -> None:
+def measured(tables: Sequence[str], methods: Sequence[str], repeats: int = 1) -> None:
     """Measure what is missing."""
-    measure(STORE, [(table, method) for table in tables for method in methods], range(deals * FOLDS), one)
+    tasks = [(table, method, fold) for table in tables for method in methods for fold in range(repeats * FOLDS)]
+    measure(STORE, KEYS, tasks, one)
 
 
 def by_table(found: pd.DataFrame) -> pd.DataFrame:
     """Return every table and method whose folds are all there: means over test rows, standard error over folds.
 
-    Structure is averaged over folds; ``fit_s`` is the sum over folds; ``over_deals`` and ``deal_sd`` are mean and
-    standard deviation of the accuracies of all ``deals``, ``deals_apart`` how far two of them differ on average; the
-    other figures are those of the first.
+    Structure is averaged over folds; ``fit_s`` is the sum over folds; ``over_repeats`` and ``repeat_sd`` are mean and
+    standard deviation of the accuracies of all ``repeats``, ``repeats_apart`` how far two of them differ on average;
+    the other figures are those of the first.
     """
     keys = ["table", "method"]
-    found = whole_deals(found)
-    first = found[found["deal"] == 0]
-    means = over_rows(first, keys)
+    found = whole_repeats(found)
+    first = found[found["repeat"] == 0]
+    summary = means(first, keys, SCORES)
     groups = first.groupby(keys)
-    means["se"] = groups["accuracy"].std(ddof=1) / FOLDS**0.5
-    means["fit_s"] = groups["fit_s"].sum()
-    of_deals = over_rows(found, [*keys, "deal"])["accuracy"].groupby(keys)
-    means["deals"], means["over_deals"], means["deal_sd"] = of_deals.size(), of_deals.mean(), of_deals.std()
-    means["deals_apart"] = of_deals.agg(apart)
-    return means.join(groups[list(STRUCTURE)].mean())
+    summary["se"] = groups["accuracy"].std(ddof=1) / FOLDS**0.5
+    summary["fit_s"] = groups["fit_s"].sum()
+    of_repeats = means(found, [*keys, "repeat"], SCORES)["accuracy"].groupby(keys)
+    summary["repeats"], summary["over_repeats"] = of_repeats.size(), of_repeats.mean()
+    summary["repeat_sd"], summary["repeats_apart"] = of_repeats.std(), of_repeats.agg(apart)
+    return summary.join(groups[list(STRUCTURE)].mean())
 
 
 def apart(accuracies: pd.Series) -> float:
@@ -136,14 +122,7 @@ def apart(accuracies: pd.Series) -> float:
     return float(np.mean([abs(a - b) for a, b in pairs])) if pairs else np.nan
 
 
-def whole_deals(found: pd.DataFrame) -> pd.DataFrame:
-    """Return the deals of which all folds are there, numbered."""
-    found = found.assign(deal=found["fold"] // FOLDS)
-    return found[found.groupby(["table", "method", "deal"])["fold"].transform("nunique") == FOLDS]
-
-
-def over_rows(found: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Return means over all test rows."""
-    scores = ["accuracy", "log_loss", "brier"]
-    sums = found.assign(**{score: found[score] * found["rows"] for score in scores}).groupby(keys)
-    return sums[scores].sum().div(sums["rows"].sum(), axis=0)
+def whole_repeats(found: pd.DataFrame) -> pd.DataFrame:
+    """Return the repeats of which all folds are there, numbered."""
+    found = found.assign(repeat=found["fold"] // FOLDS)
+    return found[found.groupby(["table", "method", "repeat"])["fold"].transform("nunique") == FOLDS]

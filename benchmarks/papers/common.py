@@ -1,19 +1,23 @@
-"""What the tables of the papers share: the data, their folds, the published figures, and how results are written."""
+"""What the tables of the papers share: the data, their folds, and how results are written."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from crossval import DATA, manifest, splits
-from crossval import read as read_original
 
 from anbexact import MedianDiscretizer
+from benchmarks.harness.folds import splits
+from benchmarks.harness.output import template, write_csv, write_page
+from benchmarks.harness.tables import Table, manifest
+from benchmarks.harness.tables import read as read_original
 
-REFERENCE = DATA.parent / "reference"
+KEYS = ["table", "method", "fold"]
+"""What results are stored by."""
 FOLDS = 10
 PRINTED_TABLES = 43
 """Tables of Sugahara and Ueno's Table 1; numbers above are not in it."""
@@ -34,14 +38,20 @@ def continuous_columns(name: str) -> list[str]:
     return list(manifest().set_index("name").loc[name, "continuous"].split())
 
 
-def read(name: str, continuous: Sequence[str] | None = None) -> tuple[pd.DataFrame, pd.Series]:
+@lru_cache(maxsize=1)
+def complete_rows(name: str) -> Table:
+    """Return the rows of a table that have no missing cell."""
+    X, y = read_original(name)
+    complete = X.notna().all(axis=1)
+    return X[complete].reset_index(drop=True), y[complete].reset_index(drop=True)
+
+
+def read(name: str, continuous: Sequence[str] | None = None) -> Table:
     """Return complete rows as categories, continuous columns cut at the median of all rows; all states declared.
 
     Continuous are the columns named, by default those of the manifest.
     """
-    X, y = read_original(name)
-    complete = X.notna().all(axis=1)
-    X, y = X[complete].reset_index(drop=True), y[complete].reset_index(drop=True)
+    X, y = complete_rows(name)
     return cut(X, continuous_columns(name) if continuous is None else continuous), y.astype("category")
 
 
@@ -55,28 +65,18 @@ def cut(X: pd.DataFrame, continuous: Sequence[str]) -> pd.DataFrame:
     return X.astype("category")
 
 
-def folds(y: pd.Series, deal: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Return the training and the test rows of every fold; the first of several ways to deal rows to folds is 0."""
-    order = np.random.default_rng(deal).permutation(len(y)) if deal else np.arange(len(y))
+def folds(y: pd.Series, repeat: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the training and the test rows of every fold; the first of several random splits is number 0."""
+    order = np.random.default_rng(repeat).permutation(len(y)) if repeat else np.arange(len(y))
     return [(order[train], order[test]) for train, test in splits(y.iloc[order], FOLDS)]
 
 
-def published(name: str) -> pd.DataFrame:
-    """Return a published table."""
-    path = REFERENCE / name
-    if not path.exists():
-        raise SystemExit(f"the papers' figures are read from {path}, which is absent")
-    return pd.read_csv(path, comment="#")
-
-
-def markdown(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Return a table in Markdown."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines)
+def page(name: str, /, **values: Any) -> str:
+    """Return a page, or a section of it, from its template."""
+    return template(Path(__file__).parent, name).substitute(values)
 
 
 def write(folder: Path, name: str, frame: pd.DataFrame, text: str) -> None:
     """Write a table as CSV, and what is said of it as Markdown."""
-    folder.mkdir(parents=True, exist_ok=True)
-    frame.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n", float_format="%.10g")
-    (folder / f"{name}.md").write_text(text.rstrip() + "\n", encoding="utf-8")
+    write_csv(folder, name, frame.reset_index(drop=True), float_format="%.10g")
+    write_page(folder / f"{name}.md", text)

@@ -5,20 +5,16 @@ The published networks of mushroom (Table 2) have a smaller Markov blanket of th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 import pandas as pd
-from crossval import RAW, Row
 
 from anbexact import BDeu, DiscreteTable
-from anbexact._runtime.limits import Deadline, thread_count
-from anbexact.search.exact.lattice import all_set_scores
-from anbexact.search.scoring.set_scores import prepare
-from papers.common import FOLDS, folds, read
-from papers.store import measure
+from benchmarks.harness.inner import set_scores
+from benchmarks.harness.places import RESULTS
+from benchmarks.harness.store import Row, measure
+from benchmarks.papers.common import FOLDS, KEYS, folds, read
 
-STORE = RAW / "papers_few_children.csv"
+STORE = RESULTS / "papers_few_children.csv"
 TABLE = "mushroom"
 CHILDREN = (3, 4, 6)
 """Most children of the class for which a bound is given."""
@@ -28,29 +24,23 @@ PENALTIES = (0.0, 10.0, 20.0, 40.0)
 
 def run() -> pd.DataFrame:
     """Compute the bounds of the training rows of all folds, in nats, if they are not there."""
-    return measure(STORE, [(TABLE, BDeu().name)], range(FOLDS), one)
+    return measure(STORE, KEYS, [(TABLE, BDeu().name, fold) for fold in range(FOLDS)], one, jobs=1)
 
 
-def one(name: str, method: str, wanted: Sequence[int]) -> list[Row]:
-    """Return for some folds by how much networks whose class has few children fall short of the optimum at least."""
+def one(name: str, _: str, fold: int) -> list[Row]:
+    """Return for a fold by how much networks whose class has few children fall short of the optimum at least."""
     X, y = read(name)
-    score = BDeu()
-    rows = []
-    for fold in wanted:
-        train, _ = folds(y)[fold]
-        table = DiscreteTable.from_frame(X.iloc[train].assign(**{str(y.name): y.iloc[train]}))
-        problem = prepare(table, score, X.shape[1] + 1)
-        set_scores = all_set_scores(problem, table, score, thread_count(None), Deadline(), None)
-        assert set_scores is not None  # there is no deadline
-        best = [penalised(set_scores, problem.features.index(y.name), penalty) for penalty in PENALTIES]
-        bounds = {
-            f"most {k}": max(
-                best[0] - of_penalty - penalty * k for of_penalty, penalty in zip(best, PENALTIES, strict=True)
-            )
-            for k in CHILDREN
-        }
-        rows.append({"table": name, "method": method, "fold": fold, **bounds})
-    return rows
+    train, _ = folds(y)[fold]
+    table = DiscreteTable.from_frame(X.iloc[train].assign(**{str(y.name): y.iloc[train]}))
+    features, scores = set_scores(table, BDeu(), X.shape[1] + 1)
+    best = [penalised(scores, features.index(y.name), penalty) for penalty in PENALTIES]
+    bounds = {
+        f"most {k}": max(
+            best[0] - of_penalty - penalty * k for of_penalty, penalty in zip(best, PENALTIES, strict=True)
+        )
+        for k in CHILDREN
+    }
+    return [bounds]
 
 
 def penalised(set_scores: np.ndarray, of_class: int, penalty: float) -> float:

@@ -62,16 +62,17 @@ class Selected:
         """Select and learn."""
         self.kept_: list[Hashable] = list(self.search.parents_children(DiscreteTable.from_frame(X, y), y.name))
         learner = ANBClassifier(n_jobs=1, ess=1.0) if self.kept_ else DummyClassifier(strategy="prior")
-        self.model_ = learner.fit(self._features(X), y)
+        self.model_ = learner.fit(self.features(X), y)
         self.classes_ = self.model_.classes_
         return self
 
-    def _features(self, X: pd.DataFrame) -> pd.DataFrame:
+    def features(self, X: pd.DataFrame) -> pd.DataFrame:
+        """Return the columns that are kept, or all."""
         return X[self.kept_] if self.kept_ else X
 
     def predict_proba(self, X: pd.DataFrame) -> np.ndarray:
         """Return the probabilities of the classes."""
-        return self.model_.predict_proba(self._features(X))
+        return self.model_.predict_proba(self.features(X))
 
 
 class SklearnNaiveBayes:

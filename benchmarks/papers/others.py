@@ -2,36 +2,39 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from crossval import RESULTS
 from scipy.stats import wilcoxon
 
-from papers.common import markdown, published
+from benchmarks.harness.output import markdown, panels, save
+from benchmarks.harness.places import SUMMARIES
+from benchmarks.harness.run import Run
+from benchmarks.harness.tables import published
+from benchmarks.papers.common import page
+from benchmarks.quality import ckg, lr_tables, scores
 
-SCRIPTS = ("ckg.py", "lr_tables.py", "scores.py")
+MEASURED_BY = (ckg, lr_tables, scores)
 """What measures them, and writes to ``docs/results``."""
 NAME = "papers_others"
 TITLE = "The tables of the other papers"
-STORE = RESULTS / "acll.csv"
+STORE = SUMMARIES / "acll.csv"
 """Written last."""
 
 
 def run(*, quick: bool) -> None:
     """Measure; the quick run takes what is there."""
-    for script in () if quick else SCRIPTS:
-        print(f"{script}:", file=sys.stderr)
-        subprocess.run([sys.executable, str(Path(__file__).resolve().parents[1] / script)], check=True)
+    for benchmark in () if quick else MEASURED_BY:
+        with warnings.catch_warnings():
+            benchmark.main(Run())
 
 
 def report(folder: Path) -> str:
     """Draw the figures, and return the sections of the page."""
-    graphs, pairs, blanket = (pd.read_csv(RESULTS / f"{name}.csv") for name in ("ckg", "lr_table1", "lr_table2"))
-    acll = pd.read_csv(RESULTS / "acll.csv")
+    graphs, pairs, blanket = (pd.read_csv(SUMMARIES / f"{name}.csv") for name in ("ckg", "lr_table1", "lr_table2"))
+    acll = pd.read_csv(SUMMARIES / "acll.csv")
     draw(graphs, pairs, acll, folder / f"{NAME}.png")
     cells = [
         [
@@ -54,24 +57,15 @@ def report(folder: Path) -> str:
         for row in blanket.to_dict("records")
     ]
     means = ", ".join(f"{m} {beside(graphs[m].mean(), graphs[f'{m} published'].mean())}" for m in GRAPHS)
-    return "\n\n".join(
-        [
-            "## Carvalho and Oliveira, Table 1: consistent k-graphs",
-            f"Accuracy in per cent, in brackets as published. Means over {len(graphs)} tables: {means}.",
-            markdown(["table", "rows", "rows there", *GRAPHS], cells),
-            f"![the tables of the other papers]({NAME}.png)",
-            ON_GRAPHS,
-            "## Feelders and Ivanovs, Tables 1 and 2: logistic regression",
-            "Table 1, accuracy of the forest minus that of naive Bayes, percentage points; in brackets, published:",
-            markdown(["interaction", *(f"N = {size}" for size in by_size.columns)], gains),
-            "Table 2, accuracy in per cent:",
-            markdown(["N", *FORESTS], accuracies),
-            ON_LOGISTIC,
-            "## Carvalho, Adão and Mateus: trees by aCLL",
-            "Mean log loss of optimal trees, by the score of the structure; p-values of Wilcoxon's test against LL:",
-            markdown(["rows, parameters", "classes", "tables", *SCORES], likelihoods(acll)),
-            ON_ACLL,
-        ]
+    return page(
+        "others",
+        name=NAME,
+        n_graphs=len(graphs),
+        means=means,
+        graphs=markdown(["table", "rows", "rows there", *GRAPHS], cells),
+        gains=markdown(["interaction", *(f"N = {size}" for size in by_size.columns)], gains),
+        accuracies=markdown(["N", *FORESTS], accuracies),
+        acll=markdown(["rows, parameters", "classes", "tables", *SCORES], likelihoods(acll)),
     )
 
 
@@ -82,18 +76,6 @@ def beside(measured: float, paper: float) -> str:
 
 GRAPHS = ("NB", "TAN", "C2G")
 FORESTS = ("NB", "pruned NB", "FAN")
-ON_GRAPHS = """\
-The paper's finding holds where rows are many: trees beat naive Bayes, 2-graphs beat trees. Its glass is surely
-another task, its segment lower for a reason that it does not give. Cut points are by MDLP here, which it does not
-state. All figures: [ckg.csv](ckg.csv)."""
-ON_LOGISTIC = """\
-The paper does not give the distributions that it drew from, so levels differ, in Table 2 most of all; signs and order
-agree: forests lose a little where rows are few or nothing interacts, and gain where interactions are mild or strong.
-All figures: [lr_table1.csv](lr_table1.csv), [lr_table2.csv](lr_table2.csv)."""
-ON_ACLL = """\
-The published order, aCLL above LL, is not found on these tables; it is where the parameters are aCLL's own and the
-data like the paper's ([docs/scores.md](../scores.md)). All figures: [acll.csv](acll.csv); on embedded tables
-`python examples/acll_tan.py`, [acll_tan.png](acll_tan.png)."""
 SCORES = ("LL", "BDeu", "aCLL Dirichlet", "aCLL uniform")
 
 
@@ -114,9 +96,7 @@ def likelihoods(found: pd.DataFrame) -> list[list[object]]:
 
 def draw(graphs: pd.DataFrame, pairs: pd.DataFrame, acll: pd.DataFrame, path: Path) -> None:
     """Draw a panel for every paper."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
+    figure, axes = panels(1, 3, figsize=(13, 4.2))
     for model, colour in zip(GRAPHS, ("#999933", "#4477aa", "#cc6677"), strict=True):
         axes[0].plot(graphs[f"{model} published"], graphs[model], "o", color=colour, markersize=4, label=model)
     axes[0].plot([70, 100], [70, 100], color="black", linewidth=0.8)
@@ -144,7 +124,4 @@ def draw(graphs: pd.DataFrame, pairs: pd.DataFrame, acll: pd.DataFrame, path: Pa
     )
     axes[2].set(xscale="log", yscale="log")
     axes[2].legend()
-    for ax in axes:
-        ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)

@@ -11,10 +11,12 @@ from scipy.stats import t as student
 from scipy.stats import wilcoxon
 from statsmodels.stats.multitest import multipletests
 
-from papers.accuracy import STORE, by_table, measured
-from papers.common import PRINTED_TABLES, listed, markdown, published, write
-from papers.methods import OWN, PAPER
-from papers.store import stored
+from benchmarks.harness.output import markdown, panels, save
+from benchmarks.harness.store import Row, stored
+from benchmarks.harness.tables import published
+from benchmarks.papers.accuracy import STORE, by_table, measured
+from benchmarks.papers.common import KEYS, PRINTED_TABLES, listed, page, write
+from benchmarks.papers.methods import OWN, PAPER
 
 NAME = "papers_table1"
 TITLE = "Table 1: accuracy"
@@ -23,14 +25,14 @@ RIVALS = [method for method in PAPER if method not in (REFERENCE, "fsANB-BDeu")]
 PRINTED = dict(zip(RIVALS, (0.00308, 0.04136, 0.00672, 0.05614, 0.06876, 0.06010, 0.22628), strict=True))
 """The p-values that the paper prints below its table, ANB-BDeu against the other methods."""
 MAIN = ("NaiveBayes", "GBN-BDeu", "ANB-BDeu", "fsANB-BDeu")
-DEALS, DEALT_ROWS = 5, 20_000
-"""How often the rows of tables of up to so many rows are dealt to folds, for the methods above."""
+REPEATS, REPEATED_ROWS = 5, 20_000
+"""How often the rows of tables of up to so many rows are split into folds, for the methods above."""
 NOISE = 2.0
 """Standard errors over folds within which a difference is taken for noise."""
 ROUNDED = 0.00005
 """How far a published accuracy may lie from what was rounded to it."""
 COLUMNS = ["no", "table", "method", "accuracy", "se", "published", "difference", "noise"]
-COLUMNS += ["deals", "over_deals", "deal_sd", "deals_apart", "log_loss", "brier", "fit_s"]
+COLUMNS += ["repeats", "over_repeats", "repeat_sd", "repeats_apart", "log_loss", "brier", "fit_s"]
 
 
 def run(*, quick: bool) -> None:
@@ -38,7 +40,7 @@ def run(*, quick: bool) -> None:
     tables = listed(quick=quick)
     measured(tables["name"].tolist(), list(PAPER | OWN))
     if not quick:
-        measured(tables.loc[tables["rows"] <= DEALT_ROWS, "name"].tolist(), MAIN, DEALS)
+        measured(tables.loc[tables["rows"] <= REPEATED_ROWS, "name"].tolist(), MAIN, REPEATS)
 
 
 def results() -> pd.DataFrame:
@@ -46,7 +48,7 @@ def results() -> pd.DataFrame:
     paper = published("anb_table1_accuracy.csv").dropna(subset="no")
     long = paper.melt(["no", "file"], list(PAPER), "method", "published").rename(columns={"file": "table"})
     numbers = listed().rename(columns={"name": "table", "table1_no": "no"})[["no", "table"]]
-    found = by_table(stored(STORE)).reset_index()
+    found = by_table(stored(STORE, KEYS)).reset_index()
     found = found[found["method"].isin(PAPER | OWN)].merge(numbers, on="table")
     found = found.merge(long[["table", "method", "published"]], on=["table", "method"], how="left")
     found["difference"] = found["accuracy"] - found["published"]
@@ -60,28 +62,27 @@ def p_values(wide: pd.DataFrame, reference: str, rivals: Sequence[str]) -> pd.Da
 
     ``wide`` has a row for every table and a column for every method. Two-sided; 1 where nothing differs.
     """
-    raw = []
+    uncorrected = []
     for rival in rivals:
         difference = (wide[reference] - wide[rival]).round(9)
-        raw.append(wilcoxon(difference).pvalue if difference.any() else 1.0)
-    return pd.DataFrame({"Wilcoxon": raw, "Hommel": hommel(raw)}, index=list(rivals))
+        uncorrected.append(wilcoxon(difference).pvalue if difference.any() else 1.0)
+    return pd.DataFrame({"Wilcoxon": uncorrected, "Hommel": hommel(uncorrected)}, index=list(rivals))
 
 
-def hommel(raw: Sequence[float]) -> np.ndarray:
+def hommel(uncorrected: Sequence[float]) -> np.ndarray:
     """Return p-values corrected by Hommel's procedure."""
-    return np.asarray(multipletests(raw, method="hommel")[1])
+    return np.asarray(multipletests(uncorrected, method="hommel")[1])
 
 
-def one_more_deal(found: pd.DataFrame) -> pd.Series:
-    """Return whether the published accuracy could be that of one more deal of the same rows.
+def within_interval(found: pd.DataFrame) -> pd.Series:
+    """Return whether the published accuracy lies in the 95 per cent prediction interval of the repeats.
 
-    It could if it lies in the 95 per cent prediction interval, that of Student's t: within ``t √(1 + 1/deals)``
-    standard deviations of the mean over deals, or what rounding to four digits adds to these. Not if there is one
-    deal only.
+    The interval is that of Student's t: ``t √(1 + 1/repeats)`` standard deviations around the mean over repeats, and
+    what rounding to four digits adds to these. A single repeat has no interval.
     """
-    quantile = student.ppf(0.975, found["deals"] - 1)
-    noise = quantile * found["deal_sd"] * np.sqrt(1 + 1 / found["deals"]) + ROUNDED
-    return (found["over_deals"] - found["published"]).abs() <= noise
+    quantile = student.ppf(0.975, found["repeats"] - 1)
+    noise = quantile * found["repeat_sd"] * np.sqrt(1 + 1 / found["repeats"]) + ROUNDED
+    return (found["over_repeats"] - found["published"]).abs() <= noise
 
 
 def agreement(found: pd.DataFrame) -> pd.DataFrame:
@@ -90,9 +91,9 @@ def agreement(found: pd.DataFrame) -> pd.DataFrame:
     beyond = known["difference"].abs() > known["noise"]
     known = known.assign(
         away=known["difference"].abs(),
-        away_over_deals=(known["over_deals"] - known["published"]).abs(),
+        away_over_repeats=(known["over_repeats"] - known["published"]).abs(),
         beyond=beyond,
-        left=beyond & ~one_more_deal(known),
+        left=beyond & ~within_interval(known),
     )
     groups = known.groupby("method")
     summary = pd.DataFrame(
@@ -102,10 +103,10 @@ def agreement(found: pd.DataFrame) -> pd.DataFrame:
             "published": groups["published"].mean(),
             "mean difference": groups["difference"].mean(),
             "mean absolute difference": groups["away"].mean(),
-            "of the mean over deals": groups["away_over_deals"].mean(),
-            "between two deals": groups["deals_apart"].mean(),
+            "of the mean over repeats": groups["away_over_repeats"].mean(),
+            "between two repeats": groups["repeats_apart"].mean(),
             "beyond 2 SE": groups["beyond"].sum(),
-            "and not one more deal": groups["left"].sum(),
+            "and outside the interval": groups["left"].sum(),
         }
     )
     return summary.reindex([method for method in PAPER if method in summary.index])
@@ -141,24 +142,17 @@ def report(folder: Path) -> str:
     mean_rows = [[method, *(f"{of_all[method].mean():.4f}" for of_all in scores.values())] for method in PAPER | OWN]
     own = scores["accuracy"][list(OWN)]
     own_rows = [[no, name, *(f"{value:.4f}" for value in row)] for (no, name), row in own.iterrows()]
-    text = "\n\n".join(
-        [
-            "# Sugahara and Ueno's Table 1",
-            "Share of test rows classified rightly in ten-fold cross-validation; in brackets, as published.",
-            markdown(["no", "table", *PAPER], lines),
-            "## How far from the published accuracies",
-            markdown(["method", *agreed.columns], rows_of(agreed)),
-            "## ANB-BDeu against the others: p-values",
-            f"Wilcoxon's signed-rank test, two-sided, and Hommel's correction for {len(RIVALS)} comparisons. "
-            f"Published accuracies: all {PRINTED_TABLES} tables; measured: the {len(wide)} above.",
-            markdown(["method", *tested.columns], tested_rows),
-            "## More classifiers, and more scores",
-            f"Means over the {len(own)} tables on which all were measured; log loss in nats per row, Brier score "
-            "from 0 to 2.",
-            markdown(["method", "accuracy", "log loss", "Brier"], mean_rows),
-            "Their accuracies by table:",
-            markdown(["no", "table", *OWN], own_rows),
-        ]
+    text = page(
+        "table1",
+        accuracies=markdown(["no", "table", *PAPER], lines),
+        agreement=markdown(["method", *agreed.columns], rows_of(agreed)),
+        n_rivals=len(RIVALS),
+        n_printed=PRINTED_TABLES,
+        n_tables=len(wide),
+        p_values=markdown(["method", *tested.columns], tested_rows),
+        n_own=len(own),
+        scores=markdown(["method", "accuracy", "log loss", "Brier"], mean_rows),
+        own=markdown(["no", "table", *OWN], own_rows),
     )
     write(folder, NAME, found.round(5), text)
     draw(found, folder / f"{NAME}.png")
@@ -170,46 +164,40 @@ FAR = {
     "se": "SE",
     "published": "published",
     "difference": "difference",
-    "over_deals": "mean over deals",
-    "deal_sd": "SD over deals",
+    "over_repeats": "mean over repeats",
+    "repeat_sd": "SD over repeats",
 }
 
 
-def far(found: pd.DataFrame) -> str:
-    """Return which accuracies of the main methods lie further from the published ones than noise does."""
-    known = found[found["method"].isin(MAIN)].dropna(subset="published")
+def far(known: pd.DataFrame) -> Row:
+    """Return which accuracies lie further from the published ones than noise does, and how many."""
     chosen = known[known["difference"].abs() > known["noise"]]
-    more = np.select([chosen["deals"] == 1, one_more_deal(chosen)], ["-", "yes"], "no")
+    inside = np.select([chosen["repeats"] == 1, within_interval(chosen)], ["-", "yes"], "no")
     rows = [
-        [row["table"], row["method"], *(f"{row[key]:.4f}".replace("nan", "-") for key in FAR), row["deals"], answer]
-        for row, answer in zip(chosen.to_dict("records"), more, strict=True)
+        [row["table"], row["method"], *(f"{row[key]:.4f}".replace("nan", "-") for key in FAR), row["repeats"], answer]
+        for row, answer in zip(chosen.to_dict("records"), inside, strict=True)
     ]
-    return "\n\n".join(
-        [
-            f"Beyond 2 SE, {len(chosen)} of {len(known)} accuracies of {', '.join(MAIN)}:",
-            markdown(["table", "method", *FAR.values(), "deals", "one more deal"], rows),
-            "One more deal: whether the published accuracy lies in the 95 per cent prediction interval from the "
-            "deals (Student's t), so that it could be that of one more deal of the same rows: "
-            f"yes {(more == 'yes').sum()}, no {(more == 'no').sum()}, dealt once {(more == '-').sum()}.",
-            against_deals(known),
-        ]
-    )
+    counts = {name: (inside == answer).sum() for name, answer in (("n_yes", "yes"), ("n_no", "no"), ("n_once", "-"))}
+    beyond = markdown(["table", "method", *FAR.values(), "repeats", "in the interval"], rows)
+    return {"n_beyond": len(chosen), "n_known": len(known), "beyond": beyond, **counts}
 
 
-def against_deals(known: pd.DataFrame) -> str:
-    """Return how many accuracies could not be one more deal, whether beyond 2 SE or not."""
-    often = known[known["deals"] > 1]
-    if often.empty:
-        return "No rows were dealt more than once."
-    unlike = often[~one_more_deal(often)]
-    within = unlike[unlike["difference"].abs() <= unlike["noise"]]
-    distance = (within["over_deals"] - within["published"]).abs()
+def spread(known: pd.DataFrame) -> str:
+    """Return how many accuracies lie outside the prediction interval of the repeats, whether beyond 2 SE or not."""
+    repeated = known[known["repeats"] > 1]
+    if repeated.empty:
+        return "Everything was measured on one split."
+    outside = repeated[~within_interval(repeated)]
+    within = outside[outside["difference"].abs() <= outside["noise"]]
+    distance = (within["over_repeats"] - within["published"]).abs()
     largest = within.loc[distance.sort_values(ascending=False).index[:5]]
-    names = ", ".join(f"{row['table']} ({row['method']})" for row in largest.to_dict("records"))
-    return (
-        f"The spread over deals is the stricter measure: held against it alone, {len(unlike)} of the {len(often)} "
-        f"that were dealt more than once are not one more deal, where {0.05 * len(often):.0f} would be by chance; "
-        f"{len(within)} of them lie within 2 SE, furthest apart {names}. So rows, cuts or programs differ a little."
+    return page(
+        "table1_spread",
+        n_outside=len(outside),
+        n_repeated=len(repeated),
+        by_chance=f"{0.05 * len(repeated):.0f}",
+        n_within=len(within),
+        furthest=", ".join(f"{row['table']} ({row['method']})" for row in largest.to_dict("records")),
     )
 
 
@@ -229,65 +217,39 @@ def rows_of(agreed: pd.DataFrame) -> list[list[str]]:
 
 def section(found: pd.DataFrame, agreed: pd.DataFrame, tested: pd.DataFrame) -> str:
     """Return what the page says."""
-    expected = len(listed())
+    tables = listed()
     there = found.groupby("method")["table"].nunique()
     left = [
-        f"{method} {expected - there.get(method, 0)}" for method in PAPER | OWN if there.get(method, 0) < expected
+        f"{method} {len(tables) - there.get(method, 0)}"
+        for method in PAPER | OWN
+        if there.get(method, 0) < len(tables)
     ]
-    small = int((listed()["rows"] <= DEALT_ROWS).sum())
-    often = found[found["method"].isin(MAIN) & (found["deals"] == DEALS)]
-    dealt = int((often.groupby("table").size() == len(MAIN)).sum())
+    known = found[found["method"].isin(MAIN)].dropna(subset="published")
+    repeated = found[found["method"].isin(MAIN) & (found["repeats"] == REPEATS)]
     significant = [rival for rival in RIVALS if tested.loc[rival, "measured, Hommel"] < 0.05]
-    return "\n\n".join(
-        [
-            f"## {TITLE}",
-            f"Measured: {found['table'].nunique()} of the {expected} tables here (the paper has {PRINTED_TABLES})."
-            + (f" Tables not yet run: {'; '.join(left)}." if left else ""),
-            markdown(["method", *agreed.columns], rows_of(agreed)),
-            f"SE: standard error over ten folds. Deals: for {', '.join(MAIN)}, the rows of {dealt} of the {small} "
-            f"tables of up to {DEALT_ROWS:,} rows were dealt to folds {DEALS} times; all else once. Means over deals "
-            "were added after the first deal had been compared with the paper; the first deal is what was planned. "
-            "What was dealt once counts as not one more deal.",
-            far(found),
-            f"Significantly different from ANB-BDeu at 0.05, as measured here and corrected by Hommel: "
-            f"{', '.join(significant) or 'none'}.",
-            f"![measured against published accuracy]({NAME}.png)",
-            f"All figures: [{NAME}.md]({NAME}.md), [{NAME}.csv]({NAME}.csv).",
-            REMARKS,
-        ]
+    return page(
+        "table1_section",
+        title=TITLE,
+        name=NAME,
+        n_measured=found["table"].nunique(),
+        n_listed=len(tables),
+        n_printed=PRINTED_TABLES,
+        not_run=f" Tables not yet run: {'; '.join(left)}." if left else "",
+        agreement=markdown(["method", *agreed.columns], rows_of(agreed)),
+        main=", ".join(MAIN),
+        n_repeated=int((repeated.groupby("table").size() == len(MAIN)).sum()),
+        n_small=int((tables["rows"] <= REPEATED_ROWS).sum()),
+        most_rows=f"{REPEATED_ROWS:,}",
+        n_repeats=REPEATS,
+        **far(known),
+        spread=spread(known),
+        significant=", ".join(significant) or "none",
     )
-
-
-REMARKS = """\
-- **The printed p-values are not corrected.** The paper calls them Hommel's; applied to its own accuracies, the
-  uncorrected two-sided Wilcoxon test gives them back to within 0.002. Hommel's correction of the same leaves only
-  naive Bayes and BNC2P below 0.05. (Its second line, fsANB against the others, is the uncorrected one-sided
-  test.)
-- **Rows 11 to 16** are printed against the wrong names; they are compared here after they were put right. The values
-  of gGBN-BDeu and MC-DAG-GES in rows 15 and 16 stay doubtful: three of the four are what Breast Cancer has, one is
-  what Breast Cancer Wisconsin has, so that three differ by 0.3.
-- **Two averages** at the foot of the paper's table (GBN-CMDL, gGBN-BDeu) are not the means of its columns
-  (0.7713, 0.7870).
-- **How near one can come**: two deals of the same rows to folds, by the same program, differ by as much as "between
-  two deals" says, on average over the tables that were dealt more than once. The published accuracies are those of
-  one deal, so that one deal here cannot be expected to come nearer; GBN-BDeu is further away, for reasons such as the
-  ties of Hayes–Roth (next section).
-- **Fold noise**: the paper does not say how rows were dealt to folds. A standard error over ten folds is often 0.01
-  to 0.04 on tables of 100 to 500 rows, and more on lenses with its 24. Of differences that are noise, about one in
-  twenty would lie beyond two standard errors; more do, so that not all of them are noise. The published figures are
-  those of one deal of the same rows, so that the spread over deals is what they should be held against.
-- **Rows**: spect has 267 rows; the paper prints 263, but all nine of its accuracies are multiples of 1/267, and none
-  of 1/263. Banknote has 1,371 and 1,372.
-- **Greedy methods** stop in local optima, which depend on the order of moves and of ties; the paper's programs
-  have their own. GBN-CMDL's published 0.33 on balance scale is below the share of the most frequent class (0.46).
-  MC-DAG-GES has at most two parents of a variable here; the paper does not say."""
 
 
 def draw(found: pd.DataFrame, path: Path) -> None:
     """Draw measured against published accuracy, a panel for every method of the paper."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(3, 3, figsize=(10, 10), sharex=True, sharey=True, layout="constrained")
+    figure, axes = panels(3, 3, figsize=(10, 10), sharex=True, sharey=True)
     for ax, method in zip(axes.flat, PAPER, strict=True):
         of_method = found[found["method"] == method].dropna(subset="published")
         within = of_method["difference"].abs() <= of_method["noise"]
@@ -312,8 +274,6 @@ def draw(found: pd.DataFrame, path: Path) -> None:
                 textcoords="offset points",
             )
         ax.set_title(f"{method}: {of_method['difference'].abs().mean():.3f} apart on average", fontsize=9)
-        ax.spines[["top", "right"]].set_visible(False)
     figure.supxlabel("published accuracy")
     figure.supylabel("measured accuracy, bars: two standard errors over ten folds")
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)

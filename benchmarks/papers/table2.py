@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from papers.accuracy import STORE, by_table, measured
-from papers.common import listed, markdown, published, write
-from papers.store import stored
+from benchmarks.harness.output import markdown, panels, save
+from benchmarks.harness.store import stored
+from benchmarks.harness.tables import published
+from benchmarks.papers.accuracy import STORE, by_table, measured
+from benchmarks.papers.common import KEYS, listed, page, write
 
 NAME = "papers_table2"
 TITLE = "Table 2: structure"
@@ -54,7 +56,7 @@ def run(*, quick: bool) -> None:
 
 def results() -> pd.DataFrame:
     """Return a row for every table on which GBN-BDeu or fsANB-BDeu is measured."""
-    found = by_table(stored(STORE)).reset_index()
+    found = by_table(stored(STORE, KEYS)).reset_index()
     general = found[found["method"] == "GBN-BDeu"].set_index("table")
     selected = found[found["method"] == "fsANB-BDeu"].set_index("table")
     ours = pd.DataFrame(
@@ -85,48 +87,26 @@ def report(folder: Path) -> str:
         for row in found.to_dict("records")
     ]
     away = {c: (found[c] - found[f"{c} published"]).abs() for c in COLUMNS}
-    text = "\n\n".join(
-        [
-            "# Sugahara and Ueno's Table 2",
-            "Means over ten folds; in brackets, as published. Of the exact general network (GBN-BDeu): parents and "
-            "children of the class, configurations of its parents without a training row, and size of its Markov "
-            "blanket. Of fsANB-BDeu: most parents of a variable (the class counted), and features removed.",
-            markdown(["no", "table", *TITLES.values()], rows),
-        ]
-    )
+    text = page("table2", table=markdown(["no", "table", *TITLES.values()], rows))
     write(folder, NAME, found.round(2), text)
     draw(found, folder / f"{NAME}.png")
     summary = [
         [TITLES[c], f"{found[c].mean():.2f}", f"{found[f'{c} published'].mean():.2f}", f"{away[c].median():.2f}"]
         for c in COLUMNS
     ]
-    return "\n\n".join(
-        [
-            f"## {TITLE}",
-            f"Measured: {len(found)} of the {len(listed())} tables.",
-            markdown(["mean over tables", "measured", "published", "median absolute difference"], summary),
-            f"![measured against published structure]({NAME}.png)",
-            f"All figures: [{NAME}.md]({NAME}.md), [{NAME}.csv]({NAME}.csv).",
-            REMARKS,
-        ]
+    return page(
+        "table2_section",
+        title=TITLE,
+        name=NAME,
+        n_measured=len(found),
+        n_listed=len(listed()),
+        summary=markdown(["mean over tables", "measured", "published", "median absolute difference"], summary),
     )
-
-
-REMARKS = """\
-- **Parents or children**: networks that differ only in the direction of some arcs of the class can have the same
-  BDeu (they are Markov equivalent). Which one a search returns is its own rule, so class parents and children
-  need not agree; the Markov blanket, which is the same in all of them, does.
-- **Rows 11 to 16**: in rows 11 to 14 the last three columns are printed against the wrong names, as in Table 1,
-  in rows 15 and 16 all but the blanket. As printed, some blankets are smaller than parents and children together.
-  Which values belong where was read off from this and, for rows 15 and 16, from the values measured here, so that
-  there agreement proves nothing."""
 
 
 def draw(found: pd.DataFrame, path: Path) -> None:
     """Draw measured against published values, a panel for every column."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(2, 3, figsize=(10, 7), layout="constrained")
+    figure, axes = panels(2, 3, figsize=(10, 7))
     for ax, column in zip(axes.flat, COLUMNS, strict=True):
         x, y = found[f"{column} published"], found[column]
         top = max(x.max(), y.max(), 1) * 1.05
@@ -136,8 +116,6 @@ def draw(found: pd.DataFrame, path: Path) -> None:
             if abs(a - b) > 0.2 * top:
                 ax.annotate(table, (a, b), fontsize=7, xytext=(4, 4), textcoords="offset points")
         ax.set_title(TITLES[column], fontsize=10)
-        ax.spines[["top", "right"]].set_visible(False)
     figure.supxlabel("published, mean over folds")
     figure.supylabel("measured")
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)

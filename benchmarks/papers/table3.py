@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gzip
-import warnings
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations, product
 from math import prod
 from pathlib import Path
@@ -14,18 +12,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from crossval import DATA, RAW, Row
 
 from anbexact import ANBClassifier
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.search.graphs import as_mask
 from anbexact.search.greedy.mc_dag import class_of_graph
-from papers.common import markdown, published, write
-from papers.store import measure, stored
+from benchmarks.harness import tables
+from benchmarks.harness.output import markdown, panels, save
+from benchmarks.harness.places import RESULTS
+from benchmarks.harness.store import Row, measure, stored
+from benchmarks.harness.tables import published
+from benchmarks.papers.common import KEYS, page, write
 
 NAME = "papers_table3"
 TITLE = "Table 3: many rows"
-STORE = RAW / "papers_asymptotics.csv"
+STORE = RESULTS / "papers_asymptotics.csv"
 CLASSES = {"ASIA": "either", "CANCER": "Cancer"}
 SIZES = (100, 500, 1_000, 5_000, 10_000, 50_000, 100_000)
 SAMPLES, QUICK_SAMPLES = 20, 3
@@ -39,7 +40,7 @@ Parents = Mapping[Hashable, tuple[Hashable, ...]]
 def run(*, quick: bool) -> None:
     """Measure what is missing."""
     samples = range(QUICK_SAMPLES if quick else SAMPLES)
-    measure(STORE, [(name, str(size)) for name in CLASSES for size in SIZES], samples, one)
+    measure(STORE, KEYS, list(product(CLASSES, map(str, SIZES), samples)), one)
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,10 @@ def joint_distribution(network: Any, names: Sequence[Hashable]) -> np.ndarray:
     return np.einsum(*operands, list(range(len(names))))
 
 
+@cache
 def truth_of(name: str) -> Truth:
     """Read a network."""
-    from pgmpy.readwrite import BIFReader
-
-    path = DATA / "networks" / f"{name.lower()}.bif.gz"
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        network = BIFReader(string=gzip.decompress(path.read_bytes()).decode()).get_model()
-    return Truth(network, CLASSES[name])
+    return Truth(tables.network(name), CLASSES[name])
 
 
 def smallest_i_maps(joint: np.ndarray) -> list[tuple[tuple[int, ...], ...]]:
@@ -168,7 +164,7 @@ def entropy(joint: np.ndarray, axes: set[int]) -> float:
 def shd(first: Parents, second: Parents) -> int:
     """Return the structural Hamming distance: pairs of variables that the equivalence classes join differently.
 
-    Arcs that can be turned round within the equivalence class count as edges without direction (Tsamardinos, Brown
+    Arcs that can be reversed within the equivalence class count as edges without direction (Tsamardinos, Brown
     and Aliferis 2006).
     """
     names = list(first)
@@ -189,10 +185,11 @@ def kl_divergence(p: np.ndarray, q: np.ndarray, weights: np.ndarray) -> float:
     return max(float(weights @ terms.sum(axis=1)), 0.0)
 
 
-def one(name: str, size: str, samples: Sequence[int]) -> list[Row]:
-    """Measure some samples: distance to the nearest smallest I-map, and divergences of the class posterior."""
+@cache
+def smallest_networks(name: str) -> list[Parents]:
+    """Return the smallest I-maps of a network among all augmented naive Bayes networks."""
     truth = truth_of(name)
-    maps = [
+    return [
         {
             **{
                 v: (truth.class_name, *(truth.names[u] for u in own))
@@ -202,28 +199,27 @@ def one(name: str, size: str, samples: Sequence[int]) -> list[Row]:
         }
         for graph in smallest_i_maps(truth.joint)
     ]
+
+
+def one(name: str, size: str, seed: int) -> list[Row]:
+    """Measure a sample: distance to the nearest smallest I-map, and divergences of the class posterior."""
+    truth = truth_of(name)
     rows, of_rows = truth.rows(), truth.joint.reshape(-1, truth.joint.shape[-1])
     weights = of_rows.sum(axis=1)
     posterior = of_rows / np.where(weights > 0, weights, 1)[:, None]
-    out = []
-    for seed in samples:
-        X, y = truth.sample(int(size), seed)
-        anb = ANBClassifier(n_jobs=1, ess=1.0).fit(X, y)
-        same = FixedStructureClassifier(truth.parents, n_jobs=1, ess=1.0).fit(X, y)
-        of_anb, of_same = (probabilities(model, rows, truth) for model in (anb, same))
-        distance = min(shd({v: anb.structure_.parents[v] for v in truth.names}, graph) for graph in maps)
-        out.append(
-            {
-                "table": name,
-                "method": size,
-                "fold": seed,
-                "shd": distance,
-                "kl_structure": kl_divergence(of_same, of_anb, weights),
-                "kl_truth": kl_divergence(posterior, of_anb, weights),
-                "kl_truth_of_structure": kl_divergence(posterior, of_same, weights),
-            }
-        )
-    return out
+    X, y = truth.sample(int(size), seed)
+    anb = ANBClassifier(n_jobs=1, ess=1.0).fit(X, y)
+    same = FixedStructureClassifier(truth.parents, n_jobs=1, ess=1.0).fit(X, y)
+    of_anb, of_same = (probabilities(model, rows, truth) for model in (anb, same))
+    found = {v: anb.structure_.parents[v] for v in truth.names}
+    return [
+        {
+            "shd": min(shd(found, graph) for graph in smallest_networks(name)),
+            "kl_structure": kl_divergence(of_same, of_anb, weights),
+            "kl_truth": kl_divergence(posterior, of_anb, weights),
+            "kl_truth_of_structure": kl_divergence(posterior, of_same, weights),
+        }
+    ]
 
 
 def probabilities(model: Any, rows: pd.DataFrame, truth: Truth) -> np.ndarray:
@@ -234,7 +230,7 @@ def probabilities(model: Any, rows: pd.DataFrame, truth: Truth) -> np.ndarray:
 
 def results() -> pd.DataFrame:
     """Return means over samples, beside the published figures."""
-    found = stored(STORE).rename(columns={"table": "network", "method": "N"})
+    found = stored(STORE, KEYS).rename(columns={"table": "network", "method": "N"})
     found["N"] = found["N"].astype(int)
     keys = ["network", "N"]
     groups = found.groupby(keys)
@@ -274,49 +270,15 @@ def report(folder: Path) -> str:
         "KL from truth",
         "that of the true structure",
     ]
-    table = markdown(columns, rows)
-    text = "\n\n".join(
-        [
-            "# Sugahara and Ueno's Table 3",
-            f"Means over {found['samples'].min()} samples of every size (in brackets, as published, one): "
-            "structural Hamming distance (SHD) between the exact ANB and the nearest of the smallest I-maps among "
-            "all ANBs, and the share of samples where it is 0; Kullback–Leibler divergence of its class posterior "
-            "from that of the true structure with parameters from the same sample, and from the true posterior, in "
-            "nats; last, that of the true structure from the true posterior.",
-            table,
-        ]
-    )
-    write(folder, NAME, found, text)
+    values = {"n_samples": found["samples"].min(), "table": markdown(columns, rows)}
+    write(folder, NAME, found, page("table3", **values))
     draw(found, folder / f"{NAME}.png")
-    return "\n\n".join(
-        [
-            f"## {TITLE}",
-            f"Means over {found['samples'].min()} samples of every size; in brackets, as published (one sample).",
-            table,
-            f"![distance and divergence along the number of rows]({NAME}.png)",
-            f"All figures: [{NAME}.csv]({NAME}.csv).",
-            REMARKS,
-        ]
-    )
-
-
-REMARKS = """\
-- **What diverges from what**: the paper's text says "true structure", its caption "learned using the true
-  structure". Only so can a divergence be exactly 0, as in CANCER, where the smallest I-map and the true structure
-  give the class the same probabilities from the same counts. Against the true distribution itself, the divergence
-  falls, but is never 0.
-- **Published divergences** in ASIA are 5 (100 rows) to 370 times (1,000 rows) the means measured here, and above the
-  largest of 20 samples at every size. How the paper weighs rows, it does not say; here it is by their true
-  probability.
-- **One sample or many**: at a given number of rows the distance depends on the sample; in CANCER the class is
-  rare (about one row in a hundred), so that weak arcs show late."""
+    return page("table3_section", title=TITLE, name=NAME, **values)
 
 
 def draw(found: pd.DataFrame, path: Path) -> None:
     """Draw distance and divergence along the number of rows."""
-    import matplotlib.pyplot as plt
-
-    figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
+    figure, axes = panels(1, 2, figsize=(10, 4))
     for (network, of_network), colour in zip(found.groupby("network"), ("#4477aa", "#cc6677"), strict=True):
         axes[0].plot(of_network["N"], of_network["shd"], "o-", color=colour, label=f"{network}, measured")
         axes[0].plot(of_network["N"], of_network["SHD published"], "x:", color=colour, label=f"{network}, published")
@@ -334,6 +296,4 @@ def draw(found: pd.DataFrame, path: Path) -> None:
         ax.set_xscale("log")
         ax.set_xlabel("rows")
         ax.legend(fontsize=7)
-        ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)

@@ -1,26 +1,26 @@
-"""Sugahara and Ueno's Table 4: searches for parents and children, as ``parents_children.py`` measures them."""
+"""Sugahara and Ueno's Table 4: searches for parents and children; ``benchmarks.quality`` measures them."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
-from crossval import RESULTS
 
-from papers.common import markdown, write
+from benchmarks.harness.output import markdown, panels, save
+from benchmarks.harness.places import SUMMARIES
+from benchmarks.harness.run import Run
+from benchmarks.papers.common import page, write
+from benchmarks.quality import parents_children
 
 NAME = "papers_table4"
 TITLE = "Table 4: parents and children"
-STORE = RESULTS / "parents_children.csv"
+STORE = SUMMARIES / "parents_children.csv"
 
 
 def run(*, quick: bool) -> None:
     """Measure; the quick run takes what is there."""
     if not quick:
-        script = Path(__file__).resolve().parents[1] / "run.py"
-        subprocess.run([sys.executable, str(script), "parents_children", "--full"], check=True)
+        parents_children.main(Run(full=True))
 
 
 def report(folder: Path) -> str:
@@ -37,35 +37,15 @@ def report(folder: Path) -> str:
         for search, row in mean.iterrows()
     ]
     table = markdown(["search", "missing", "extra", "ms per target"], rows).replace("(nan)", "(not there)")
-    text = f"# Sugahara and Ueno's Table 4\n\nAverages; in brackets, as published.\n\n{table}"
-    write(folder, NAME, found, text)
+    write(folder, NAME, found, page("table4", table=table))
     draw(found, folder / f"{NAME}.png")
-    return "\n\n".join(
-        [
-            f"## {TITLE}",
-            f"Averages over {found['network'].nunique() - 1} networks, 10,000 rows, every variable the target once; "
-            "in brackets, as published.",
-            table,
-            f"![missing and extra variables]({NAME}.png)",
-            "By network: [parents_children.md](parents_children.md), [parents_children.csv](parents_children.csv).",
-            REMARKS,
-        ]
-    )
-
-
-REMARKS = """\
-- **Score-based searches and Bayes factors** agree with the published figures: Bayes factors miss least and add most.
-- **Searches by tests** miss less here than published. The paper does not say which test, level and rule for few
-  rows its programs used; its MMPC misses 1.9 of 3.1 neighbours in SACHS and 1.8 of 2.5 in CHILD, where 10,000 rows
-  leave little doubt."""
+    return page("table4_section", title=TITLE, name=NAME, n_networks=found["network"].nunique() - 1, table=table)
 
 
 def draw(found: pd.DataFrame, path: Path) -> None:
     """Draw missing against extra variables, measured and published."""
-    import matplotlib.pyplot as plt
-
     mean = found[found["network"] == "average"]
-    figure, ax = plt.subplots(figsize=(6, 4.5), layout="constrained")
+    figure, ax = panels(figsize=(6, 4.5))
     for row in mean.to_dict("records"):
         ends = [[row[what], row[f"{what} published"]] for what in ("missing", "extra")]
         ax.plot(*ends, color="#888888", linewidth=0.8)
@@ -77,6 +57,4 @@ def draw(found: pd.DataFrame, path: Path) -> None:
     ax.set_ylabel("extra variables per target")
     ax.set_yscale("symlog", linthresh=1)
     ax.legend()
-    ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)

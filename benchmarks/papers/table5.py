@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from papers.accuracy import STORE, by_table, measured
-from papers.common import listed, markdown, published, write
-from papers.methods import SELECTORS
-from papers.store import stored
+from benchmarks.harness.output import markdown, panels, save
+from benchmarks.harness.store import stored
+from benchmarks.harness.tables import published
+from benchmarks.papers.accuracy import STORE, by_table, measured
+from benchmarks.papers.common import KEYS, listed, page, write
+from benchmarks.papers.methods import SELECTORS
 
 NAME = "papers_table5"
 TITLE = "Table 5: accuracy after selection"
@@ -25,7 +27,7 @@ def run(*, quick: bool) -> None:
 
 def results() -> pd.DataFrame:
     """Return accuracy and features removed, of the tables on which all selectors were measured."""
-    found = by_table(stored(STORE)).reset_index()
+    found = by_table(stored(STORE, KEYS)).reset_index()
     found = found[found["method"].isin(LABELS)].replace({"method": LABELS})
     everywhere = found.groupby("table")["method"].transform("nunique") == len(LABELS)
     return found.loc[everywhere, ["table", "method", "accuracy", "se", "removed"]]
@@ -44,33 +46,16 @@ def report(folder: Path) -> str:
     table = markdown(["selector", "accuracy", "published, 43 tables", "features removed"], rows)
     wide = found.pivot_table(index="table", columns="method", values="accuracy").reindex(columns=LABELS.values())
     of_tables = [[name, *(f"{value:.4f}" for value in row)] for name, row in wide.iterrows()]
-    text = "\n\n".join(["# Sugahara and Ueno's Table 5", table, markdown(["table", *wide.columns], of_tables)])
+    text = page("table5", table=table, by_table=markdown(["table", *wide.columns], of_tables))
     write(folder, NAME, found.round(5), text)
     draw(means, folder / f"{NAME}.png")
-    return "\n\n".join(
-        [
-            f"## {TITLE}",
-            f"Means over the {len(wide)} tables (of {len(listed())}) on which all selectors were measured.",
-            table,
-            f"![mean accuracy after selection]({NAME}.png)",
-            f"All figures: [{NAME}.md]({NAME}.md), [{NAME}.csv]({NAME}.csv).",
-            REMARKS,
-        ]
-    )
-
-
-REMARKS = """\
-- Where a search finds no parent or child of the class, every row gets the class frequencies.
-- **Searches by tests** cost far less accuracy here than published, for the reason given for Table 4: they miss
-  less.
-- Table 5 prints 0.8164 for the Bayes factor, Table 1 prints 0.8184 for the same method on the same tables."""
+    values = {"n_tables": len(wide), "n_listed": len(listed()), "table": table}
+    return page("table5_section", title=TITLE, name=NAME, **values)
 
 
 def draw(means: pd.DataFrame, path: Path) -> None:
     """Draw mean accuracies, measured and published."""
-    import matplotlib.pyplot as plt
-
-    figure, ax = plt.subplots(figsize=(6.5, 3.2), layout="constrained")
+    figure, ax = panels(figsize=(6.5, 3.2))
     places = range(len(means))
     ax.plot(means["accuracy"], places, "o", color="#4477aa", label="measured")
     ax.plot(means["published"], places, "x", color="#cc6677", label="published, 43 tables")
@@ -78,6 +63,4 @@ def draw(means: pd.DataFrame, path: Path) -> None:
     ax.invert_yaxis()
     ax.set_xlabel("mean accuracy")
     ax.legend()
-    ax.spines[["top", "right"]].set_visible(False)
-    figure.savefig(path, dpi=110)
-    plt.close(figure)
+    save(figure, path)

@@ -1,24 +1,20 @@
 """What the papers' tables are computed with: p-values, distances between networks, smallest I-maps, summaries."""
 
-import sys
-import warnings
 from itertools import combinations
 from math import log
-from pathlib import Path
 
 import numpy as np
+import oracles
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
-
-import oracles
-from papers import accuracy, common, few_children, readings, reasons, store
-from papers.methods import METHODS
-from papers.table1 import MAIN, hommel, one_more_deal
-from papers.table3 import joint_distribution, kl_divergence, shd, smallest_i_maps
+from benchmarks.harness.folds import brier
+from benchmarks.papers import accuracy, common, few_children, sensitivity, variants
+from benchmarks.papers.methods import METHODS
+from benchmarks.papers.table1 import MAIN, hommel, within_interval
+from benchmarks.papers.table3 import joint_distribution, kl_divergence, shd, smallest_i_maps
 
 GRAPHS = list(oracles.graphs(4))
 CLASSES = {}
@@ -40,14 +36,14 @@ def test_shd_counts_pairs_that_the_equivalence_classes_join_differently(first, s
 
 
 @given(st.lists(st.sampled_from([0.0, 0.001, 0.01, 0.02, 0.03, 0.2, 0.6, 1.0]), min_size=1, max_size=6))
-def test_hommel_is_the_closed_test_of_simes(raw):
+def test_hommel_is_the_closed_test_of_simes(uncorrected):
     def simes(chosen):
-        ordered = sorted(raw[k] for k in chosen)
+        ordered = sorted(uncorrected[k] for k in chosen)
         return min(len(ordered) * p / (k + 1) for k, p in enumerate(ordered))
 
-    families = [chosen for chosen in oracles.subsets(range(len(raw))) if chosen]
-    expected = [max(simes(chosen) for chosen in families if k in chosen) for k in range(len(raw))]
-    np.testing.assert_allclose(hommel(raw), np.minimum(expected, 1), atol=1e-12)
+    families = [chosen for chosen in oracles.subsets(range(len(uncorrected))) if chosen]
+    expected = [max(simes(chosen) for chosen in families if k in chosen) for k in range(len(uncorrected))]
+    np.testing.assert_allclose(hommel(uncorrected), np.minimum(expected, 1), atol=1e-12)
 
 
 def random_joint(rng, graph, states):
@@ -123,12 +119,12 @@ def test_brier_is_the_squared_distance_to_the_class_that_is_true():
     proba = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
     truth = pd.Series(["x", "x", "unseen"])
     expected = (2 * 0.3**2 + 2 * 0.8**2 + 1 + 2 * 0.5**2) / 3
-    assert accuracy.brier(proba, ["x", "y"], truth) == pytest.approx(expected)
+    assert brier(proba, ["x", "y"], truth) == pytest.approx(expected)
 
 
-def test_deals_count_once_all_their_folds_are_there():
+def test_repeats_count_once_all_their_folds_are_there():
     right = {0: [0.4] * 5 + [0.6] * 5, 1: [0.7] * 10, 2: [0.9] * 9}
-    rows = [("t", "m", 10 * deal + k, of_k) for deal, own in right.items() for k, of_k in enumerate(own)]
+    rows = [("t", "m", 10 * repeat + k, of_k) for repeat, own in right.items() for k, of_k in enumerate(own)]
     found = pd.DataFrame(rows, columns=["table", "method", "fold", "accuracy"])
     found["rows"] = np.where(found["fold"] < 5, 2, 1)
     found = found.assign(log_loss=0.0, brier=0.0, fit_s=1.0, **dict.fromkeys(accuracy.STRUCTURE, 0.0))
@@ -136,19 +132,19 @@ def test_deals_count_once_all_their_folds_are_there():
     first = (2 * 0.4 + 0.6) / 3
     assert means["accuracy"] == pytest.approx(first)
     assert means["se"] == pytest.approx(np.std(right[0], ddof=1) / 10**0.5)
-    assert means["deals"] == 2
-    assert means["over_deals"] == pytest.approx((first + 0.7) / 2)
-    assert means["deal_sd"] == pytest.approx(np.std([first, 0.7], ddof=1))
-    assert means["deals_apart"] == pytest.approx(abs(first - 0.7))
+    assert means["repeats"] == 2
+    assert means["over_repeats"] == pytest.approx((first + 0.7) / 2)
+    assert means["repeat_sd"] == pytest.approx(np.std([first, 0.7], ddof=1))
+    assert means["repeats_apart"] == pytest.approx(abs(first - 0.7))
     assert accuracy.apart(pd.Series([0.5, 0.8, 0.9])) == pytest.approx((0.3 + 0.4 + 0.1) / 3)
     assert np.isnan(accuracy.apart(pd.Series([0.5])))
 
 
-def test_one_more_deal_is_in_the_prediction_interval_of_students_t():
-    found = pd.DataFrame({"deals": [5, 5, 5, 1], "over_deals": 0.8, "deal_sd": [0.02, 0.02, 0.02, np.nan]})
+def test_the_prediction_interval_is_that_of_students_t():
+    found = pd.DataFrame({"repeats": [5, 5, 5, 1], "over_repeats": 0.8, "repeat_sd": [0.02, 0.02, 0.02, np.nan]})
     reach = 2.776445 * 0.02 * 1.2**0.5 + 0.00005  # the quantile for four degrees of freedom, and rounding
     found["published"] = [0.8 + 0.99 * reach, 0.8 - 0.99 * reach, 0.8 + 1.01 * reach, 0.8]
-    assert one_more_deal(found).tolist() == [True, True, False, False]
+    assert within_interval(found).tolist() == [True, True, False, False]
 
 
 @given(st.integers(0, 10_000), st.integers(0, 3), st.sampled_from([0.0, 0.5, 2.0]))
@@ -178,21 +174,21 @@ class Tied:
         return np.tile([0.4, 0.4, 0.2], (len(X), 1))
 
 
-def test_ties_are_broken_by_lot_or_by_order():
+def test_ties_are_broken_at_random_or_by_order():
     X, y = pd.DataFrame(index=range(300)), pd.Series(["a", "b", "c", "b"] * 75)
     rows = np.arange(300)
     assert accuracy.judged(Tied(), X, y, rows, rows)["accuracy"] == 1 / 4
-    assert accuracy.judged(Tied(), X, y, rows, rows, readings.last(0))["accuracy"] == 1 / 2
-    drawn = [accuracy.judged(Tied(), X, y, rows, rows, readings.by_lot(k))["accuracy"] for k in range(20)]
+    assert accuracy.judged(Tied(), X, y, rows, rows, variants.last(0))["accuracy"] == 1 / 2
+    drawn = [accuracy.judged(Tied(), X, y, rows, rows, variants.at_random(k))["accuracy"] for k in range(20)]
     assert len(set(drawn)) > 1
     assert np.mean(drawn) == pytest.approx(3 / 8, abs=0.03)
 
 
 def test_values_equal_to_the_cut_lie_above_or_below():
     X = pd.DataFrame({"a": [1.0, 2.0, 2.0, 9.0, 2.0], "b": [1.0, 2.0, 3.0, 2.0, 2.0]})
-    above = readings.median_above(X)
+    above = variants.median_above(X)
     assert above["a"].tolist() == [False, True, True, True, True]
-    above = readings.above_mean(X)
+    above = variants.above_mean(X)
     assert above["a"].tolist() == [False, False, False, True, False]
     assert above["b"].tolist() == [False, False, True, False, False]
 
@@ -203,55 +199,55 @@ def small(monkeypatch):
     X = pd.DataFrame({name: np.arange(12) for name in ("a", "x4", "b", "pdays", "previous", "emp_var_rate")})
     listed = pd.DataFrame({"name": ["australian", "bank"], "continuous": ["a b", "a b pdays"]})
     monkeypatch.setattr(common, "manifest", lambda: listed)
-    monkeypatch.setattr(common, "read_original", lambda _: (X.copy(), pd.Series(list("uv") * 6, name="class")))
+    monkeypatch.setattr(common, "complete_rows", lambda _: (X.copy(), pd.Series(list("uv") * 6, name="class")))
     return list(X)
 
 
-def states(reading):
-    """The number of states of every column of a reading, in order."""
-    X, _ = reading.read(0)
+def states(variant):
+    """The number of states of every column of a variant, in order."""
+    X, _ = variant.read(0)
     return {name: X[name].nunique() for name in X}
 
 
-def test_readings_cut_what_their_words_say(small):
+def test_variants_cut_what_their_words_say(small):
     whole = dict.fromkeys(small, 12)
     cut = whole | {"a": 2, "b": 2}
 
-    def reading(**choice):
-        return readings.Reading("australian", "", {}, readings.cut_at("australian", **choice))
+    def variant(**choice):
+        return variants.Variant("australian", "", {}, variants.cut_at("australian", **choice))
 
-    assert states(reading()) == cut
-    assert states(reading(also=["x4", "a"], whole=["b"])) == whole | {"a": 2, "x4": 2}
-    left = states(reading(without=["a"]))
+    assert states(variant()) == cut
+    assert states(variant(also=["x4", "a"], whole=["b"])) == whole | {"a": 2, "x4": 2}
+    left = states(variant(without=["a"]))
     assert left == {name: n for name, n in cut.items() if name != "a"}
     assert list(left) == small[1:]
-    assert states(readings.australian(["x4"])) == cut | {"x4": 2}
-    assert states(readings.australian([])) == cut
-    assert states(readings.bank(["previous"])) == cut | {"pdays": 2, "previous": 2}
-    changed = states(readings.bank(["previous", "pdays"]))
+    assert states(variants.australian(["x4"])) == cut | {"x4": 2}
+    assert states(variants.australian([])) == cut
+    assert states(variants.bank(["previous"])) == cut | {"pdays": 2, "previous": 2}
+    changed = states(variants.bank(["previous", "pdays"]))
     assert changed == {name: n for name, n in (cut | {"previous": 2}).items() if name != "pdays"}
-    by_rule = readings.Reading("australian", "", {}, readings.cut_by("australian", readings.above_mean))
+    by_rule = variants.Variant("australian", "", {}, variants.cut_by("australian", variants.above_mean))
     assert states(by_rule) == cut
     assert list(states(by_rule)) == small
 
 
 def test_settings_are_those_of_the_classifiers_but_naive_bayes():
-    limited = readings.mushroom("at most 2 parents", max_parents=2)
+    limited = variants.mushroom("at most 2 parents", max_parents=2)
     assert limited.model("GBN-BDeu").max_parents == 2
     assert limited.model("NaiveBayes").get_params() == METHODS["NaiveBayes"].get_params()
     assert METHODS["GBN-BDeu"].max_parents is None
 
 
-def test_readings_of_one_kind_have_names_of_their_own():
-    assert readings.subsets("abc") == [(), ("a",), ("b",), ("c",), *combinations("abc", 2), ("a", "b", "c")]
-    names = [reading.name for reading in readings.READINGS]
-    names += [readings.australian(columns).name for columns in readings.subsets(readings.AUSTRALIAN)]
-    names += [readings.bank(columns).name for columns in readings.subsets(readings.BANK)]
-    assert len(set(names)) == len(names) == len(readings.READINGS) + 32 + 8
+def test_variants_of_one_kind_have_names_of_their_own():
+    assert variants.subsets("abc") == [(), ("a",), ("b",), ("c",), *combinations("abc", 2), ("a", "b", "c")]
+    names = [variant.name for variant in variants.VARIANTS]
+    names += [variants.australian(columns).name for columns in variants.subsets(variants.AUSTRALIAN)]
+    names += [variants.bank(columns).name for columns in variants.subsets(variants.BANK)]
+    assert len(set(names)) == len(names) == len(variants.VARIANTS) + 32 + 8
 
 
 def test_waves_are_drawn_by_the_rule():
-    X, y = readings.waves(0)
+    X, y = variants.waves(0)
     assert X.shape == (5_000, 21)
     assert set(y.value_counts() > 1_500) == {True}
     shares = X.astype(int).groupby(y, observed=True).mean()  # above the median
@@ -261,47 +257,19 @@ def test_waves_are_drawn_by_the_rule():
     assert shares.max().max() < 1.0
 
 
-def test_what_is_stored_is_not_measured_again(tmp_path):
-    asked = []
-
-    def work(table, method, folds):
-        asked.append((table, method, list(folds)))
-        return [{"table": table, "method": method, "fold": fold, "value": 10 * fold} for fold in folds]
-
-    path = tmp_path / "raw" / "measured.csv"
-    store.measure(path, [("t", "m")], [0, 1], work, jobs=1)
-    found = store.measure(path, [("t", "m"), ("t", "n")], [0, 1, 2], work, jobs=1)
-    assert asked == [("t", "m", [0, 1]), ("t", "m", [2]), ("t", "n", [0, 1, 2])]
-    assert found[["method", "fold", "value"]].to_numpy().tolist() == [
-        *(["m", fold, 10 * fold] for fold in range(3)),
-        *(["n", fold, 10 * fold] for fold in range(3)),
-    ]
-
-
-def test_only_the_warning_of_replaced_processes_is_silenced(tmp_path):
-    def work(table, method, folds):
-        warnings.warn(table, UserWarning, stacklevel=2)
-        return [{"table": table, "method": method, "fold": fold} for fold in folds]
-
-    with warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
-        store.measure(tmp_path / "m.csv", [("A worker stopped while", "m"), ("mind this", "m")], [0], work, jobs=1)
-    assert [str(warning.message) for warning in seen] == ["mind this"]
-
-
-def test_the_section_on_reasons_waits_for_all_that_it_tells_of(tmp_path, monkeypatch):
-    monkeypatch.setattr(readings, "complete", lambda: True)
-    monkeypatch.setattr(reasons, "planned", lambda: (readings.Reading("t", "", {"TAN-aCLL": 1}, None),))
-    monkeypatch.setattr(reasons, "listed", lambda: pd.DataFrame({"name": ["t"]}))
-    monkeypatch.setattr(reasons, "FIRST_STORE", tmp_path / "first.csv")
+def test_the_sensitivity_analysis_waits_for_all_that_it_tells_of(tmp_path, monkeypatch):
+    monkeypatch.setattr(variants, "complete", lambda: True)
+    monkeypatch.setattr(sensitivity, "planned", lambda: (variants.Variant("t", "", {"TAN-aCLL": 1}, None),))
+    monkeypatch.setattr(sensitivity, "listed", lambda: pd.DataFrame({"name": ["t"]}))
+    monkeypatch.setattr(sensitivity, "FIRST_STORE", tmp_path / "first.csv")
     monkeypatch.setattr(few_children, "STORE", tmp_path / "bounds.csv")
     rows = [("t", method, fold) for method in (*MAIN, "TAN-aCLL") for fold in range(20)]
-    first = pd.DataFrame(rows, columns=store.KEYS).assign(rows=1, accuracy=1.0, log_loss=0.0, brier=0.0)
+    first = pd.DataFrame(rows, columns=common.KEYS).assign(rows=1, accuracy=1.0, log_loss=0.0, brier=0.0)
 
     def complete(first, bounds=10):
-        first.to_csv(reasons.FIRST_STORE, index=False)
+        first.to_csv(sensitivity.FIRST_STORE, index=False)
         pd.DataFrame({"fold": range(bounds)}).to_csv(few_children.STORE, index=False)
-        return reasons.complete()
+        return sensitivity.complete()
 
     assert complete(first)
     assert complete(first[first["fold"] < 10])
@@ -309,5 +277,5 @@ def test_the_section_on_reasons_waits_for_all_that_it_tells_of(tmp_path, monkeyp
     assert not complete(first[first["method"] != "TAN-aCLL"])
     assert not complete(first[first["method"] != "GBN-BDeu"])
     assert not complete(first, bounds=9)
-    monkeypatch.setattr(readings, "complete", lambda: False)
+    monkeypatch.setattr(variants, "complete", lambda: False)
     assert not complete(first)

@@ -1,0 +1,1 @@
+"""Measurements of speed and of accuracy: ``python -m benchmarks``, from the project folder, lists them."""

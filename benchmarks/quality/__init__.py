@@ -1,0 +1,17 @@
+"""How well classifiers predict, and what searches find: ``python -m benchmarks.quality [NAME ...] [--full]``."""
+
+NAMES = (
+    "defaults",
+    "cut_points",
+    "ess",
+    "ess_few_rows",
+    "missing",
+    "prior_precision",
+    "universal",
+    "universal_consistency",
+    "parents_children",
+    "ckg",
+    "lr_tables",
+    "scores",
+)
+"""The modules that measure."""

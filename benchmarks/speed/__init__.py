@@ -1,0 +1,21 @@
+"""Time and memory, beside targets and peers: ``python -m benchmarks.speed [NAME ...] [--full]``."""
+
+NAMES = (
+    "fit",
+    "predict",
+    "start",
+    "branchings",
+    "choices",
+    "exact_search",
+    "exact_search_sweep",
+    "exact_search_rivals",
+    "files",
+    "logit_fan",
+    "long_tables",
+    "greedy",
+    "refit",
+    "aode_kdb",
+    "universal",
+    "set_scores",
+)
+"""The modules that measure; the others help them."""
