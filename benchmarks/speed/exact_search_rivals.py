@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact import DiscreteTable, learn_anb
-from anbexact.search.naive_bayes import total_score
+from anbexact.search.scoring.totals import total_score
 from benchmarks.harness.inner import thread_count
 from benchmarks.harness.output import markdown
 from benchmarks.harness.run import Run

@@ -721,7 +721,9 @@ class TestDirichletBounds:
             assert 0 < mode <= most * (1 + 1e-12)
             reached = oracles.evenly_spread(n_k, mode)
             assert reached == pytest.approx(oracles.highest_evenly_spread(n_k, most), rel=1e-7, abs=1e-7)
-            assert child_bounds.dirichlet_likelihood(np.array(n_k), mode) == pytest.approx(reached, rel=1e-7, abs=1e-7)
+            assert child_bounds.dirichlet_likelihood(np.array(n_k), mode) == pytest.approx(
+                reached, rel=1e-7, abs=1e-7
+            )
 
 
 class TestPenalisedBounds:
