@@ -42,7 +42,7 @@ class Cells(NamedTuple):
     kids: npt.NDArray[np.uint16]
     weights: Weights
     starts: npt.NDArray[np.uint32]
-    count: int
+    count: int  # type: ignore[assignment]  # the method of tuples is not used
 
 
 class Layout(NamedTuple):
