@@ -185,6 +185,9 @@ def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
     if groups:
         sizes = [f"{name} {len(of_name)} of {sum(map(len, of_name))}" for name, of_name in groups.items()]
         print_wrapped(f"groups of values: {'; '.join(sizes)}")
+        useless = [str(name) for name, of_name in groups.items() if len(of_name) == 1]
+        if useless:
+            print_wrapped(f"one group alone, which tells nothing about the class: {', '.join(useless)}")
 
 
 def _print_cells(classifier: MeasuredClassifier) -> None:

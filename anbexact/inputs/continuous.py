@@ -12,6 +12,7 @@ import pandas as pd
 from anbexact._runtime.warn import warn
 from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, group_values, interval_names
 from anbexact.discretize.base import row_weights
+from anbexact.inputs.identifiers import unread_advice
 from anbexact.tables.columns import Column
 from anbexact.tables.quantities import Quantity
 from anbexact.tables.table import (
@@ -98,13 +99,19 @@ def fit_groups(
     labels = target.coded[0].astype(np.int64)
     kept = (weights > 0) & (labels >= 0)
     kept_weights = row_weights(weights * kept)
-    return {
-        column.name: group_values(column, labels, kept_weights)
+    grouped = [
+        column
         for column in columns
         if column.numbers is None
         and column.name not in declared
         and len(pd.unique(column.coded[0][kept & ~column.missing])) > most
-    }
+    ]
+    unread = [(column.name, advice) for column in grouped if (advice := unread_advice(column.coded[1]))]
+    if unread:
+        name, advice = unread[0]
+        more = f" ({len(unread) - 1} more such columns)" if len(unread) > 1 else ""
+        warn(f"column {name!r}{more} is taken for categories, and its values are grouped, although {advice}")
+    return {column.name: group_values(column, labels, kept_weights) for column in grouped}
 
 
 def continuous_columns(

@@ -24,6 +24,12 @@ LOOKS_LIKE_AN_IDENTIFIER = "looks like an identifier"
 """What the warning about columns that are left out says of them."""
 MANY_CLASSES = 100
 """More classes than this are questioned."""
+FEWEST_TEXTS = 20
+"""Different values of a column of text from which it is asked whether they are numbers or dates."""
+UNREAD = 0.1
+"""Part of the values that may be something else."""
+_NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
+_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}\b|\d{1,2}:\d{2}(:\d{2})?\b")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
@@ -97,7 +103,10 @@ def identifier_reason(column: Column, kept: npt.NDArray[np.bool_]) -> str:
         if len(categories) < DISTINCT * n:
             return ""
         n_distinct = len(pd.unique(codes[observed]))
-        return f"{n_distinct:,} different values in {n:,} rows" if n_distinct >= DISTINCT * n else ""
+        if n_distinct < DISTINCT * n:
+            return ""
+        advice = unread_advice(categories)
+        return f"{n_distinct:,} different values in {n:,} rows{advice and ': ' + advice}"
     values = column.numbers[observed]
     if values.dtype.kind == "f" and (column.codes is None or (values % 1 != 0).any()):
         return ""
@@ -113,6 +122,20 @@ def identifier_reason(column: Column, kept: npt.NDArray[np.bool_]) -> str:
         return f"a different whole number in each of {n:,} rows, and an id by its name"
     if pdtr(n_repeated, n * (n - 1) / (2 * numbers)) < CHANCE:
         return f"whole numbers that number the rows, {len(distinct):,} different ones in {n:,} rows"
+    return ""
+
+
+def unread_advice(categories: Sequence[object]) -> str:
+    """Return what to do with text most of whose values are numbers or dates; nothing for other text."""
+    texts = [value.strip() for value in categories if isinstance(value, str)]
+    if len(texts) < FEWEST_TEXTS or len(texts) < len(categories):
+        return ""
+    others = [value for value in texts if not _NUMBER.fullmatch(value)]
+    if len(others) <= UNREAD * len(texts):
+        exceptions = f", but for {', '.join(map(repr, others[:3]))}" if others else ""
+        return f"it holds numbers as text{exceptions}; convert it with pandas.to_numeric(..., errors='coerce')"
+    if sum(not _DATE.match(value) for value in texts) <= UNREAD * len(texts):
+        return "it holds dates or times as text; convert it with pandas.to_datetime"
     return ""
 
 
