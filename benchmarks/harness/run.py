@@ -94,10 +94,10 @@ class Run:
             output.write_csv(self.summaries, name, frame, decimals=decimals)
 
 
-def command(package: str, names: Sequence[str], arguments: Sequence[str] | None = None) -> None:
-    """Run the benchmarks of a package that the command line names."""
+def command(package: str, names: Sequence[str], arguments: Sequence[str] | None = None, *, nargs: str = "*") -> None:
+    """Run the benchmarks of a package that the command line names; ``nargs="+"`` if it must name some."""
     parser = argparse.ArgumentParser(prog=f"python -m {package}", description=import_module(package).__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"any of {', '.join(names)} (default: all)")
+    parser.add_argument("names", nargs=nargs, metavar="NAME", help=f"any of {', '.join(names)}")
     parser.add_argument("--full", action="store_true", help="the slow cases, too")
     parser.add_argument("--only", nargs="+", default=[], metavar="TABLE", help="these tables only")
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="of a single search, where there is a limit")

@@ -1,4 +1,4 @@
-"""How well classifiers predict, and what searches find: ``python -m benchmarks.quality [NAME ...] [--full]``."""
+"""How well classifiers predict, and what searches find: ``python -m benchmarks.quality NAME ... [--full]``."""
 
 NAMES = (
     "defaults",

@@ -1,4 +1,4 @@
-"""What nobody sets anything gets: accuracy and log loss of ``ANBClassifier()``, beside its former defaults.
+"""What you get if you set nothing: accuracy and log loss of ``ANBClassifier()``, beside its former defaults.
 
 Ten-fold cross-validation over the tables of ``../shared/data`` with up to 16 features, but for letter and pendigits,
 everything chosen from the training rows. With ``--full`` over all tables.

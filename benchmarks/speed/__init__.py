@@ -1,4 +1,4 @@
-"""Time and memory, beside targets and peers: ``python -m benchmarks.speed [NAME ...] [--full]``."""
+"""Time and memory, beside targets and peers: ``python -m benchmarks.speed [NAME ...] [--full]`` (default: all)."""
 
 NAMES = (
     "fit",

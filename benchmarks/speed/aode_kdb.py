@@ -1,5 +1,7 @@
 """AODE and kDB: fit and prediction against AODE in plain numpy and against TAN, and what of the fit is the table.
 
+All states stand for themselves: categories are not grouped.
+
 Target: AODE learns letter in 0.08 s, and predicts 0.18 million rows per second (Weka's). Takes a quarter of a minute.
 """
 
@@ -62,7 +64,11 @@ def main(run: Run) -> None:
     for name, (fit_target, rate_target) in CASES.items():
         X, y, source = run.load(name)
         y = y.astype("category")
-        models = {"AODE": AODEClassifier(), "kDB": KDBClassifier(ess=1.0), "TAN": TANClassifier(ess=1.0)}
+        models = {
+            "AODE": AODEClassifier(group_categories=None),
+            "kDB": KDBClassifier(ess=1.0, group_categories=None),
+            "TAN": TANClassifier(ess=1.0, group_categories=None),
+        }
         for model in models.values():
             model.fit(X, y)
         aode = models["AODE"]

@@ -1,6 +1,7 @@
 """Time of greedy searches, and of one step by conditional likelihood against scoring every graph from scratch.
 
-Target: the seconds of ``CASES`` and, with ``--full``, ``SLOW``. Takes two minutes, with ``--full`` some more.
+Target: the seconds of ``CASES`` and, with ``--full``, ``SLOW``. Takes a quarter of a minute, with ``--full`` some
+minutes.
 """
 
 from anbexact import DiscreteTable
