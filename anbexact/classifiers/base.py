@@ -22,7 +22,7 @@ from anbexact.networks.network import ESTIMATES, Estimation, Model, Network, Tab
 from anbexact.parameters.counts import Counts, count_families
 from anbexact.parameters.tables import Tables
 from anbexact.scores import Score
-from anbexact.scores.registry import SCORES
+from anbexact.scores.registry import SCORES, score_names
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
@@ -318,7 +318,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
             SearchRequirements(type(self).__name__).accept(self.structure_score)
         if isinstance(self.structure_score, str) or not isinstance(self.structure_score, Score):
             raise (ValueError if isinstance(self.structure_score, str) else TypeError)(
-                f"structure_score must be one of {', '.join(map(repr, SCORES))}, or a Score, not "
+                f"structure_score must be one of {', '.join(map(repr, score_names()))}, or a Score, not "
                 f"{self.structure_score!r}"
             )
         return self.structure_score

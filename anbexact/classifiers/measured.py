@@ -97,10 +97,11 @@ class MeasuredClassifier(NetworkClassifier):
         return () if universal is None else universal.partitions
 
     def _learn_model(self, read: TrainingColumns) -> Network:
-        self.__dict__.pop("level_cost_", None)  # of an earlier fit
         universal = self._universal()
         if universal is None:
-            return super()._learn_model(read)
+            network = super()._learn_model(read)
+            self.__dict__.pop("level_cost_", None)  # of an earlier fit
+            return network
         measured = universal.measured(read.columns, read.weights, read.categories)
         weights = read.learned_weights(measured)
         for column in read.columns:
@@ -113,9 +114,9 @@ class MeasuredClassifier(NetworkClassifier):
         table = read.table({name: partition.finest for name, partition in score.partitions.items()}, measured)
         structure = self._learn(table, score, getattr(self, "time_limit", None))
         counts, levels = count_at_levels(table, structure, score), family_levels(table, structure, score)
-        network = DensityNetwork.from_counts(table.vocabulary, structure, counts, levels, score)
-        self.level_cost_ = network.level_cost(table, self.n_jobs)
-        return network
+        measured_network = DensityNetwork.from_counts(table.vocabulary, structure, counts, levels, score)
+        self.level_cost_ = measured_network.level_cost(table, self.n_jobs)
+        return measured_network
 
     def to_discrete(self) -> FixedStructureClassifier:
         """Return the network in which every variable and its parents have their likeliest levels alone.

@@ -13,7 +13,7 @@ from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numb
 from anbexact.discretize import AUTO, RULES
 from anbexact.inputs.prediction import HANDLE_UNKNOWN
 from anbexact.networks.network import ESTIMATES
-from anbexact.scores.registry import CONDITIONAL_SCORES, SCORES
+from anbexact.scores.registry import CONDITIONAL_SCORES, score_names
 from anbexact.tables.missing import HANDLE_MISSING
 
 if TYPE_CHECKING:
@@ -102,9 +102,9 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--score",
         dest="structure_score",
-        choices=(*SCORES, *CONDITIONAL_SCORES),
+        choices=(*score_names(), *CONDITIONAL_SCORES),
         metavar="SCORE",
-        help=f"what the structure is scored by: {', '.join(SCORES)} (default bdeu); ggbn also by cmdl and cll",
+        help=f"what the structure is scored by: {', '.join(score_names())} (default bdeu); ggbn also by cmdl and cll",
     )
     group.add_argument(
         "--ess",

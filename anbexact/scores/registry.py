@@ -8,12 +8,18 @@ from typing import Any, TypeVar
 
 AnyScore = TypeVar("AnyScore", bound=type[Any])
 
+DEFAULT = "bdeu"
 SCORES: dict[str, Callable[[float], Any]] = {}
 """Decomposable scores: makes the score of a name, given the equivalent sample size (of those that have one)."""
 CONDITIONAL_SCORES: dict[str, Callable[[], Any]] = {}
 """Conditional scores of whole structures: makes the score of a name."""
 SCORE_TYPES: dict[str, type[Any]] = {}
 """All of them, and those without a name, by the names of their classes: what saved files may name."""
+
+
+def score_names() -> tuple[str, ...]:
+    """Return the names of the decomposable scores, the default first."""
+    return tuple(sorted(SCORES, key=lambda name: (name != DEFAULT, name)))
 
 
 def register_score(name: str | None = None, *, conditional: bool = False) -> Callable[[AnyScore], AnyScore]:

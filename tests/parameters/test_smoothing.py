@@ -159,7 +159,7 @@ class TestFewRows:
         """The marginal likelihood of 178 rows asks for three times the arcs of those that predict best."""
         X, y = load_dataset("wine")
         auto = ANBClassifier().fit(X, y)
-        with_all_rows = learn_with_best_ess(auto._table(X, y, None), learn)[0]
+        with_all_rows = learn_with_best_ess(auto.reader_.table(X, y, None), learn)[0]
         assert auto.ess_ == 1.0
         assert len(auto.structure_.feature_edges) < len(with_all_rows.feature_edges)
 

@@ -165,7 +165,7 @@ class TestOptimum:
         assert best.score <= structure.certificate.upper_bound + 1e-9
 
     def test_refuses_a_score_that_needs_the_class(self):
-        with pytest.raises(TypeError, match=r"learn_gbn takes .* aCLL needs it among the parents of every feature"):
+        with pytest.raises(TypeError, match=r"learn_gbn treats .* aCLL needs it among the parents of every feature"):
             learn_gbn(random_problem(6, 3).table, SCORES["ACLL"]())
 
     def test_refuses_an_edge_between_strangers(self):

@@ -680,7 +680,7 @@ class TestEveryScoreAndSearch:
     @pytest.mark.parametrize(("name", "score"), sorted(REFUSED))
     def test_refused(self, name, score):
         score = SCORES[score]()
-        with pytest.raises(TypeError, match=f"{name} takes the class .*, but {score.name} needs it"):
+        with pytest.raises(TypeError, match=f"{name} treats the class .*, but {score.name} needs it"):
             SEARCHES[name](random_problem(31, 5).table, score)
 
     @pytest.mark.parametrize("weights", WEIGHTS)
