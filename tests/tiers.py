@@ -31,9 +31,12 @@ def scaled(count):
     return ceil(count * settings.default.max_examples / EXAMPLES["full"])
 
 
-def examples(count, **others):
-    """Decorate a property that takes so many examples in the full tier; ``others`` are settings of Hypothesis."""
-    return settings(max_examples=scaled(count), **others)
+def examples(count, *, quick=0, **others):
+    """Decorate a property that takes ``count`` examples in the full tier, and at least ``quick`` in the other.
+
+    ``others`` are settings of Hypothesis.
+    """
+    return settings(max_examples=max(scaled(count), quick), **others)
 
 
 def thinned(node_ids):

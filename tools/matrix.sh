@@ -37,12 +37,16 @@ install_uv() {
     [ -x "$root/tools/bin/uv" ] || "$root/tools/bin/python" -m pip install --quiet uv
 }
 
+# The package's own dependencies are the oldest, the tools of the tests the newest that go with them.
 run() {
-    local name=$1 python=$2 resolution=highest
-    [ "$name" != oldest ] || resolution=lowest-direct
-    "$root/tools/bin/uv" venv --quiet --clear --python "$python" "$root/$name" || return
-    "$root/tools/bin/uv" pip install --quiet --python "$root/$name/bin/python" --resolution "$resolution" '.[test]' ||
-        return
+    local name=$1 python=$2 uv=$root/tools/bin/uv versions=$root/$1.txt
+    : >"$versions"
+    if [ "$name" = oldest ]; then
+        "$uv" pip compile --quiet --python "$python" --extra files --resolution lowest-direct --output-file "$versions" \
+            pyproject.toml >/dev/null || return
+    fi
+    "$uv" venv --quiet --clear --python "$python" "$root/$name" || return
+    "$uv" pip install --quiet --python "$root/$name/bin/python" --constraint "$versions" '.[test]' || return
     rm -rf build/lib build/bdist.*
     "$root/$name/bin/pytest" -n auto -q -p no:cacheprovider --tier=quick "${tests[@]}" </dev/null
 }

@@ -226,6 +226,7 @@ def test_kernel_naive_bayes_is_an_estimator():
     check_estimator(KernelNaiveBayes())
 
 
+@pytest.mark.slow
 def test_rivals_of_numbers():
     """Gaussian and kernel naive Bayes, with medians of the training rows in missing cells; networks that measure."""
     X, y = load_iris()
@@ -502,6 +503,7 @@ def test_rare_class_makes_fewer_folds():
     assert "4 folds instead of 10" in frame.attrs["notes"][0]
 
 
+@pytest.mark.slow
 def test_rows_without_class_are_left_out():
     X, y = load_iris()
     with pytest.warns(UserWarning, match="3 of 153 rows have no class and are left out"):

@@ -41,7 +41,7 @@ def least_cost(values, labels, weights):
 
 class TestCriterion:
     @given(labelled_categories())
-    @examples(60)
+    @examples(60, quick=60)
     def test_no_division_costs_less(self, column):
         values, labels, weights = column
         found = groups_of(*column)

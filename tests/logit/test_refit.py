@@ -353,6 +353,7 @@ class TestSeparation:
         assert lead.max() > 0.01
         assert lead.min() >= -0.051 * lead.max()
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("solver", list(fitting.SOLVERS)[1:])
     def test_is_never_taken_for_convergence(self, solver):
         for seed in range(5, 165, 4):

@@ -310,11 +310,15 @@ def test_not_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.fixture(scope="module")
+def fitted():
+    return ANBClassifier().fit(*load_anes96())
+
+
 @pytest.fixture
-def saved(tmp_path):
-    X, y = load_anes96()
+def saved(tmp_path, fitted):
     path = tmp_path / "m.json"
-    ANBClassifier().fit(X, y).save(path)
+    fitted.save(path)
     return path
 
 

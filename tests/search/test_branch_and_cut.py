@@ -168,7 +168,7 @@ def test_the_oracle_agrees_with_all_choices():
 
 @pytest.mark.usefixtures("_path")
 class TestSmall:
-    @examples(60)
+    @examples(60, quick=30)
     @given(lists=list_problems())
     def test_optimum_and_proof(self, lists):
         check(lists, solved(lists), names_of(lists), best_total(lists))
@@ -333,7 +333,7 @@ def relaxed_optimum(part, clusters, columns, penalty):
     return -found.fun
 
 
-@examples(80)
+@examples(80, quick=30)
 @given(drawn=relaxations())
 def test_relaxation_from_any_multipliers(drawn):
     part, clusters, multipliers, columns = drawn

@@ -182,7 +182,7 @@ def test_scores_with_bounds():
 
 
 class TestLists:
-    @examples(150)
+    @examples(150, quick=50)
     @given(case=candidate_problems(), score=bounded_scores)
     def test_equal_the_definition(self, case, score):
         problem, constraints = case
@@ -190,6 +190,13 @@ class TestLists:
         found = listed(problem, score, **constraints)
         assert found.largest is None
         check(problem, score, found, **constraints)
+
+    @pytest.mark.parametrize("score", [K2(), BDeu(10.0), BDeu(100.0)], ids=str)
+    def test_equal_the_definition_on_few_rows(self, score):
+        """Where bounds are tight, and sets gain little."""
+        for seed in range(30):
+            problem = random_problem(seed, 3, n_rows=4 + seed % 2, max_arity=4, n_classes=2)
+            check(problem, score, listed(problem, score))
 
     @pytest.mark.parametrize("weights", WEIGHTS)
     @pytest.mark.parametrize("name", BOUNDED)

@@ -70,6 +70,7 @@ def some(classes):
     return list(classes.items())[:: 1 if len(classes) < 1000 else 20]
 
 
+@pytest.mark.slow
 def test_every_graph_tells_its_class(classes):
     for found, graphs in classes.items():
         for graph in graphs:

@@ -314,6 +314,7 @@ def spread(make, n=200):
         ("period", "pandas"),
     ],
 )
+@pytest.mark.slow
 def test_five_fold_accuracy_is_that_of_integers(kind, name):
     """Datetimes and decimals were states, each value one of its own: .477 where integers gave 1.000."""
     numbers = [*range(173), *range(250, 477)]
@@ -659,6 +660,7 @@ def test_partial_fit_takes_another_container():
     assert sum(first.counts_["a"].weights) == 80
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["datetime", "datetime with a time zone", "decimal", "duration", "period", "time"])
 def test_comparisons_take_them_as_numbers(kind):
     X, y = spread(next(iter(CONTAINERS[kind].values())), 120)
