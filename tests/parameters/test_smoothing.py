@@ -6,6 +6,7 @@ from math import inf, log
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -208,6 +209,29 @@ class TestFewRows:
         assert len(searches) == 1
         assert chosen.ess == START
 
+    def test_fewer_parents_where_they_predict_better(self):
+        """Each of 12 features says a little about the class of 60 rows, and nothing about the others."""
+        rng = np.random.default_rng(0)
+        y = rng.integers(0, 2, 60)
+        X = pd.DataFrame({f"f{j}": np.where(rng.random(60) < 0.3, y, rng.integers(0, 2, 60)) for j in range(12)})
+        most = {
+            limit: max(map(len, ANBClassifier(max_parents=limit).fit(X, y).structure_.parents.values()))
+            for limit in (None, "auto")
+        }
+        assert most["auto"] <= 3 < most[None]
+
+    def test_predictions_worse_than_frequencies_are_told_of(self):
+        rng = np.random.default_rng(1)
+        X = pd.DataFrame({f"f{j}": rng.integers(0, 3, 60) for j in range(6)})
+        with pytest.warns(
+            UserWarning, match=r"worse than by the frequencies .*0\.\d+ against 0\.\d+.*60 distinct rows"
+        ):
+            ANBClassifier(smoothing=1.0, max_parents=None).fit(X, rng.integers(0, 2, 60))
+        X, y = load_dataset("iris")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ANBClassifier().fit(X, y)
+
     @pytest.mark.slow
     def test_where_searches_take_long_one_for_few_parents_chooses(self, monkeypatch):
         X, y = random_frame(22, 60)
@@ -218,9 +242,12 @@ class TestFewRows:
             return learn_anb(table, score, **{**given, "max_parents": 0})
 
         monkeypatch.setattr(ANBClassifier, "_search", search)
-        ANBClassifier().fit(X, y)
+        ANBClassifier(max_parents=None).fit(X, y)
         assert limits[-1] is None
         assert set(limits[:-1]) == {2}
+        limits.clear()
+        ANBClassifier().fit(X, y)
+        assert set(limits) == {1, 2}
         limits.clear()
         ANBClassifier(max_parents=1).fit(X, y)
         assert set(limits) == {1}
