@@ -15,7 +15,16 @@ from anbexact.tables.table import DiscreteTable
 
 
 class BranchingClassifier(BranchingParameters, MeasuredClassifier):
-    """What the classifiers of this module share: their parameters, and what they pass on to the search."""
+    """What the classifiers of this module share: their parameters, and what they pass on to the search.
+
+    Parameters
+    ----------
+    required_edges, forbidden_edges : iterable of (parent, child)
+        Arcs between features that must, and must not, be there (``"x0"``, ``"x1"``, ... name the columns
+        of an array).
+    time_limit : float, optional
+        Seconds of search after which naive Bayes (with the required arcs) is taken, and not called optimal.
+    """
 
     @abstractmethod
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
@@ -46,15 +55,7 @@ class TANClassifier(BranchingClassifier):
     ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where every feature but the root of the tree has one feature parent
     π(i). See :func:`~anbexact.learn_tan` for the search, its cost and its tie rule.
 
-    Parameters
-    ----------
-    required_edges, forbidden_edges : iterable of (parent, child)
-        Arcs between features that must, and must not, be there (``"x0"``, ``"x1"``, ... name the columns
-        of an array).
-    time_limit : float, optional
-        Seconds of search after which naive Bayes (with the required arcs) is taken, and not called optimal.
-
-    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier` and,
+    The parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier` and,
     for ``continuous``, :class:`~anbexact.classifiers.MeasuredClassifier`.
 
     References

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact._runtime.warn import warn
+from anbexact.classifiers.documentation import complete_docstring
 from anbexact.classifiers.parameters import named_constructor
 from anbexact.discretize import Cuts
 from anbexact.inputs.labels import read_labels
@@ -37,6 +38,7 @@ class DiscreteClassifier(
         super().__init_subclass__(**kwargs)
         if "__init__" not in vars(cls):
             cls.__init__ = named_constructor(cls)  # type: ignore[method-assign]
+        complete_docstring(cls)
 
     @abstractmethod
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:

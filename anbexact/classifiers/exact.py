@@ -199,8 +199,10 @@ class GBNClassifier(MeasuredExactClassifier):
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs that must, and must not, be there; the class can be in them, by its name (``"class"`` where ``y`` has
         none).
-    time_limit, memory_limit
-        As in :class:`ANBClassifier`.
+    time_limit : float, optional
+        Seconds of search after which the best structure so far is taken, with its gap.
+    memory_limit : float, optional
+        Bytes that the search may use; all that is available by default.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier` and,
     for ``continuous``, :class:`~anbexact.classifiers.MeasuredClassifier`.

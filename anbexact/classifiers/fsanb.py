@@ -63,12 +63,15 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         δ, or several to choose from.
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs between features that must, and must not, be there. Features in required arcs are not dropped.
+    max_parents : int, optional
+        Most feature parents of a feature, the class not counted; 0 is naive Bayes.
+    memory_limit : float, optional
+        Bytes that the search may use; all that is available by default.
     time_limit : float, optional
         Seconds for everything. What was not tried out in 0.7 of it is not chosen; then the search takes what is left.
         Ctrl-C raises while anything is tried out.
 
-    ``max_parents`` and ``memory_limit`` are those of :class:`~anbexact.ANBClassifier`, the others those of
-    :class:`~anbexact.NetworkClassifier`.
+    The other parameters are those of :class:`~anbexact.NetworkClassifier`.
 
     Attributes
     ----------

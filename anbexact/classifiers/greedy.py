@@ -214,6 +214,8 @@ class MCDAGClassifier(MCDAGParameters, ConditionalClassifier):
     max_parents : int or None, default 2
         Most parents of a variable, the class counted. None sets no limit: the class then tends to get so many parents
         that few rows agree in them, since conditional likelihood has no penalty.
+    time_limit : float, optional
+        Seconds of search after which the best structure so far is taken.
 
     The other parameters, and the fitted attributes, are those of :class:`BNC2PClassifier`.
 

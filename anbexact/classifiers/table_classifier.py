@@ -32,7 +32,49 @@ from anbexact.tables.vocabulary import Vocabulary
 class TableClassifier(TableParameters, DiscreteClassifier):
     """A classifier of the rows of discrete tables. Subclasses say what is learned from the table.
 
-    Parameters and fitted attributes are explained in :class:`~anbexact.NetworkClassifier`.
+    Fitted attributes are explained in :class:`~anbexact.NetworkClassifier`.
+
+    Parameters
+    ----------
+    discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
+        What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MDLPDiscretizer`,
+        :class:`~anbexact.MODLDiscretizer`, :class:`~anbexact.MedianDiscretizer`, or scikit-learn's
+        ``KBinsDiscretizer`` with five intervals; None refuses such columns. ``"auto"``, the default, is
+        ``MODLDiscretizer(max_bins=16, coarse=True)``, which leaves no column whole that has two values; measured in
+        ``docs/cut-points.md``. A transformer must offer ``fit(X, y, sample_weight=...)`` and then ``cut_points_``, or
+        ``bin_edges_``.
+    categories : mapping of column name to states, optional
+        Declared states. Else those of a categorical dtype, else the observed values.
+    group_categories : "auto", int or None, default "auto"
+        Columns of categories with more observed values than this number (``"auto"``: more than 10) have groups of
+        values as states, the most probable ones given the classes; see :class:`~anbexact.MODLGrouper`. A column that
+        is declared in ``categories`` is never grouped; the values of an ordered categorical dtype are only grouped
+        with their neighbours. None groups nothing.
+    handle_unknown : {"marginalize", "error"}, default "marginalize"
+        A value at prediction that is no state is summed out, or refused.
+    handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
+        What becomes of missing cells of features. ``"marginalize"``: they are summed out at prediction, and their
+        rows are left out of training, with a warning; but a column with a single state costs no row.
+        ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
+        a state in columns that would cost too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
+        marginalised in the others (measured in ``docs/missing-cells.md``). ``"error"``: they are refused. The cut
+        points of a column come from all rows in which it is observed.
+    drop_identifiers : {"auto", False}, default "auto"
+        Whether columns that look like identifiers, free text or numbers of the rows are left out, with a warning that
+        names them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers
+        that hardly repeat where numbers of such a range would (see
+        :func:`~anbexact.inputs.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
+        that is left out stays a feature with the single state ``"(left out)"``: prediction expects it, and takes any
+        value.
+    class_weight : None, "balanced" or mapping, optional
+        Multiplies the weight of every row by that of its class: the given one, 1 for a class that is not in the
+        mapping; or, ``"balanced"``, by W / (s W_c), with W the weight of all rows, s classes, and W_c the weight of
+        the class. Probabilities are then those of a world in which the classes have these shares.
+    n_jobs : int, optional
+        Threads; None and -1 stand for all processors. Results do not depend on it.
+    verbose : int, default 0
+        Above 0, progress is shown on standard error; at 0 only on a terminal or in a notebook, from five seconds on;
+        below 0 never.
     """
 
     model_: Model
