@@ -38,7 +38,7 @@ def pytest_collection_finish():
 
 def pytest_collection_modifyitems(config, items):
     """Thin the quick tier, but for what is asked for by node id or by ``-k``."""
-    asked_for = config.option.keyword or any("::" in arg for arg in config.invocation_params.args)
+    asked_for = config.option.keyword or any("::" in arg for arg in config.args)
     if config.getoption("tier") == "full" or asked_for:
         return
     fast = [item for item in items if not item.get_closest_marker("slow")]
