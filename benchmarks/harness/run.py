@@ -83,8 +83,11 @@ class Run:
         *,
         jobs: int = 2,
     ) -> pd.DataFrame:
-        """Measure what is missing, and return all results; see :func:`~benchmarks.harness.store.measure`."""
-        return store.measure(self.results / f"{name}.csv", keys, tasks, work, jobs=jobs)
+        """Measure what is missing, and return all results; see :func:`~benchmarks.harness.store.measure`.
+
+        A smoke run takes a single process, as starting more would take most of its time.
+        """
+        return store.measure(self.results / f"{name}.csv", keys, tasks, work, jobs=1 if self.smoke else jobs)
 
     def write(self, name: str, frame: pd.DataFrame, decimals: int | dict[str, int] | None = None) -> None:
         """Write a summary as CSV, unless the run was restricted to some tables."""
