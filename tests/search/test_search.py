@@ -21,7 +21,7 @@ import anbexact.search.exact.lattice as lattice
 import anbexact.search.exact.learn as anb
 import anbexact.search.exact.parent_set_identification as walk
 from anbexact import BDeu, DiscreteTable, SearchTooLargeError, learn_anb, learn_naive_bayes
-from anbexact._kernels.lattice import first_parent_set
+from anbexact._kernels.lattice import ParentLimits, first_parent_set
 from anbexact._runtime.limits import Deadline
 from anbexact.scores import FNML, K2, QNML
 from anbexact.search.constraints import make_constraints
@@ -268,9 +268,8 @@ class TestTies:
             and len(places[own]) <= most
         ]
         expected = min(fitting, key=lambda own: (len(places[own]), places[own]), default=-1)
-        found = first_parent_set(
-            scores, child, others, threshold, allowed, required & others, most, np.array(position)
-        )
+        limits = ParentLimits(np.full(4, allowed), np.full(4, required & others), most, False)
+        found = first_parent_set(scores, child, others, threshold, limits, np.array(position))
         assert found == expected
 
     @pytest.mark.parametrize("low_bits", [1, 2, 12])
