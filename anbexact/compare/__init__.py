@@ -66,9 +66,10 @@ def compare(
     ``"CategoricalNB"`` is scikit-learn's, with numeric columns of more than 10 distinct values cut as these cut them
     (MDLP), and missing or unknown cells replaced by the most frequent state. ``"logistic regression"`` is
     scikit-learn's (L2 penalty, C = 1): numeric columns uncut and standardised, missing ones replaced by the median,
-    the others one-hot encoded. ``"GaussianNB"``, scikit-learn's, and ``"KDE-NB"``
-    (:class:`~anbexact.compare.kde.KernelNaiveBayes`), where they are named, take columns of numbers alone, missing
-    ones replaced by the median. For all of these the states are turned into numbers beforehand, outside of the times.
+    the others one-hot encoded. ``"class frequencies"`` predicts every row by the shares of the classes in the
+    training rows: a model that does no better has learned nothing from the features. ``"GaussianNB"``,
+    scikit-learn's, and ``"KDE-NB"`` (:class:`~anbexact.compare.kde.KernelNaiveBayes`), where they are named, take
+    columns of numbers alone, missing ones replaced by the median. For all of these the states are turned into numbers beforehand, outside of the times.
     A first fit of every model, not counted, keeps compilation out of the times.
 
     This package's networks are *generative*: they fit features and class together. Each that has conditional tables
@@ -121,8 +122,9 @@ def compare(
         - ``parameters``: free ones, mean over folds: of a network its probabilities, Σ_v (r_v - 1) q_v with r_v
           states and q_v joint states of the parents (of measured columns, cells at the likeliest levels); of a refit
           the coefficients of the regression (``n_parameters``); of CategoricalNB (s - 1) + s Σ_i (r_i - 1) with s
-          classes; of logistic regression (s - 1) (1 + numeric columns + Σ_i (r_i - 1) over the others); of GaussianNB
-          (s - 1) + 2 s per feature. NaN for KDE-NB, and for other classifiers of your own;
+          classes; of logistic regression (s - 1) (1 + numeric columns + Σ_i (r_i - 1) over the others); of the
+          class frequencies s - 1; of GaussianNB (s - 1) + 2 s per feature. NaN for KDE-NB, and for other classifiers
+          of your own;
         - ``fit_seconds``, ``predict_seconds``: mean per fold, wall clock; those of a refit with the fit before it.
 
         ``attrs["folds"]``, ``attrs["rows"]`` and ``attrs["notes"]`` (texts) belong to it, and ``attrs["refits"]``:

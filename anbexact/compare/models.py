@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier, TableClassifier
@@ -19,7 +20,9 @@ from anbexact.discretize import RULES
 from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.tables.columns import Column, read_columns
 
-OTHERS = ("CategoricalNB", "logistic regression")
+BASELINE = "class frequencies"
+"""The line of the prediction that every model should beat."""
+OTHERS = ("CategoricalNB", "logistic regression", BASELINE)
 """scikit-learn's classifiers that are compared by default."""
 OF_NUMBERS = ("GaussianNB", "KDE-NB")
 """Classifiers that take columns of numbers alone; compared where they are named."""
@@ -80,6 +83,7 @@ def choose(
     ready = {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in own.items()}
     ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)
     ready["logistic regression"] = Contender(_logistic_regression(columns), numbers, logistic_regression_parameters)
+    ready[BASELINE] = Contender(DummyClassifier(strategy="prior"), numbers, frequency_parameters)
     ready["GaussianNB"] = Contender(_of_numbers(GaussianNB()), numbers, gaussian_nb_parameters)
     ready["KDE-NB"] = Contender(_of_numbers(KernelNaiveBayes()), numbers, _unknown)
     return {name: ready[name] for name in names}
@@ -134,6 +138,11 @@ def logistic_regression_parameters(model: Any) -> float:
     encoder = model[0].named_transformers_.get("one-hot")
     redundant = 0 if encoder is None else len(encoder.categories_)
     return float((len(model.classes_) - 1) * (1 + model[-1].coef_.shape[1] - redundant))
+
+
+def frequency_parameters(model: Any) -> float:
+    """Return the number of free probabilities of the class: s - 1."""
+    return float(len(model.classes_) - 1)
 
 
 def gaussian_nb_parameters(model: Any) -> float:

@@ -271,8 +271,8 @@ def test_compare_on_the_embedded_table(capsys):
     assert max(map(len, lines)) <= 120
     table = lines[lines.index("") + 1 : lines.index("", lines.index("") + 1)]
     assert max(map(len, table)) <= 100
-    names = [line.split("  ")[0] for line in table[2:17]]
-    assert names == [*OWN_LINES, "CategoricalNB", "logistic regression"]
+    names = [line.split("  ")[0] for line in table[2:18]]
+    assert names == [*OWN_LINES, "CategoricalNB", "logistic regression", "class frequencies"]
     assert "parameters" in table[1]
     assert "Lowest log loss: " in out
     assert "The refit lowered the log loss of" in out
@@ -291,7 +291,7 @@ def test_compare_own_table(capsys):
     assert code == 0
     assert document["folds"] == 3
     names = [row["model"] for row in document["models"]]
-    assert names == [*OWN_LINES, "CategoricalNB", "logistic regression"]
+    assert names == [*OWN_LINES, "CategoricalNB", "logistic regression", "class frequencies"]
     assert [row["refit_of"] for row in document["models"][:4]] == [None, "NB", None, "TAN"]
     assert set(document["models"][0]) == {"model", "refit_of", *COLUMNS}
     assert document["models"][2]["accuracy"] == 1.0
