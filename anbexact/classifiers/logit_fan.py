@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.limits import thread_count
+from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, TimeLimitParameters, parameter_group

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.limits import check_limit
+from anbexact._runtime.deadline import check_limit
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier

@@ -12,7 +12,8 @@ import pandas as pd
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.limits import Progress, default_progress, progress_line, thread_count
+from anbexact._runtime.progress import Progress, default_progress, progress_line
+from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters

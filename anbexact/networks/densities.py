@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.limits import available_memory, human_bytes
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
 from anbexact.discretize import interval_names
 from anbexact.networks.posterior import Posterior
 from anbexact.parameters.counts import Counts, FamilyCounts, check_room, memory_needed

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.contingency import g2_tests
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BDeu, Score, Universal
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.scoring.pair_scores import FamilyScorer

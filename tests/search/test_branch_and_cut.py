@@ -11,7 +11,7 @@ from tiers import examples
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
 import anbexact.search.exact.cutting_planes as cluster_cuts
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.branch_and_cut import solve_lists
 from anbexact.search.exact.parent_sets import ParentSets, members, n_words, pack
 from anbexact.structures.proof import Duals, Exhaustion, Split

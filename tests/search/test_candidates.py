@@ -17,7 +17,8 @@ import anbexact.search.exact.candidates as candidates
 import anbexact.search.exact.parent_set_identification as search_walk
 from anbexact import BDeu
 from anbexact._kernels import child_bounds, child_scores, refinement
-from anbexact._runtime.limits import Deadline, SearchTooLargeError
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import BIC, HQ, K2, LL, QNML, BoundedScore
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.candidates import candidate_lists, has_candidates

@@ -16,7 +16,7 @@ from test_verification import with_certificate, with_proof
 import anbexact.search.exact.candidates as candidates_module
 import anbexact.search.exact.parent_set_identification as walk_module
 from anbexact import BDeu, Structure, learn_anb, learn_gbn, verify
-from anbexact._runtime.limits import SearchTooLargeError
+from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import ACLL, FNML, MIT, BDs
 from anbexact.search.exact.solution import rounding_error
 from anbexact.structures.proof import Component, Duals, Exhaustion, Proof, Split

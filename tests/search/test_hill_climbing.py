@@ -14,7 +14,7 @@ from tiers import examples
 import anbexact.search.greedy.conditional_likelihood as conditional
 import anbexact.search.greedy.hill_climbing as hill_climbing
 from anbexact import BDeu, learn_anb, learn_ckg, learn_naive_bayes, learn_tan
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BIC, CLL, CMDL, K2
 from anbexact.search import learn_greedy_gbn
 from anbexact.search.constraints import make_constraints

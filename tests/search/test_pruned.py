@@ -21,7 +21,7 @@ import anbexact.search.exact.learn as anb
 import anbexact.search.exact.parent_set_identification as walk
 import anbexact.search.exact.pruned as pruned
 from anbexact import BDeu, SearchTooLargeError, learn_anb, verify
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BIC, FNML, K2, LL
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.pruned import solve_pruned

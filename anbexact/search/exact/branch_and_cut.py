@@ -17,7 +17,9 @@ from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
 from anbexact._kernels.families import best_completions, best_totals
-from anbexact._runtime.limits import Deadline, Progress, run_tasks
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks
 from anbexact.search.exact.cutting_planes import Arc, Bound, Branch, Lists, Relaxation, proved
 from anbexact.search.exact.order_search import Orders
 from anbexact.search.exact.parent_sets import ParentSets, pack, unpack

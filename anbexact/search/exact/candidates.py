@@ -10,7 +10,10 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.limits import Deadline, Progress, SearchTooLargeError, run_tasks
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks
 from anbexact.scores import LL, BoundedScore
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.parent_set_identification import Shared, Walk, too_many_rows

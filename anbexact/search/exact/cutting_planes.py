@@ -21,7 +21,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_matrix, hstack, identity, vstack
 
 from anbexact._kernels.clusters import credited, cycles, incidence, violated_clusters
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.parent_sets import Masks, members, pack, unpack
 
 Floats = npt.NDArray[np.float64]

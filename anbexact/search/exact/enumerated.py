@@ -9,7 +9,10 @@ from math import comb, inf
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.limits import Deadline, Progress, SearchTooLargeError, human_bytes
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.units import human_bytes
 from anbexact.scores import Score
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.parent_sets import ParentSets, pack

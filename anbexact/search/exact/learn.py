@@ -9,19 +9,12 @@ from math import inf, isinf
 
 import numpy as np
 
-from anbexact._runtime.limits import (
-    Deadline,
-    ProcessorDeadline,
-    Progress,
-    SearchTooLargeError,
-    advise,
-    available_memory,
-    check_limit,
-    human_bytes,
-    human_seconds,
-    interruptible,
-    thread_count,
-)
+from anbexact._runtime.advice import advise
+from anbexact._runtime.deadline import Deadline, ProcessorDeadline, check_limit, interruptible
+from anbexact._runtime.memory import SearchTooLargeError, available_memory
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.units import human_bytes, human_seconds
 from anbexact._runtime.warn import warn
 from anbexact.scores import BoundedScore, Score, SetScore, Universal
 from anbexact.search.advice import LONG_SEARCH, expected_to_be_long, not_proved

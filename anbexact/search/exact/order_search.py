@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.orders import greedy_order, improve_order
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.cutting_planes import Lists
 
 ROUNDS = 20

@@ -18,7 +18,8 @@ from anbexact._kernels.child_scores import COUNTS, Added, CellTables, score_cell
 from anbexact._kernels.open_sets import OpenSets, rehash
 from anbexact._kernels.refinement import DIRICHLET, LIKELIHOOD, Cells, Layout
 from anbexact._kernels.sorted_rows import number_rows, rank_prefixes, sort_rows
-from anbexact._runtime.limits import Deadline, SearchTooLargeError
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import BoundedScore
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.parent_sets import Masks, ParentSets, n_words, pack, unpack

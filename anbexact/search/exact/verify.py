@@ -11,7 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.families import best_totals
-from anbexact._runtime.limits import Deadline, SearchTooLargeError, available_memory, human_bytes, thread_count
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError, available_memory
+from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.units import human_bytes
 from anbexact.scores import SetScore, Universal
 from anbexact.search.constraints import Constraints, make_constraints
 from anbexact.search.exact.candidates import has_candidates

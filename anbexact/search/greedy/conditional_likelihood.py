@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.conditional import CLASS, add_family, log_likelihoods
-from anbexact._runtime.limits import Deadline, Progress, run_tasks
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks
 from anbexact.scores import CLL
 from anbexact.search.graphs import Bools, Graph, elements
 from anbexact.search.scoring.totals import class_of

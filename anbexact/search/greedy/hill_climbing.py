@@ -12,16 +12,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.limits import (
-    Deadline,
-    Progress,
-    SearchTooLargeError,
-    available_memory,
-    check_limit,
-    human_bytes,
-    interruptible,
-    thread_count,
-)
+from anbexact._runtime.deadline import Deadline, check_limit, interruptible
+from anbexact._runtime.memory import SearchTooLargeError, available_memory
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
 from anbexact.scores import CLL, Score
 from anbexact.search.constraints import Constraints, Edge, make_constraints
