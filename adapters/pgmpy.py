@@ -19,7 +19,7 @@ from anbexact.discretize import interval_names
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.structures.structure import Structure
-from anbexact.tables.columns import sorted_positions
+from anbexact.tables.native_values import sorted_positions
 from anbexact.tables.vocabulary import MISSING_STATE, Vocabulary
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here

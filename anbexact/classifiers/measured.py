@@ -11,7 +11,8 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.inputs.training import TrainingColumns
 from anbexact.inputs.universal_measure import UniversalMeasure
-from anbexact.networks.densities import Densities, count_at_levels, family_levels
+from anbexact.networks.densities import Densities
+from anbexact.networks.density_counts import count_at_levels, family_levels
 from anbexact.networks.network import DensityNetwork, Network
 from anbexact.scores import Universal
 

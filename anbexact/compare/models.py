@@ -17,7 +17,8 @@ from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.metrics import Floats
 from anbexact.discretize import RULES
 from anbexact.inputs.continuous import MANY_VALUES
-from anbexact.tables.columns import Column, read_columns
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import read_columns
 
 OTHERS = ("CategoricalNB", "logistic regression")
 """scikit-learn's classifiers that are compared by default."""

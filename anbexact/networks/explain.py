@@ -17,7 +17,7 @@ from anbexact.networks.explanation_text import cell_text, explanation_text
 from anbexact.networks.intervals import log_odds_intervals, log_ratio_intervals
 from anbexact.networks.posterior import ClassPosterior
 from anbexact.parameters.counts import Counts, FamilyCounts
-from anbexact.tables.columns import native
+from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 Floats = npt.NDArray[np.float64]

@@ -13,18 +13,12 @@ import numpy.typing as npt
 
 from anbexact.discretize import Cuts, interval_names
 from anbexact.inputs.reader import Rows
-from anbexact.networks.densities import (
-    Axes,
-    Densities,
-    DensityAtCodes,
-    DensityPosterior,
-    Levels,
-    family_densities,
-    likeliest_levels,
-    likeliest_tables,
-)
+from anbexact.networks.cells import Axes, Levels
+from anbexact.networks.densities import Densities, DensityAtCodes, family_densities
+from anbexact.networks.density_posterior import DensityPosterior
 from anbexact.networks.explain import Explanations, Family, Grounds, explain_rows
 from anbexact.networks.posterior import ClassPosterior, Posterior
+from anbexact.networks.probable_levels import likeliest_levels, likeliest_tables
 from anbexact.parameters.counts import Counts, count_families
 from anbexact.parameters.tables import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
 from anbexact.scores import ACLL, Universal

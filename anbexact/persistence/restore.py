@@ -23,7 +23,7 @@ from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
 from anbexact.networks.aode import AODE, PairCounts
-from anbexact.networks.densities import Axes
+from anbexact.networks.cells import Axes
 from anbexact.networks.network import ESTIMATES, DensityNetwork, Estimation, TableNetwork
 from anbexact.parameters.counts import FamilyCounts
 from anbexact.parameters.tables import ConditionalTable
