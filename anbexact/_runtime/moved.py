@@ -90,6 +90,25 @@ SPLIT = {
         "anbexact.networks.density_posterior",
         "anbexact.networks.probable_levels",
     ),
+    "anbexact.networks.explain": (
+        "anbexact.networks.explanation",
+        "anbexact.networks.explanation_terms",
+    ),
+    "anbexact.networks.network": (
+        "anbexact.networks.density_network",
+        "anbexact.networks.estimation",
+        "anbexact.networks.model",
+    ),
+    "anbexact.search.exact.branch_and_cut": (
+        "anbexact.search.exact.branch_tree",
+        "anbexact.search.exact.small_components",
+    ),
+    "anbexact.search.greedy.hill_climbing": (
+        "anbexact.search.greedy.arc_moves",
+        "anbexact.search.greedy.climb",
+        "anbexact.search.greedy.local_scores",
+        "anbexact.search.trees.feature_forest",
+    ),
     "anbexact.tables.columns": ("anbexact.tables.frames", "anbexact.tables.native_values", "anbexact.tables.series"),
 }
 """Modules that have become smaller, and where the rest of their contents is now."""
@@ -118,7 +137,7 @@ def keep_moved_names(module: str) -> None:
     def find(name: str) -> Any:
         for place in () if name.startswith("_") else SPLIT[module]:
             contents = vars(import_module(place))
-            if name in contents:
+            if name in contents and getattr(contents[name], "__module__", place) == place:
                 warnings.warn(f"{module}.{name} is now {place}.{name}", DeprecationWarning, stacklevel=2)
                 return contents[name]
         raise AttributeError(f"module {module!r} has no attribute {name!r}")

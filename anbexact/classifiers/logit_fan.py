@@ -16,7 +16,8 @@ from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.discretize import Cuts
 from anbexact.logit.network import posterior_tables
 from anbexact.logit.refit import blanket_counts, check_l2, refit
-from anbexact.networks.network import Estimation, TableNetwork
+from anbexact.networks.estimation import Estimation
+from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import count_families
 from anbexact.parameters.tables import Tables, eap_tables
 from anbexact.scores import Score

@@ -22,7 +22,7 @@ from anbexact.classifiers.refit import refitted_model
 from anbexact.discretize import Cuts
 from anbexact.inputs.reader import Reader
 from anbexact.logit.refit import check_l2, check_max_iter
-from anbexact.networks.explain import Explanations
+from anbexact.networks.explanation import Explanations
 from anbexact.structures.structure import Structure
 from anbexact.tables.vocabulary import Vocabulary
 

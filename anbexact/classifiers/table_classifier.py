@@ -24,7 +24,7 @@ from anbexact.inputs.prediction import HANDLE_UNKNOWN, check_choice
 from anbexact.inputs.reader import Reader
 from anbexact.inputs.training import TrainingColumns, training_columns
 from anbexact.networks.evidence import query_network
-from anbexact.networks.network import Model
+from anbexact.networks.model import Model
 from anbexact.tables.missing import check_handle_missing
 from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Vocabulary

@@ -10,11 +10,11 @@ import numpy as np
 import pandas as pd
 from sklearn.naive_bayes import GaussianNB
 
+from anbexact._runtime.arrays import Floats
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier, TableClassifier
 from anbexact.classifiers.registry import compared_lines
 from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
-from anbexact.compare.metrics import Floats
 from anbexact.discretize import RULES
 from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.tables.columns import Column

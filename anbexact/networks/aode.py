@@ -16,7 +16,7 @@ from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
-from anbexact.networks.network import Model
+from anbexact.networks.model import Model
 from anbexact.networks.posterior import WORK_PER_THREAD, Logs
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -225,7 +225,7 @@ class AODE(Model):
     n_jobs : int, optional
         Number of threads that prepare the probabilities.
 
-    ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.networks.network.Model`.
+    ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.networks.model.Model`.
     """
 
     counts: PairCounts

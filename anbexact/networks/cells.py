@@ -6,14 +6,13 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from anbexact._runtime.arrays import Floats
 from anbexact.parameters.counts import FamilyCounts
 from anbexact.scores import Universal
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
-Floats = npt.NDArray[np.float64]
 Levels = tuple[int, ...]
 
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.moved import keep_moved_names
 from anbexact.discretize import interval_names
-from anbexact.networks.cells import Axes, Floats, Levels
+from anbexact.networks.cells import Axes, Levels
 from anbexact.parameters.counts import FamilyCounts
 from anbexact.parameters.tables import shown
 from anbexact.scores import Universal

@@ -10,9 +10,10 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
-from anbexact.networks.cells import Axes, Floats
+from anbexact.networks.cells import Axes
 from anbexact.networks.densities import FamilyDensity
 from anbexact.networks.posterior import Posterior
 from anbexact.networks.probable_levels import finest_levels
@@ -21,8 +22,8 @@ from anbexact.scores.universal import View
 from anbexact.structures.structure import parents_first
 from anbexact.tables.vocabulary import CodeArray
 
-AT_ONCE = 1 << 20
-"""Cells of codes that are worked at once."""
+CELLS_PER_BATCH = 1 << 20
+"""Cells of codes that are evaluated in one batch."""
 MOST_CELLS = 1 << 22
 """Cells of all densities together, every variable at its finest level, up to which one posterior serves all patterns
 of missing cells (32 MB)."""
@@ -80,7 +81,7 @@ class DensityPosterior:
 
     def _evaluate(self, codes: CodeArray, form: str, n_jobs: int | None) -> Floats:
         out = np.empty((codes.shape[1], self._axes.vocabulary.arity(self._class)))
-        step = max(1, AT_ONCE // max(len(codes), 1))
+        step = max(1, CELLS_PER_BATCH // max(len(codes), 1))
         for at_levels, rows in self._parts(codes):
             for start in range(0, len(rows), step):
                 some = rows[start : start + step]

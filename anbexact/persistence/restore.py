@@ -24,7 +24,9 @@ from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
 from anbexact.networks.aode import AODE, PairCounts
 from anbexact.networks.cells import Axes
-from anbexact.networks.network import ESTIMATES, DensityNetwork, Estimation, TableNetwork
+from anbexact.networks.density_network import DensityNetwork
+from anbexact.networks.estimation import ESTIMATES, Estimation
+from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import FamilyCounts
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.persistence.checked import (

@@ -315,7 +315,7 @@ class TestPosterior:
         np.testing.assert_array_equal(classifier.predict_proba(asked.iloc[order]), proba[order])
         alone = [classifier.predict_proba(asked.iloc[[t]])[0] for t in range(40)]
         np.testing.assert_array_equal(alone, proba[:40])
-        monkeypatch.setattr(density_posterior, "AT_ONCE", 60)
+        monkeypatch.setattr(density_posterior, "CELLS_PER_BATCH", 60)
         np.testing.assert_array_equal(classifier.predict_proba(asked), proba)
 
     def test_densities_too_large_for_the_memory_are_refused(self, monkeypatch):

@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 from tiers import examples
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
+import anbexact.search.exact.branch_tree as branch_tree
 import anbexact.search.exact.cutting_planes as cluster_cuts
 from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.branch_and_cut import solve_lists
@@ -282,7 +283,7 @@ def test_result_does_not_depend_on_threads(monkeypatch):
     lists = dense_lists(8)
     one, *others = [solved(lists, threads=threads, most_nodes=15) for threads in (1, 2, 3)]
     check(lists, one, names_of(lists))
-    assert one.nodes > 2 * branch_and_cut.AT_ONCE
+    assert one.nodes > 2 * branch_tree.BRANCHES_DIVIDED
     assert all(other == one for other in others)
 
 
@@ -373,7 +374,7 @@ def test_interrupt(monkeypatch, call, threads):
     check(lists, choice, names_of(lists))
 
 
-@pytest.mark.parametrize("work", ["_exhausted", "_Search"])
+@pytest.mark.parametrize("work", ["exhausted", "ComponentSearch"])
 def test_interrupt_before_there_is_a_bound(monkeypatch, work):
     whole = getattr(branch_and_cut, work)
     calls = []
@@ -385,7 +386,7 @@ def test_interrupt_before_there_is_a_bound(monkeypatch, work):
         return whole(*arguments)
 
     monkeypatch.setattr(branch_and_cut, work, interrupted)
-    monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1 if work == "_Search" else 14)
+    monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1 if work == "ComponentSearch" else 14)
     lists = random_lists(7, 8, sets=20)
     deadline = Deadline()
     choice = solve_lists(lists, names_of(lists), TOLERANCE, deadline, None)

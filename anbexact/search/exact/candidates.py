@@ -8,8 +8,8 @@ from functools import partial
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact._runtime.progress import Progress
@@ -21,8 +21,6 @@ from anbexact.search.exact.parent_sets import ParentSets
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import entropy_order
 from anbexact.tables.table import DiscreteTable
-
-Floats = npt.NDArray[np.float64]
 
 TELLING = 50_000
 """Sets of one size from whose time that of the next is foreseen."""

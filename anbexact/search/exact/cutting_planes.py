@@ -21,11 +21,10 @@ from scipy.optimize import linprog
 from scipy.sparse import csc_matrix, hstack, identity, vstack
 
 from anbexact._kernels.clusters import credited, cycles, incidence, violated_clusters
+from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.parent_sets import Masks, members, pack, unpack
 
-Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.int64]
 Arc = tuple[int, int]
 FIRST_COLUMNS = 30
 """Parent sets per feature, the best, with which the relaxation begins."""
@@ -69,7 +68,7 @@ class Lists:
 
     masks: Masks
     scores: Floats
-    starts: Places
+    starts: Positions
 
     @property
     def n(self) -> int:
@@ -77,7 +76,7 @@ class Lists:
         return len(self.starts) - 1
 
     @property
-    def children(self) -> Places:
+    def children(self) -> Positions:
         """The feature of every set."""
         return np.repeat(np.arange(self.n), np.diff(self.starts))
 
@@ -113,7 +112,7 @@ class Clusters:
     """
 
     masks: Masks
-    least: Places
+    least: Positions
 
     def __len__(self) -> int:
         return len(self.least)
@@ -170,7 +169,7 @@ class Relaxation:
         The best choice known: clusters are preferred whose inequalities it satisfies with equality.
     """
 
-    def __init__(self, lists: Lists, chosen: Places) -> None:
+    def __init__(self, lists: Lists, chosen: Positions) -> None:
         self.lists = lists
         self.children = lists.children
         self.chosen = chosen
@@ -291,7 +290,7 @@ class Relaxation:
         return grown
 
     def _solve(
-        self, columns: Places, values: Floats, clusters: Clusters, multipliers: Floats, deadline: Deadline
+        self, columns: Positions, values: Floats, clusters: Clusters, multipliers: Floats, deadline: Deadline
     ) -> tuple[Floats, Floats, Floats, float] | None:
         """Return x, the features' dual values as credited scores, the clusters' multipliers, and the optimum.
 
@@ -340,7 +339,7 @@ class Relaxation:
         optimum = float(highest.sum() - multipliers @ least - found.fun)
         return found.x[:count], highest - found.eqlin.marginals[:n], solved, optimum
 
-    def _separate(self, columns: Places, shares: Floats, rng: Generator) -> tuple[Clusters, tuple[Arc, ...]]:
+    def _separate(self, columns: Positions, shares: Floats, rng: Generator) -> tuple[Clusters, tuple[Arc, ...]]:
         """Return violated clusters, and the arcs with shares between 0 and 1.
 
         Those come first whose two cases differ most in mean score, times the share of either case.
@@ -360,7 +359,7 @@ class Relaxation:
         arcs = tuple((int(k) // n, int(k) % n) for k in order[: split.sum()])
         return self._found(columns, shares, rng), arcs
 
-    def _found(self, columns: Places, shares: Floats, rng: Generator) -> Clusters:
+    def _found(self, columns: Positions, shares: Floats, rng: Generator) -> Clusters:
         """Return clusters violated half way to the best choice; if they are few, also those violated here."""
         n = self.lists.n
         most = min(MOST_LEAST, int(np.bitwise_count(self.lists.masks[columns]).sum(axis=1).max()))
@@ -373,7 +372,7 @@ class Relaxation:
                 break
         return found.distinct()
 
-    def _violated(self, columns: Places, shares: Floats, least: int, rng: Generator) -> Clusters:
+    def _violated(self, columns: Positions, shares: Floats, least: int, rng: Generator) -> Clusters:
         """Return clusters with a sum below ``least``, the most violated that are not too alike."""
         n = self.lists.n
         bits = unpack(self.lists.masks[columns], n)

@@ -25,13 +25,14 @@ from anbexact.search.exact.enumerated import enumerated_families
 from anbexact.search.exact.lattice import MOST_FEATURES, Cost, lattice_cost, lattice_seconds, solve_lattice, unsolved
 from anbexact.search.exact.pruned import PROOF_SECONDS, solve_pruned
 from anbexact.search.exact.solution import ROUNDING, Optimum, Stopped, rounding_error
-from anbexact.search.greedy.hill_climbing import add_arcs, best_forest
+from anbexact.search.greedy.hill_climbing import add_arcs
 from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.set_scores import cell_value_bytes, n_sets
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.scoring.universal_sets import Mixture
 from anbexact.search.single_states import single_states_apart
+from anbexact.search.trees.feature_forest import best_forest
 from anbexact.structures.proof import Component, Exhaustion, Proof
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable

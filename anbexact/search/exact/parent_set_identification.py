@@ -18,6 +18,7 @@ from anbexact._kernels.child_scores import COUNTS, Added, CellTables, score_cell
 from anbexact._kernels.open_sets import OpenSets, rehash
 from anbexact._kernels.refinement import DIRICHLET, LIKELIHOOD, Cells, Layout
 from anbexact._kernels.sorted_rows import number_rows, rank_prefixes, sort_rows
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import BoundedScore
@@ -26,7 +27,6 @@ from anbexact.search.exact.parent_sets import Masks, ParentSets, n_words, pack, 
 from anbexact.search.exact.solution import ROUNDING, rough_bound
 from anbexact.tables.table import DiscreteTable
 
-Floats = npt.NDArray[np.float64]
 _Counted = tuple[tuple[int, int], ...]
 
 QUOTA = 20_000
