@@ -103,6 +103,11 @@ SPLIT = {
         "anbexact.search.exact.branch_tree",
         "anbexact.search.exact.small_components",
     ),
+    "anbexact.search.exact.parent_set_identification": (
+        "anbexact.search.exact.configurations",
+        "anbexact.search.exact.laid_out_rows",
+        "anbexact.search.exact.shared_resources",
+    ),
     "anbexact.search.greedy.hill_climbing": (
         "anbexact.search.greedy.arc_moves",
         "anbexact.search.greedy.climb",

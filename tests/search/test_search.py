@@ -16,9 +16,9 @@ from strategies import SCORES, SEARCHES, Problem, ess_values, problems, random_p
 from tiers import examples
 
 import anbexact.search.exact.by_family as families
+import anbexact.search.exact.configurations as configurations
 import anbexact.search.exact.lattice as lattice
 import anbexact.search.exact.learn as anb
-import anbexact.search.exact.parent_set_identification as walk
 from anbexact import BDeu, DiscreteTable, SearchTooLargeError, learn_anb, learn_naive_bayes
 from anbexact._kernels.lattice import ParentLimits, first_parent_set
 from anbexact._runtime import deadline as deadlines
@@ -769,7 +769,7 @@ def test_lists_that_cannot_be_made_leave_the_lattice(monkeypatch):
     monkeypatch.setattr(anb, "lattice_cost", lambda *_a, **_k: anb.Cost(1, 1, 1e6))
     monkeypatch.setattr(anb, "cell_value_bytes", lambda _table: 0)
     assert learn_anb(table).certificate.method == "pruned search"
-    monkeypatch.setattr(walk, "MOST_CONFIGURATION_COUNTS", 1)
+    monkeypatch.setattr(configurations, "MOST_CONFIGURATION_COUNTS", 1)
     again = learn_anb(table)
     assert again.certificate.method == "lattice dynamic programme"
     assert dict(again.parents) == dict(usual.parents)

@@ -12,7 +12,6 @@ from strategies import random_problem
 
 import anbexact.search.exact.lattice as lattice
 import anbexact.search.exact.learn as exact
-import anbexact.search.exact.parent_set_identification as walk
 from anbexact import ANBClassifier, BDeu, DiscreteTable, learn_anb, learn_gbn, learn_tan, verify
 from anbexact._runtime import compilation
 from anbexact._runtime import deadline as deadlines
@@ -24,6 +23,7 @@ from anbexact.scores import AIC, BIC, K2, LL, QNML, BDs
 from anbexact.search.constraints import make_constraints
 from anbexact.search.ess import learn_with_best_ess
 from anbexact.search.exact.candidates import Candidates
+from anbexact.search.exact.parent_set_identification import ParentSetSearch
 from anbexact.search.exact.solution import local_bound
 from anbexact.search.scoring.set_scores import SetScoreProblem, prepare
 
@@ -163,7 +163,7 @@ class TestFallback:
     def test_of_lists_that_there_was_no_time_for(self, monkeypatch):
         monkeypatch.setattr(exact._Search, "prunes", True)
         monkeypatch.setattr(exact._Search, "fits", False)
-        monkeypatch.setattr(walk.Walk, "lay_out", lambda *_: None)
+        monkeypatch.setattr(ParentSetSearch, "lay_out", lambda *_: None)
         table = random_problem(8, 6, n_rows=200).table
         for search in (learn_anb, learn_gbn):
             structure = search(table, time_limit=60)
@@ -174,7 +174,7 @@ class TestFallback:
             assert structure.certificate.upper_bound >= search(table).score - 1e-9
             monkeypatch.setattr(exact._Search, "prunes", True)
             monkeypatch.setattr(exact._Search, "fits", False)
-            monkeypatch.setattr(walk.Walk, "lay_out", lambda *_: None)
+            monkeypatch.setattr(ParentSetSearch, "lay_out", lambda *_: None)
 
     def test_a_search_without_hope_is_not_begun(self, monkeypatch):
         monkeypatch.setattr(exact._Search, "seconds", 1e6)
@@ -206,7 +206,7 @@ def learn_anb_in_time(table, score, options, monkeypatch):
 
 class TestListsOfLongTables:
     def test_are_refused_before_rows_are_laid_out(self, monkeypatch):
-        monkeypatch.setattr(walk.Walk, "lay_out", None)
+        monkeypatch.setattr(ParentSetSearch, "lay_out", None)
         table = random_table(10, 500)
         constraints = make_constraints(table.vocabulary.features, 2, (), ())
         needed = 16 * 10 * 9 * len(table.weights)
