@@ -103,6 +103,10 @@ SPLIT = {
         "anbexact.search.exact.branch_tree",
         "anbexact.search.exact.small_components",
     ),
+    "anbexact.search.exact.cutting_planes": (
+        "anbexact.search.exact.listed_sets",
+        "anbexact.search.exact.relaxation",
+    ),
     "anbexact.search.exact.parent_set_identification": (
         "anbexact.search.exact.configurations",
         "anbexact.search.exact.laid_out_rows",

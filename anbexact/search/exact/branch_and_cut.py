@@ -18,7 +18,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.moved import keep_moved_names
 from anbexact._runtime.progress import Progress
 from anbexact.search.exact.branch_tree import ComponentSearch, ProofProgress
-from anbexact.search.exact.cutting_planes import Lists
+from anbexact.search.exact.listed_sets import Lists
 from anbexact.search.exact.parent_sets import ParentSets, pack, unpack
 from anbexact.search.exact.small_components import exhausted, totals_with_each
 from anbexact.structures.proof import Case, Component, Duals, Exhaustion

@@ -16,9 +16,10 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
-from anbexact.search.exact.cutting_planes import Arc, Bound, Branch, Lists, Relaxation, proved
+from anbexact.search.exact.listed_sets import Arc, Branch, Lists
 from anbexact.search.exact.order_search import Orders
 from anbexact.search.exact.parent_sets import unpack
+from anbexact.search.exact.relaxation import Bound, Relaxation, proved
 from anbexact.structures.proof import Case, Duals, Split
 
 ROOT_IDLE_SOLUTIONS = 12

@@ -6,7 +6,7 @@ import numpy as np
 
 from anbexact._kernels.families import best_completions, best_totals
 from anbexact._runtime.arrays import Floats, Positions
-from anbexact.search.exact.cutting_planes import Lists
+from anbexact.search.exact.listed_sets import Lists
 
 
 def _highest(part: Lists) -> tuple[Floats, Positions]:
