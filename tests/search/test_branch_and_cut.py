@@ -13,7 +13,7 @@ import anbexact.search.exact.branch_and_cut as branch_and_cut
 import anbexact.search.exact.branch_tree as branch_tree
 from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact import cutting_planes, listed_sets
-from anbexact.search.exact import relaxation as relaxations
+from anbexact.search.exact import relaxation as linear_relaxation
 from anbexact.search.exact.branch_and_cut import solve_lists
 from anbexact.search.exact.parent_sets import ParentSets, members, n_words, pack
 from anbexact.structures.proof import Duals, Exhaustion, Split
@@ -339,14 +339,14 @@ def relaxed_optimum(part, clusters, columns, penalty):
 @given(drawn=relaxations())
 def test_relaxation_from_any_multipliers(drawn):
     part, clusters, multipliers, columns = drawn
-    relaxation = relaxations.Relaxation(part, part.starts[1:] - 1)
+    relaxation = linear_relaxation.Relaxation(part, part.starts[1:] - 1)
     branch = listed_sets.Branch(*np.zeros((2, part.n, 1), np.uint64))
-    _, values = relaxations.proved(part, branch, clusters, multipliers)
+    _, values = linear_relaxation.proved(part, branch, clusters, multipliers)
     shares, priced, found, optimum = relaxation._solve(columns, values, clusters, multipliers, Deadline())
     assert optimum == pytest.approx(relaxed_optimum(part, clusters, columns, relaxation.penalty), abs=1e-6)
     assert np.all(found >= 0)
     assert np.bincount(part.children[columns], shares) == pytest.approx(np.ones(part.n))
-    _, values = relaxations.proved(part, branch, clusters, found)
+    _, values = linear_relaxation.proved(part, branch, clusters, found)
     highest = np.full(part.n, -np.inf)
     np.maximum.at(highest, part.children[columns], values[columns])
     assert priced == pytest.approx(highest, abs=1e-6)
@@ -365,7 +365,7 @@ def test_interrupt(monkeypatch, call, threads):
             raise KeyboardInterrupt
         return linprog(*args, **keywords)
 
-    monkeypatch.setattr(relaxations, "linprog", interrupted)
+    monkeypatch.setattr(linear_relaxation, "linprog", interrupted)
     lists = dense_lists(12)
     deadline = Deadline()
     choice = solve_lists(lists, names_of(lists), TOLERANCE, deadline, None, threads=threads)
