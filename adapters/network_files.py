@@ -27,7 +27,8 @@ import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.limits import available_memory, human_bytes
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
 from anbexact.adapters.pgmpy import States, Tables, from_pgmpy, read_network, to_pgmpy
 from anbexact.adapters.safe_names import (
     describe_names,

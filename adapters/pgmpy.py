@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.limits import available_memory, human_bytes
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.discretize import interval_names
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.structures.structure import Structure
-from anbexact.tables.columns import sorted_positions
+from anbexact.tables.native_values import sorted_positions
 from anbexact.tables.vocabulary import MISSING_STATE, Vocabulary
 
 with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here

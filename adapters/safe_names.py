@@ -23,7 +23,7 @@ from anbexact.parameters.tables import ConditionalTable
 from anbexact.persistence.classifiers import digest
 from anbexact.persistence.values import decode, encode, encode_as
 from anbexact.structures.structure import Structure
-from anbexact.tables.columns import sorted_positions
+from anbexact.tables.native_values import sorted_positions
 from anbexact.tables.quantities import Quantity
 from anbexact.tables.vocabulary import Groups, Vocabulary
 

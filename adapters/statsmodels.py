@@ -11,7 +11,8 @@ import pandas as pd
 from statsmodels.discrete.discrete_model import MNLogit
 from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
-from anbexact._runtime.limits import available_memory, human_bytes
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
 from anbexact.logit.identification import MOST_DESIGN, design_matrix, identified
 
 if TYPE_CHECKING:

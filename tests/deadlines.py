@@ -1,6 +1,6 @@
 """Deadlines that are watched: a search that keeps its limit hardly looks at the clock once the time is up."""
 
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 
 
 class Watched(Deadline):

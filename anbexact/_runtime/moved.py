@@ -1,4 +1,4 @@
-"""Modules that have moved: their former names still import, with a DeprecationWarning, until version 0.3."""
+"""Modules and names that have moved: former names still import, with a DeprecationWarning, until version 0.3."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import spec_from_loader
 from types import ModuleType
+from typing import Any
 
 MOVED = {
     "anbexact.adapters.checked": "anbexact.persistence.checked",
@@ -82,6 +83,45 @@ MOVED = {
 }
 """Former names of modules, and where their contents are now."""
 
+SPLIT = {
+    "anbexact.networks.densities": (
+        "anbexact.networks.cells",
+        "anbexact.networks.density_counts",
+        "anbexact.networks.density_posterior",
+        "anbexact.networks.probable_levels",
+    ),
+    "anbexact.networks.explain": (
+        "anbexact.networks.explanation",
+        "anbexact.networks.explanation_terms",
+    ),
+    "anbexact.networks.network": (
+        "anbexact.networks.density_network",
+        "anbexact.networks.estimation",
+        "anbexact.networks.model",
+    ),
+    "anbexact.search.exact.branch_and_cut": (
+        "anbexact.search.exact.branch_tree",
+        "anbexact.search.exact.small_components",
+    ),
+    "anbexact.search.exact.cutting_planes": (
+        "anbexact.search.exact.listed_sets",
+        "anbexact.search.exact.relaxation",
+    ),
+    "anbexact.search.exact.parent_set_identification": (
+        "anbexact.search.exact.configurations",
+        "anbexact.search.exact.laid_out_rows",
+        "anbexact.search.exact.shared_resources",
+    ),
+    "anbexact.search.greedy.hill_climbing": (
+        "anbexact.search.greedy.arc_moves",
+        "anbexact.search.greedy.climb",
+        "anbexact.search.greedy.local_scores",
+        "anbexact.search.trees.feature_forest",
+    ),
+    "anbexact.tables.columns": ("anbexact.tables.frames", "anbexact.tables.native_values", "anbexact.tables.series"),
+}
+"""Modules that have become smaller, and where the rest of their contents is now."""
+
 
 class _MovedModules(MetaPathFinder, Loader):
     """Imports a module under its former name. It comes last, so it is asked only for names that nothing else has."""
@@ -95,6 +135,23 @@ class _MovedModules(MetaPathFinder, Loader):
         former, name = module.__name__, MOVED[module.__name__]
         warnings.warn(f"{former} is now {name}: import it from there", DeprecationWarning, stacklevel=2)
         sys.modules[former] = import_module(name)
+
+
+def keep_moved_names(module: str) -> None:
+    """Let the module that calls this, of ``SPLIT``, still have the names that left it, with a DeprecationWarning.
+
+    A type checker does not see them.
+    """
+
+    def find(name: str) -> Any:
+        for place in () if name.startswith("_") else SPLIT[module]:
+            contents = vars(import_module(place))
+            if name in contents and getattr(contents[name], "__module__", place) == place:
+                warnings.warn(f"{module}.{name} is now {place}.{name}", DeprecationWarning, stacklevel=2)
+                return contents[name]
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    vars(sys.modules[module])["__getattr__"] = find
 
 
 def install() -> None:

@@ -17,8 +17,10 @@ from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
 from anbexact.inputs.training import TrainingColumns
-from anbexact.networks.explain import Explanations
-from anbexact.networks.network import ESTIMATES, Estimation, Model, Network, TableNetwork
+from anbexact.networks.estimation import ESTIMATES, Estimation
+from anbexact.networks.explanation import Explanations
+from anbexact.networks.model import Model
+from anbexact.networks.network import Network, TableNetwork
 from anbexact.parameters.counts import Counts, count_families
 from anbexact.parameters.tables import Tables
 from anbexact.scores import Score
@@ -205,8 +207,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         -------
         list of Explanation
             One for each row, to be printed or taken apart (``terms``); ``to_frame()`` of the list has the terms of
-            all rows. See :class:`~anbexact.networks.explain.Explanation`. Terms of measured columns are differences
-            of log densities.
+            all rows. See :class:`~anbexact.networks.explanation.Explanation`. Terms of measured columns are
+            differences of log densities.
 
         Raises
         ------

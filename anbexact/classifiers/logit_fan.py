@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.limits import thread_count
+from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, TimeLimitParameters, parameter_group
@@ -16,7 +16,8 @@ from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.discretize import Cuts
 from anbexact.logit.network import posterior_tables
 from anbexact.logit.refit import blanket_counts, check_l2, refit
-from anbexact.networks.network import Estimation, TableNetwork
+from anbexact.networks.estimation import Estimation
+from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import count_families
 from anbexact.parameters.tables import Tables, eap_tables
 from anbexact.scores import Score

@@ -11,8 +11,10 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.inputs.training import TrainingColumns
 from anbexact.inputs.universal_measure import UniversalMeasure
-from anbexact.networks.densities import Densities, count_at_levels, family_levels
-from anbexact.networks.network import DensityNetwork, Network
+from anbexact.networks.densities import Densities
+from anbexact.networks.density_counts import count_at_levels, family_levels
+from anbexact.networks.density_network import DensityNetwork
+from anbexact.networks.network import Network
 from anbexact.scores import Universal
 
 CONTINUOUS = ("discretize", "universal")
@@ -122,8 +124,8 @@ class MeasuredClassifier(NetworkClassifier):
         """Return the network in which every variable and its parents have their likeliest levels alone.
 
         A variable gets the cells of the finest of its levels that are the likeliest in some family; see
-        :func:`~anbexact.networks.densities.likeliest_tables`. It is what other programs are given, and its log loss
-        on the training rows is higher by ``level_cost_``.
+        :func:`~anbexact.networks.probable_levels.likeliest_tables`. It is what other programs are given, and its log
+        loss on the training rows is higher by ``level_cost_``.
 
         Raises
         ------

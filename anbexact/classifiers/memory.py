@@ -6,9 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Collection
 from math import prod
 
-from anbexact._runtime.limits import Deadline, available_memory, human_bytes, seconds_left
+from anbexact._runtime.deadline import Deadline, seconds_left
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
-from anbexact.networks.densities import density_bytes
+from anbexact.networks.density_counts import density_bytes
 from anbexact.parameters.counts import memory_needed, table_bytes
 from anbexact.scores import Universal
 from anbexact.search.constraints import Edge

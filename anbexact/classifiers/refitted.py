@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.limits import check_limit
+from anbexact._runtime.deadline import check_limit
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
@@ -22,7 +22,7 @@ from anbexact.classifiers.refit import refitted_model
 from anbexact.discretize import Cuts
 from anbexact.inputs.reader import Reader
 from anbexact.logit.refit import check_l2, check_max_iter
-from anbexact.networks.explain import Explanations
+from anbexact.networks.explanation import Explanations
 from anbexact.structures.structure import Structure
 from anbexact.tables.vocabulary import Vocabulary
 

@@ -8,7 +8,8 @@ from math import inf
 
 import numpy as np
 
-from anbexact._runtime.limits import Deadline, abandonable, check_limit, heard_once, seconds_left
+from anbexact._runtime.advice import heard_once
+from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
 from anbexact._runtime.warn import warn
 from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
 from anbexact.scores import Score

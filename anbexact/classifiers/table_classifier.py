@@ -12,7 +12,8 @@ import pandas as pd
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.limits import Progress, default_progress, progress_line, thread_count
+from anbexact._runtime.progress import Progress, default_progress, progress_line
+from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
@@ -23,9 +24,9 @@ from anbexact.inputs.prediction import HANDLE_UNKNOWN, check_choice
 from anbexact.inputs.reader import Reader
 from anbexact.inputs.training import TrainingColumns, training_columns
 from anbexact.networks.evidence import query_network
-from anbexact.networks.network import Model
-from anbexact.tables.columns import native
+from anbexact.networks.model import Model
 from anbexact.tables.missing import check_handle_missing
+from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Vocabulary
 
 

@@ -20,7 +20,7 @@ from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_common, add_reading
 from anbexact.cli.tables import take_weights, training_table
 from anbexact.discretize import AUTO, cut_texts
-from anbexact.networks.densities import likeliest_levels
+from anbexact.networks.probable_levels import likeliest_levels
 from anbexact.report import feature_report
 from anbexact.report.text import (
     class_sizes,

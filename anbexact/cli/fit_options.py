@@ -12,7 +12,7 @@ from anbexact.cli.messages import OPTIONS
 from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numbers, numbers_or_auto, size
 from anbexact.discretize import AUTO, RULES
 from anbexact.inputs.prediction import HANDLE_UNKNOWN
-from anbexact.networks.network import ESTIMATES
+from anbexact.networks.estimation import ESTIMATES
 from anbexact.scores.registry import CONDITIONAL_SCORES, score_names
 from anbexact.tables.missing import HANDLE_MISSING
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from anbexact._runtime.limits import Progress
+    from anbexact._runtime.progress import Progress
 
 OPTIONS = {
     "structure_score": "--score",
@@ -80,7 +80,7 @@ class ProgressLine:
     def __init__(self) -> None:
         self.show: Progress | None = None
         if sys.stderr.isatty():
-            from anbexact._runtime.limits import progress_line
+            from anbexact._runtime.progress import progress_line
 
             self.show = progress_line()
 

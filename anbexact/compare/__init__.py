@@ -17,7 +17,7 @@ from typing import Any
 
 import pandas as pd
 
-from anbexact._runtime.limits import Progress
+from anbexact._runtime.progress import Progress
 from anbexact.compare.cross_validation import INTERRUPTED, Trials, warm_up
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary

@@ -13,7 +13,7 @@ import pandas as pd
 
 from anbexact._runtime.warn import warn
 from anbexact.inputs.identifiers import identifier_reason
-from anbexact.tables.columns import is_frame, is_series, read_columns
+from anbexact.tables.frames import is_frame, is_series, read_columns
 from anbexact.tables.table import Weights, check_weights
 
 Rows = npt.NDArray[np.intp]

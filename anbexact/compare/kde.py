@@ -10,7 +10,7 @@ from sklearn.neighbors import KernelDensity
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from anbexact.compare.metrics import Floats
+from anbexact._runtime.arrays import Floats
 from anbexact.tables.table import check_weights
 
 ERROR = 1e-4

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.arrays import Floats
+
 COLUMNS = (
     "accuracy",
     "accuracy_se",
@@ -21,7 +23,6 @@ COLUMNS = (
 )
 BINS = 10
 """Of the predicted class's probability, all of the same width."""
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

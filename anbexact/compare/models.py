@@ -11,14 +11,15 @@ import pandas as pd
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
+from anbexact._runtime.arrays import Floats
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier, TableClassifier
 from anbexact.classifiers.registry import compared_lines
 from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
-from anbexact.compare.metrics import Floats
 from anbexact.discretize import RULES
 from anbexact.inputs.continuous import MANY_VALUES
-from anbexact.tables.columns import Column, read_columns
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import read_columns
 
 BASELINE = "class frequencies"
 """The line of the prediction that every model should beat."""

@@ -15,7 +15,9 @@ from anbexact._kernels.groups import best_division, joined_values, log_divisions
 from anbexact._kernels.modl import joined_blocks
 from anbexact.discretize.base import Labels, row_weights, with_coarse_cuts
 from anbexact.discretize.modl import TIE, Prices, Sums, interval_prices, log_gammas, modl_partition
-from anbexact.tables.columns import Column, read_columns, sorted_positions
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import read_columns
+from anbexact.tables.native_values import sorted_positions
 from anbexact.tables.table import Weights, check_weights
 from anbexact.tables.vocabulary import Groups
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.tables.columns import Column, native, sorted_positions
+from anbexact.tables.columns import Column
+from anbexact.tables.native_values import native, sorted_positions
 
 Weights = npt.NDArray[np.float64]
 

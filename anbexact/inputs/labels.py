@@ -10,7 +10,8 @@ import pandas as pd
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
-from anbexact.tables.columns import Column, frame_names, is_series, read_column
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import frame_names, is_series, read_column
 from anbexact.tables.table import (
     Weights,
     class_name_of,

@@ -10,7 +10,8 @@ from sklearn.utils.validation import validate_data
 
 from anbexact.discretize import Cuts
 from anbexact.inputs.continuous import discretise
-from anbexact.tables.columns import Column, frame_names
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import frame_names
 from anbexact.tables.vocabulary import LEFT_OUT, CodeArray, Vocabulary
 
 HANDLE_UNKNOWN = ("marginalize", "error")

@@ -17,7 +17,8 @@ from anbexact.inputs.class_weights import apply_class_weight
 from anbexact.inputs.continuous import refuse_infinite
 from anbexact.inputs.labels import read_target
 from anbexact.inputs.prediction import cell_values, check_columns, encode_features, in_vocabulary
-from anbexact.tables.columns import Column, read_columns
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import read_columns
 from anbexact.tables.table import DiscreteTable, check_weights, table_in_vocabulary
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 

@@ -15,7 +15,8 @@ from anbexact.inputs.class_weights import apply_class_weight
 from anbexact.inputs.continuous import discretise, fit_cut_points, fit_groups
 from anbexact.inputs.identifiers import question_class, without_identifiers
 from anbexact.inputs.labels import check_classes, read_target
-from anbexact.tables.columns import Column, frame_names, read_columns
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import frame_names, read_columns
 from anbexact.tables.missing import missing_cells
 from anbexact.tables.table import (
     DiscreteTable,

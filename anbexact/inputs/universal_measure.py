@@ -11,7 +11,8 @@ import numpy as np
 from anbexact.discretize import PartitionRule, Quantiles
 from anbexact.inputs.continuous import continuous_columns, discretise, numbers_of, refuse_infinite
 from anbexact.scores.universal import Universal, most_levels
-from anbexact.tables.columns import Column, read_column, read_columns
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import read_column, read_columns
 from anbexact.tables.missing import missing_cells
 from anbexact.tables.partitions import NestedPartition
 from anbexact.tables.table import DiscreteTable, Weights, check_weights, class_name_of, table_from_columns

@@ -11,16 +11,12 @@ from scipy.special import logsumexp
 
 from anbexact._kernels.aode import add_pairs, mixture_rows, pair_logs
 from anbexact._kernels.posterior import JOINT, LOG_PROBABILITY, PROBABILITY
-from anbexact._runtime.limits import (
-    Deadline,
-    Progress,
-    SearchTooLargeError,
-    available_memory,
-    human_bytes,
-    run_tasks,
-    thread_count,
-)
-from anbexact.networks.network import Model
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError, available_memory
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks, thread_count
+from anbexact._runtime.units import human_bytes
+from anbexact.networks.model import Model
 from anbexact.networks.posterior import WORK_PER_THREAD, Logs
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
@@ -229,7 +225,7 @@ class AODE(Model):
     n_jobs : int, optional
         Number of threads that prepare the probabilities.
 
-    ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.networks.network.Model`.
+    ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.networks.model.Model`.
     """
 
     counts: PairCounts

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact.inputs.reader import Reader
-from anbexact.networks.network import Model
+from anbexact.networks.model import Model
 from anbexact.tables.vocabulary import MISSING, UNKNOWN, CodeArray, is_missing
 
 MOST_SHOWN = 12

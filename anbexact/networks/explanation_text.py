@@ -9,7 +9,7 @@ from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from anbexact.networks.explain import Explanation, Term
+    from anbexact.networks.explanation import Explanation, Term
 
 WIDTH = 100
 """Characters in a line."""

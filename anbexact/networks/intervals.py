@@ -22,7 +22,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, betainccinv, betaincinv, betaln
 
-Floats = npt.NDArray[np.float64]
+from anbexact._runtime.arrays import Floats
+
 MASS = 0.95
 """Posterior probability of an interval."""
 LOG_TINY = -600.0

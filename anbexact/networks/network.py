@@ -2,95 +2,26 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from anbexact.discretize import Cuts, interval_names
+from anbexact._runtime.moved import keep_moved_names
+from anbexact.discretize import Cuts
 from anbexact.inputs.reader import Rows
-from anbexact.networks.densities import (
-    Axes,
-    Densities,
-    DensityAtCodes,
-    DensityPosterior,
-    Levels,
-    family_densities,
-    likeliest_levels,
-    likeliest_tables,
-)
-from anbexact.networks.explain import Explanations, Family, Grounds, explain_rows
-from anbexact.networks.posterior import ClassPosterior, Posterior
+from anbexact.networks.estimation import Estimation
+from anbexact.networks.explain import explain_rows
+from anbexact.networks.explanation import Explanations
+from anbexact.networks.explanation_terms import Family, Grounds
+from anbexact.networks.model import Model
+from anbexact.networks.posterior import Posterior
 from anbexact.parameters.counts import Counts, count_families
-from anbexact.parameters.tables import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
-from anbexact.scores import ACLL, Universal
+from anbexact.parameters.tables import Tables
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import CodeArray, Vocabulary
-
-Floats = npt.NDArray[np.float64]
-ESTIMATES = ("eap", "ml", "friedman", "acll")
-"""How conditional tables can be estimated."""
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Model(ABC):
-    """A fitted model of a class and features. Subclasses say what it consists of.
-
-    Attributes
-    ----------
-    vocabulary : Vocabulary
-        Names and states of all variables.
-    cut_points : mapping
-        Cut points of every feature that was discretised.
-    """
-
-    vocabulary: Vocabulary
-    cut_points: Mapping[Hashable, Cuts]
-
-    @property
-    @abstractmethod
-    def class_posterior(self) -> ClassPosterior:
-        """What evaluates the joint and posterior probabilities of the class."""
-
-    @property
-    @abstractmethod
-    def n_parameters(self) -> int:
-        """Number of free probabilities."""
-
-    @abstractmethod
-    def add(self, table: DiscreteTable) -> Self:
-        """Return the model with the rows of another table added; its states, and its structure, stay.
-
-        Raises
-        ------
-        ValueError
-            If there are no counts to add to.
-        """
-
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
-        """Return ln P(c, observed cells), shape (rows, classes), in nats per row.
-
-        Parameters
-        ----------
-        codes : (features, rows) int16
-            Codes of states in the order of ``vocabulary.features``; a negative code is a cell that is summed out.
-        n_jobs : int, optional
-            Number of threads; None and -1 stand for all processors.
-        """
-        return self.class_posterior.log_joint(codes, n_jobs)
-
-    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
-        """Return ln P(c | observed cells), shape (rows, classes); arguments as for :meth:`log_joint`."""
-        return self.class_posterior.log_posterior(codes, n_jobs)
-
-    def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
-        """Return P(c | observed cells), shape (rows, classes); arguments as for :meth:`log_joint`."""
-        return self.class_posterior.posterior(codes, n_jobs)
+from anbexact.tables.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -148,39 +79,6 @@ class Network(Model):
         See :func:`~anbexact.networks.explain.explain_rows`.
         """
         return explain_rows(rows, self.class_posterior, self.families, self.vocabulary, self.grounds, label, against)
-
-
-@dataclass(frozen=True, eq=False)
-class Estimation:
-    """How the conditional tables of a network were estimated from its counts.
-
-    Attributes
-    ----------
-    score : Score
-        What the structure was scored by.
-    ess : float
-        Equivalent sample size of the score.
-    smoothing : float
-        Equivalent sample size of the tables, for the rule ``"eap"``.
-    rule : {"eap", "ml", "friedman", "acll"}
-        How the tables are estimated; see ``parameters`` of :class:`~anbexact.NetworkClassifier`.
-    """
-
-    score: Any
-    ess: float
-    smoothing: float
-    rule: str = "eap"
-
-    def tables(self, counts: Counts, class_name: Hashable) -> Tables:
-        """Return the conditional tables that follow from counts."""
-        if self.rule == "ml":
-            return ml_tables(counts)
-        if self.rule == "friedman":
-            return friedman_tables(counts)
-        if self.rule == "acll":
-            score = self.score if isinstance(self.score, ACLL) else ACLL()
-            return acll_tables(counts, class_name, score.prior, score.pseudo_count)
-        return eap_tables(counts, self.smoothing)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -287,143 +185,4 @@ class TableNetwork(Network):
         return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, self.estimation)
 
 
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class DensityNetwork(Network):
-    """A network in which continuous columns are measured by a universal score.
-
-    Attributes
-    ----------
-    densities : dict
-        The density of every variable given its parents (:class:`~anbexact.networks.densities.FamilyDensity`).
-    measure : Universal
-        The score, with the partitions of the continuous columns.
-
-    The others are those of :class:`Network`; ``vocabulary`` and ``cut_points`` hold the cells of the finest levels.
-    """
-
-    densities: Densities
-    measure: Universal
-
-    @classmethod
-    def from_counts(
-        cls,
-        vocabulary: Vocabulary,
-        structure: Structure,
-        counts: Counts,
-        levels: Mapping[Hashable, Levels],
-        measure: Universal,
-    ) -> DensityNetwork:
-        """Return the network whose densities are estimated from counts at the finest levels of every family."""
-        return cls(
-            vocabulary=vocabulary,
-            cut_points={name: partition.finest for name, partition in measure.partitions.items()},
-            structure=structure,
-            counts=counts,
-            densities=family_densities(counts, levels, measure, vocabulary),
-            measure=measure,
-        )
-
-    @cached_property
-    def _axes(self) -> Axes:
-        return Axes(self.measure, self.vocabulary)
-
-    @cached_property
-    def class_posterior(self) -> DensityPosterior:
-        """What evaluates the joint density and the posterior probabilities of the class."""
-        return DensityPosterior(self.densities, self._axes)
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of free probabilities, of every family at its most probable levels: Σ_v (r_v - 1) q_v."""
-        tables = [density.likeliest_values for density in self.densities.values()]
-        return sum(values.size - values[0].size for values in tables)
-
-    @property
-    def families(self) -> Mapping[Hashable, Family]:
-        """The densities, at the codes of the finest levels."""
-        return {name: DensityAtCodes(density, self._axes) for name, density in self.densities.items()}
-
-    @property
-    def grounds(self) -> Grounds:
-        """The counts of the finest cells."""
-        return Grounds(
-            self.counts,
-            None,
-            "There are no intervals: a universal measure has no Dirichlet posterior. Counts are those of the finest "
-            "cells, while a term averages over coarser cells, too.",
-        )
-
-    def add(self, table: DiscreteTable) -> DensityNetwork:
-        """Refuse: the levels depend on the number of rows.
-
-        Raises
-        ------
-        ValueError
-            Always.
-        """
-        raise ValueError(
-            "rows cannot be added to a universal measure, whose levels depend on their number: fit all rows again"
-        )
-
-    # ---- the network with the most probable levels
-
-    @cached_property
-    def _levels(self) -> dict[Hashable, int]:
-        return likeliest_levels(self.densities)
-
-    @property
-    def discrete_cut_points(self) -> dict[Hashable, Cuts]:
-        """The cut points of :meth:`discrete`."""
-        return {name: partition.cuts_at(self._levels[name]) for name, partition in self.measure.partitions.items()}
-
-    @property
-    def discrete_vocabulary(self) -> Vocabulary:
-        """The vocabulary of :meth:`discrete`."""
-        states, quantities = dict(self.vocabulary.states), self.vocabulary.quantities
-        cut_points = self.discrete_cut_points
-        states.update({name: interval_names(cuts, quantities.get(name)) for name, cuts in cut_points.items()})
-        return replace(self.vocabulary, states=states)
-
-    def discrete(self) -> TableNetwork:
-        """Return the network in which every variable and its parents have their most probable levels alone.
-
-        A variable gets the cells of the finest of its levels that are most probable in some family; see
-        :func:`~anbexact.networks.densities.likeliest_tables`.
-
-        Raises
-        ------
-        ValueError
-            If the tables would not fit into memory.
-        """
-        return TableNetwork(
-            vocabulary=self.discrete_vocabulary,
-            cut_points=self.discrete_cut_points,
-            structure=self.structure,
-            tables=likeliest_tables(self.densities, self._axes),
-        )
-
-    def discrete_codes(self, codes: CodeArray) -> CodeArray:
-        """Return codes of the finest levels as codes of the cells of :meth:`discrete`."""
-        own = codes.copy()
-        for j, name in enumerate(self.vocabulary.features):
-            if name in self.measure.partitions:
-                cells = self.measure.partitions[name].cell_at(self._levels[name])
-                own[j] = np.where(codes[j] < 0, codes[j], cells[codes[j]])
-        return own
-
-    def level_cost(self, table: DiscreteTable, n_jobs: int | None = None) -> float:
-        """Return by how much the mean log loss of rows rises in :meth:`discrete`; nats per row.
-
-        NaN if the tables of the discrete network would not fit into memory.
-        """
-        try:
-            discrete = self.discrete()
-        except ValueError:
-            return float("nan")
-        codes = np.stack([table.column(name) for name in self.vocabulary.features])
-        truth = table.column(self.vocabulary.class_name)[:, None].astype(np.intp)
-        before, after = (
-            np.take_along_axis(network.log_posterior(rows, n_jobs), truth, axis=1)[:, 0]
-            for network, rows in ((self, codes), (discrete, self.discrete_codes(codes)))
-        )
-        return float(table.weights @ (before - after) / table.weight_sum)
+keep_moved_names(__name__)

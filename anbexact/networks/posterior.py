@@ -21,7 +21,9 @@ from anbexact._kernels.posterior import (
     incomplete_rows,
     normalise_rows,
 )
-from anbexact._runtime.limits import available_memory, human_bytes, thread_count
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.structures.structure import parents_first

@@ -9,7 +9,8 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.limits import available_memory, human_bytes
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import Vocabulary

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.line_search import best_on_log_grid, best_on_log_scale
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
@@ -21,7 +22,6 @@ MOST_PREDICTED = 100_000
 """Distinct rows that are predicted at most; of more, that many at even distances."""
 BLOCK_CELLS = 1 << 22
 """Rows times classes that are worked on at a time."""
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.limits import available_memory, human_bytes
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
 from anbexact.classifiers import (
     AODEClassifier,
     DiscreteClassifier,
@@ -22,8 +23,10 @@ from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
 from anbexact.networks.aode import AODE, PairCounts
-from anbexact.networks.densities import Axes
-from anbexact.networks.network import ESTIMATES, DensityNetwork, Estimation, TableNetwork
+from anbexact.networks.cells import Axes
+from anbexact.networks.density_network import DensityNetwork
+from anbexact.networks.estimation import ESTIMATES, Estimation
+from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import FamilyCounts
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.persistence.checked import (

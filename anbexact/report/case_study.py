@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.classifiers import NetworkClassifier
-    from anbexact.networks.explain import Explanation
+    from anbexact.networks.explanation import Explanation
     from anbexact.structures.structure import Structure
 
 

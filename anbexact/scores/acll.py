@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import exp1, factorial, psi, zeta
 
-from anbexact.scores.base import FamilyScore, Floats
+from anbexact._runtime.arrays import Floats
+from anbexact.scores.base import FamilyScore
 from anbexact.scores.registry import register_score
 from anbexact.tables.table import DiscreteTable
 

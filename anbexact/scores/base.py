@@ -9,9 +9,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.arrays import Floats
 from anbexact.tables.table import DiscreteTable
-
-Floats = npt.NDArray[np.float64]
 
 
 @runtime_checkable

@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from anbexact.scores.base import FamilyScore, Floats
+from anbexact._runtime.arrays import Floats
+from anbexact.scores.base import FamilyScore
 from anbexact.scores.bdeu import BDeu
 from anbexact.scores.registry import register_score
 from anbexact.scores.rising import log_rising

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
-from anbexact.scores.base import Floats
+from anbexact._runtime.arrays import Floats
 from anbexact.scores.registry import register_score
 from anbexact.tables.table import DiscreteTable
 

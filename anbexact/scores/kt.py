@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from anbexact.scores.base import Floats
+from anbexact._runtime.arrays import Floats
 from anbexact.scores.registry import register_score
 from anbexact.scores.rising import log_rising
 from anbexact.tables.table import DiscreteTable

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import xlogy
 
-from anbexact.scores.base import FamilyScore, Floats
+from anbexact._runtime.arrays import Floats
+from anbexact.scores.base import FamilyScore
 from anbexact.scores.registry import register_score
 from anbexact.tables.table import DiscreteTable
 

@@ -9,7 +9,8 @@ from typing import ClassVar
 import numpy as np
 from scipy.special import gammaincinv
 
-from anbexact.scores.base import FamilyScore, Floats
+from anbexact._runtime.arrays import Floats
+from anbexact.scores.base import FamilyScore
 from anbexact.scores.likelihood import log_likelihoods
 from anbexact.scores.registry import register_score
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaincc, gammaln, xlogy
 
-from anbexact.scores.base import FamilyScore, Floats
+from anbexact._runtime.arrays import Floats
+from anbexact.scores.base import FamilyScore
 from anbexact.scores.likelihood import _MaximumLikelihoodScore, log_likelihoods
 from anbexact.scores.registry import register_score
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from anbexact.scores.base import Floats
+from anbexact._runtime.arrays import Floats
 
 
 def log_rising(a: Any, weights: Any) -> Floats:

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import logsumexp
 
-from anbexact.scores.base import Floats, SetScore
+from anbexact._runtime.arrays import Floats
+from anbexact.scores.base import SetScore
 from anbexact.scores.kt import KT
 from anbexact.scores.likelihood import HQ
 from anbexact.scores.registry import register_score

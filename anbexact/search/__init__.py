@@ -1,6 +1,6 @@
 """Searches: from a table and a score to a structure with a certificate."""
 
-from anbexact._runtime.limits import SearchTooLargeError
+from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.search.exact.learn import learn_anb, learn_gbn
 from anbexact.search.greedy.hill_climbing import learn_greedy_gbn
 from anbexact.search.naive_bayes import learn_naive_bayes

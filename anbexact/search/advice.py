@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isinf
 
-from anbexact._runtime.limits import human_seconds
+from anbexact._runtime.units import human_seconds
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.enumerated import enumerated_families
 from anbexact.search.scoring.set_scores import n_sets

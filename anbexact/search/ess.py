@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import gammaln
 
-from anbexact._runtime.limits import Deadline, abandonable, heard_once, seconds_left
+from anbexact._runtime.advice import heard_once
+from anbexact._runtime.deadline import Deadline, abandonable, seconds_left
 from anbexact._runtime.line_search import best_on_log_scale
 from anbexact.scores import BDeu
 from anbexact.search.exact.solution import rounding_error

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Bools = npt.NDArray[np.bool_]
+from anbexact._runtime.arrays import Bools
+
 Graph = tuple[int, ...]
 """The parents of every node: bit b stands for node b."""
 

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.limits import Deadline, thread_count
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.tasks import thread_count
 from anbexact.scores import BDeu
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.totals import class_of

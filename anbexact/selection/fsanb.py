@@ -9,7 +9,9 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.limits import Deadline, Progress, abandonable, check_limit, heard_once, seconds_left
+from anbexact._runtime.advice import heard_once
+from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
+from anbexact._runtime.progress import Progress
 from anbexact.networks.posterior import Posterior
 from anbexact.parameters.tables import fit_eap
 from anbexact.scores import BDeu

@@ -8,18 +8,16 @@ from math import inf, log, log1p, prod
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from anbexact._kernels.contingency import g2_tests
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BDeu, Score, Universal
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.selection.bayes_factor import check_distinct
 from anbexact.tables.table import DiscreteTable
 
-Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
 Associations = Callable[[int, Positions, tuple[int, ...]], Floats]
 """Called with the positions of a variable, of others and, ascending, of those that are given: the association of the
 variable with each of the others. Below 0: independent. Infinite: not tested."""

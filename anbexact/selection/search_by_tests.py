@@ -9,7 +9,8 @@ from math import inf
 
 import numpy as np
 
-from anbexact.selection.independence_tests import Floats, G2Test, IndependenceTest, Positions, position_of
+from anbexact._runtime.arrays import Floats, Positions
+from anbexact.selection.independence_tests import G2Test, IndependenceTest, position_of
 from anbexact.tables.table import DiscreteTable
 
 

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
+from anbexact._runtime.arrays import Floats
 from anbexact.tables.table import DiscreteTable
 
 SEED = 0
 """Of the shuffle before rows are dealt to folds."""
-Floats = npt.NDArray[np.float64]
 
 
 def split_weights(weights: Floats, folds: int) -> Sequence[Floats]:

@@ -9,7 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from anbexact.tables.columns import Column, native
+from anbexact.tables.columns import Column
+from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Groups, Vocabulary
 
 HANDLE_MISSING = ("auto", "marginalize", "own_state", "error")

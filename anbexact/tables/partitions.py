@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from anbexact._runtime.arrays import Floats
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.arrays import Floats
 from anbexact.tables.moments import (
     CALENDAR,
     UNITS,
@@ -30,7 +31,6 @@ from anbexact.tables.moments import (
     zone_name,
 )
 
-Floats = npt.NDArray[np.float64]
 Ticks = npt.NDArray[np.int64]
 
 EXACT = 2**53

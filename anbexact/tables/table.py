@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.warn import warn
-from anbexact.tables.columns import Column, native, read_column, read_columns, sorted_positions
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import read_column, read_columns
 from anbexact.tables.missing import Categories, MissingCells, filled, known_missing_cells, missing_cells
+from anbexact.tables.native_values import native, sorted_positions
 from anbexact.tables.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
 
 Weights = npt.NDArray[np.float64]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from anbexact import DiscreteTable
-from anbexact._runtime.limits import Deadline, available_memory, thread_count
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.tasks import thread_count
 from anbexact.scores import BoundedScore, SetScore, Universal
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.candidates import Candidates, candidate_lists

@@ -30,7 +30,7 @@ from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.persistence.classifiers import digest
 from anbexact.structures.structure import Structure
-from anbexact.tables.columns import sorted_positions
+from anbexact.tables.native_values import sorted_positions
 from anbexact.tables.vocabulary import Vocabulary
 
 EXTENSIONS = ("bif", "xmlbif", "xdsl")

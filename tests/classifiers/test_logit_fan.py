@@ -19,7 +19,7 @@ from tiers import examples
 import anbexact
 import anbexact.search.greedy.logit_fan as logit_fan
 from anbexact import FANClassifier, SearchTooLargeError
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import LogitFANClassifier, PrunedNaiveBayesClassifier
 from anbexact.datasets import load_balance_scale, load_monks
 from anbexact.logit.indicators import Rows, make_columns

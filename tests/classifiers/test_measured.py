@@ -20,7 +20,6 @@ from sklearn.base import clone
 from tiers import examples
 
 import anbexact.classifiers.memory as room
-import anbexact.networks.densities as densities
 from anbexact import (
     ANBClassifier,
     CkGClassifier,
@@ -34,6 +33,7 @@ from anbexact import (
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.discretize import Counts, NestedCuts, Quantiles
+from anbexact.networks import density_counts, density_posterior, probable_levels
 from anbexact.scores import KT
 from anbexact.search.exact.learn import affordable_parents
 from anbexact.structures.structure import Structure
@@ -236,7 +236,7 @@ class TestDensities:
 @contextmanager
 def at_most_cells(classifier, cells):
     """Let one posterior serve all patterns of missing cells only up to so many cells."""
-    with mock.patch.object(densities, "MOST_CELLS", cells):
+    with mock.patch.object(density_posterior, "MOST_CELLS", cells):
         classifier.model_.class_posterior.__dict__.pop("_incomplete", None)
         yield
     classifier.model_.class_posterior.__dict__.pop("_incomplete", None)
@@ -272,7 +272,7 @@ class TestPosterior:
         for name in names:
             if name[0] == "d" and data.draw(st.booleans()):
                 asked[name] = asked[name].fillna("a stranger")
-        for most_cells in (0, densities.MOST_CELLS):
+        for most_cells in (0, density_posterior.MOST_CELLS):
             with at_most_cells(case.fitted, most_cells):
                 proba, evidence = case.fitted.predict_proba(asked), case.fitted.log_evidence(asked)
             np.testing.assert_allclose(proba, joint / joint.sum(axis=1, keepdims=True), rtol=1e-8)
@@ -296,17 +296,17 @@ class TestPosterior:
             else:
                 joint = case.of_classes(asked)
                 expected = joint / joint.sum()
-            for most_cells in (0, densities.MOST_CELLS):
+            for most_cells in (0, density_posterior.MOST_CELLS):
                 with at_most_cells(case.fitted, most_cells):
                     found = case.fitted.predict_proba(pd.DataFrame([asked], dtype=object))[0]
                 np.testing.assert_allclose(found, expected, rtol=1e-9)
 
-    @pytest.mark.parametrize("most_cells", [0, densities.MOST_CELLS])
+    @pytest.mark.parametrize("most_cells", [0, density_posterior.MOST_CELLS])
     @pytest.mark.parametrize("model", [ANBClassifier, GBNClassifier])
     def test_neither_order_nor_threads_nor_neighbours_matter(self, model, most_cells, monkeypatch):
         X, y = example(n_rows=300, kinds="qqodqn")
         classifier = model(continuous="universal").fit(X, y)
-        monkeypatch.setattr(densities, "MOST_CELLS", most_cells)
+        monkeypatch.setattr(density_posterior, "MOST_CELLS", most_cells)
         asked = holed(X, 1)
         assert len(set(map(tuple, asked.isna().to_numpy().tolist()))) > 40
         proba = classifier.set_params(n_jobs=1).predict_proba(asked)
@@ -315,14 +315,14 @@ class TestPosterior:
         np.testing.assert_array_equal(classifier.predict_proba(asked.iloc[order]), proba[order])
         alone = [classifier.predict_proba(asked.iloc[[t]])[0] for t in range(40)]
         np.testing.assert_array_equal(alone, proba[:40])
-        monkeypatch.setattr(densities, "AT_ONCE", 60)
+        monkeypatch.setattr(density_posterior, "CELLS_PER_BATCH", 60)
         np.testing.assert_array_equal(classifier.predict_proba(asked), proba)
 
     def test_densities_too_large_for_the_memory_are_refused(self, monkeypatch):
         X, y = example()
         classifier = ANBClassifier(continuous="universal").fit(X, y)
         proba = classifier.predict_proba(X)
-        monkeypatch.setattr(densities, "available_memory", lambda: 1000)
+        monkeypatch.setattr(density_posterior, "available_memory", lambda: 1000)
         with (
             at_most_cells(classifier, 0),
             pytest.raises(ValueError, match=r"marginalising 2 missing or unknown cells needs densities of .* kB"),
@@ -553,9 +553,9 @@ class TestToDiscrete:
         X, y = example()
         classifier = ANBClassifier(continuous="universal").fit(X, y)
         tables = [table.values.nbytes for table in classifier.to_discrete().conditional_tables_.values()]
-        monkeypatch.setattr(densities, "available_memory", lambda: sum(tables) + 2 * max(tables))
+        monkeypatch.setattr(probable_levels, "available_memory", lambda: sum(tables) + 2 * max(tables))
         classifier.to_discrete()
-        monkeypatch.setattr(densities, "available_memory", lambda: sum(tables) + 2 * max(tables) - 1)
+        monkeypatch.setattr(probable_levels, "available_memory", lambda: sum(tables) + 2 * max(tables) - 1)
         with pytest.raises(
             ValueError, match=r"tables of a network .* would take .*limit the parents by max_parents="
         ):
@@ -783,7 +783,7 @@ def test_tables_that_do_not_fit_are_learned_again_with_fewer_parents(monkeypatch
     measure = UniversalMeasure(levels=3)
     classifier = ANBClassifier(continuous=measure).fit(X, y)
     most = max(map(len, classifier.structure_.parents.values()))
-    sizes = densities.density_bytes(measure.read(X, y)[0], classifier.structure_, classifier.measure_)
+    sizes = density_counts.density_bytes(measure.read(X, y)[0], classifier.structure_, classifier.measure_)
     monkeypatch.setattr(room, "available_memory", lambda: sum(sizes.values()))
     with pytest.warns(UserWarning, match=r"learned again with max_parents=\d"):
         classifier.fit(X, y)
@@ -792,7 +792,7 @@ def test_tables_that_do_not_fit_are_learned_again_with_fewer_parents(monkeypatch
 
 def test_tuples_that_take_too_long_are_refused(monkeypatch):
     X, y = example()
-    monkeypatch.setattr(densities, "MOST_STEPS", 10)
+    monkeypatch.setattr(density_counts, "MOST_STEPS", 10)
     with pytest.raises(ValueError, match=r"have \d+ tuples of levels, each to be spread over .* fewer levels="):
         ANBClassifier(continuous="universal").fit(X, y)
 

@@ -12,7 +12,7 @@ from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier, load
 from anbexact._kernels.groups import log_divisions
 from anbexact.adapters import from_file, from_pgmpy, to_file, to_logit
 from anbexact.discretize import MODLGrouper, group_values
-from anbexact.tables.columns import read_column
+from anbexact.tables.frames import read_column
 from anbexact.tables.vocabulary import MISSING_STATE, Vocabulary, group_names
 
 

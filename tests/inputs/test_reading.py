@@ -17,7 +17,7 @@ from anbexact.classifiers import AODEClassifier
 from anbexact.discretize import Quantiles
 from anbexact.inputs.identifiers import identifier_reason
 from anbexact.selection import BayesFactorSelector
-from anbexact.tables.columns import read_column, read_columns
+from anbexact.tables.frames import read_column, read_columns
 from anbexact.tables.missing import common_gaps
 
 ROWS = 120

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from strategies import random_problem
 
-import anbexact.networks.explain
+import anbexact.networks.explanation_terms
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
@@ -374,9 +374,9 @@ class TestFrame:
         X, y = load_monks(1)
         classifier = NaiveBayesClassifier().fit(X, y)
         asked = []
-        original = anbexact.networks.explain.log_ratio_intervals
+        original = anbexact.networks.explanation_terms.log_ratio_intervals
         monkeypatch.setattr(
-            anbexact.networks.explain,
+            anbexact.networks.explanation_terms,
             "log_ratio_intervals",
             lambda *args: asked.append(len(args[0])) or original(*args),
         )

@@ -529,10 +529,10 @@ def test_measured(model, measure, tmp_path):
 
 def test_of_a_measure_too_large_for_tables(tmp_path, monkeypatch):
     """The cost of the levels is not known then, which is kept too."""
-    import anbexact.networks.densities
+    import anbexact.networks.probable_levels
 
     X, y = load_iris()
-    monkeypatch.setattr(anbexact.networks.densities, "available_memory", lambda: 1)
+    monkeypatch.setattr(anbexact.networks.probable_levels, "available_memory", lambda: 1)
     classifier = NaiveBayesClassifier(continuous="universal").fit(X, y)
     assert np.isnan(through_file(classifier, tmp_path).level_cost_)
 

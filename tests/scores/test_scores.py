@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from strategies import SCORES, ess_values, problems, random_problem, table_of
 
 from anbexact import BDeu, DiscreteTable
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import Score, SetScore, Universal
 from anbexact.search.scoring.set_scores import prepare, score_all_sets
 

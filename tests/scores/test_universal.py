@@ -29,7 +29,7 @@ from anbexact import (
     learn_tan,
     verify,
 )
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.discretize import Counts, EqualWidth, NestedCuts, Quantiles
 from anbexact.scores import KT, Score, SetScore, Universal
 from anbexact.search import learn_greedy_gbn

@@ -10,8 +10,10 @@ from scipy.optimize import linprog
 from tiers import examples
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
-import anbexact.search.exact.cutting_planes as cluster_cuts
-from anbexact._runtime.limits import Deadline
+import anbexact.search.exact.branch_tree as branch_tree
+from anbexact._runtime.deadline import Deadline
+from anbexact.search.exact import cutting_planes, listed_sets
+from anbexact.search.exact import relaxation as linear_relaxation
 from anbexact.search.exact.branch_and_cut import solve_lists
 from anbexact.search.exact.parent_sets import ParentSets, members, n_words, pack
 from anbexact.structures.proof import Duals, Exhaustion, Split
@@ -217,7 +219,7 @@ def clusters_of(case):
 def test_half_integral_relaxation(monkeypatch, most_least, one_node):
     """Three features, each of which wants both others: at least two have fewer than two of them."""
     monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
-    monkeypatch.setattr(cluster_cuts, "MOST_LEAST", most_least)
+    monkeypatch.setattr(cutting_planes, "MOST_LEAST", most_least)
     lists = lists_of([{frozenset(): -1.0, frozenset({0, 1, 2} - {i}): 0.0} for i in range(3)])
     choice = solved(lists)
     check(lists, choice, names_of(lists), -2.0)
@@ -282,7 +284,7 @@ def test_result_does_not_depend_on_threads(monkeypatch):
     lists = dense_lists(8)
     one, *others = [solved(lists, threads=threads, most_nodes=15) for threads in (1, 2, 3)]
     check(lists, one, names_of(lists))
-    assert one.nodes > 2 * branch_and_cut.AT_ONCE
+    assert one.nodes > 2 * branch_tree.BRANCHES_DIVIDED
     assert all(other == one for other in others)
 
 
@@ -293,7 +295,7 @@ def relaxations(draw):
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     lists = random_lists(draw(st.integers(0, 2**32)), n, required=[(0, 1)] if draw(st.booleans()) else [])
     sizes = [len(own.scores) for own in lists]
-    part = cluster_cuts.Lists(
+    part = listed_sets.Lists(
         np.concatenate([own.masks for own in lists]),
         np.concatenate([own.scores for own in lists]),
         np.cumsum([0, *sizes]),
@@ -305,7 +307,7 @@ def relaxations(draw):
     multipliers = rng.uniform(0, 3, len(drawn)) * rng.integers(0, 2, len(drawn))
     active = rng.random(part.starts[-1]) < draw(st.sampled_from([0.5, 1.0]))
     active[part.starts[1:] - 1] = True
-    return part, cluster_cuts.Clusters(pack(rows), least), multipliers, np.flatnonzero(active)
+    return part, cutting_planes.Clusters(pack(rows), least), multipliers, np.flatnonzero(active)
 
 
 def relaxed_optimum(part, clusters, columns, penalty):
@@ -337,14 +339,14 @@ def relaxed_optimum(part, clusters, columns, penalty):
 @given(drawn=relaxations())
 def test_relaxation_from_any_multipliers(drawn):
     part, clusters, multipliers, columns = drawn
-    relaxation = cluster_cuts.Relaxation(part, part.starts[1:] - 1)
-    branch = cluster_cuts.Branch(*np.zeros((2, part.n, 1), np.uint64))
-    _, values = cluster_cuts.proved(part, branch, clusters, multipliers)
+    relaxation = linear_relaxation.Relaxation(part, part.starts[1:] - 1)
+    branch = listed_sets.Branch(*np.zeros((2, part.n, 1), np.uint64))
+    _, values = linear_relaxation.proved(part, branch, clusters, multipliers)
     shares, priced, found, optimum = relaxation._solve(columns, values, clusters, multipliers, Deadline())
     assert optimum == pytest.approx(relaxed_optimum(part, clusters, columns, relaxation.penalty), abs=1e-6)
     assert np.all(found >= 0)
     assert np.bincount(part.children[columns], shares) == pytest.approx(np.ones(part.n))
-    _, values = cluster_cuts.proved(part, branch, clusters, found)
+    _, values = linear_relaxation.proved(part, branch, clusters, found)
     highest = np.full(part.n, -np.inf)
     np.maximum.at(highest, part.children[columns], values[columns])
     assert priced == pytest.approx(highest, abs=1e-6)
@@ -363,7 +365,7 @@ def test_interrupt(monkeypatch, call, threads):
             raise KeyboardInterrupt
         return linprog(*args, **keywords)
 
-    monkeypatch.setattr(cluster_cuts, "linprog", interrupted)
+    monkeypatch.setattr(linear_relaxation, "linprog", interrupted)
     lists = dense_lists(12)
     deadline = Deadline()
     choice = solve_lists(lists, names_of(lists), TOLERANCE, deadline, None, threads=threads)
@@ -373,7 +375,7 @@ def test_interrupt(monkeypatch, call, threads):
     check(lists, choice, names_of(lists))
 
 
-@pytest.mark.parametrize("work", ["_exhausted", "_Search"])
+@pytest.mark.parametrize("work", ["exhausted", "ComponentSearch"])
 def test_interrupt_before_there_is_a_bound(monkeypatch, work):
     whole = getattr(branch_and_cut, work)
     calls = []
@@ -385,7 +387,7 @@ def test_interrupt_before_there_is_a_bound(monkeypatch, work):
         return whole(*arguments)
 
     monkeypatch.setattr(branch_and_cut, work, interrupted)
-    monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1 if work == "_Search" else 14)
+    monkeypatch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1 if work == "ComponentSearch" else 14)
     lists = random_lists(7, 8, sets=20)
     deadline = Deadline()
     choice = solve_lists(lists, names_of(lists), TOLERANCE, deadline, None)

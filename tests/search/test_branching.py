@@ -27,7 +27,7 @@ from anbexact import (
     learn_naive_bayes,
     learn_tan,
 )
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import FamilyScore
 from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
 

@@ -14,12 +14,13 @@ from strategies import SCORES, Problem, problems, random_problem
 from tiers import examples
 
 import anbexact.search.exact.candidates as candidates
-import anbexact.search.exact.parent_set_identification as search_walk
 from anbexact import BDeu
 from anbexact._kernels import child_bounds, child_scores, refinement
-from anbexact._runtime.limits import Deadline, SearchTooLargeError
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import BIC, HQ, K2, LL, QNML, BoundedScore
 from anbexact.search.constraints import make_constraints
+from anbexact.search.exact import configurations, laid_out_rows, parent_set_identification
 from anbexact.search.exact.candidates import candidate_lists, has_candidates
 from anbexact.search.exact.parent_sets import members, pack, unpack
 
@@ -317,7 +318,7 @@ class TestSameLists:
     def test_quota(self, name, weights, quota, monkeypatch):
         problem = random_problem(22, 6, n_rows=60, weights=weights)
         expected = listed(problem, BOUNDED[name](), required=[(1, 0)])
-        monkeypatch.setattr(search_walk, "QUOTA", quota)
+        monkeypatch.setattr(parent_set_identification, "SETS_PER_CALL", quota)
         assert same(listed(problem, BOUNDED[name](), required=[(1, 0)]), expected)
 
     @pytest.mark.parametrize(("tables", "tabulated"), [(1, 1024), (512, 1), (512, 17), (1, 2), (2, 0)])
@@ -325,8 +326,8 @@ class TestSameLists:
     @pytest.mark.parametrize("name", BOUNDED)
     def test_tables(self, name, weights, tables, tabulated, monkeypatch):
         problem = random_problem(23, 5, n_rows=60, weights=weights)
-        monkeypatch.setattr(search_walk, "TABLES", tables)
-        monkeypatch.setattr(search_walk, "TABULATED", tabulated)
+        monkeypatch.setattr(laid_out_rows, "MOST_TABLES", tables)
+        monkeypatch.setattr(laid_out_rows, "TABULATED_WEIGHTS", tabulated)
         check(problem, BOUNDED[name](), listed(problem, BOUNDED[name]()))
 
     @pytest.mark.parametrize("name", BOUNDED)
@@ -456,7 +457,7 @@ class TestIncomplete:
     @pytest.mark.parametrize("threads", [1, 2])
     def test_interrupt_in_a_task(self, threads, monkeypatch):
         problem = random_problem(44, 6, n_rows=100)
-        extend_sets, calls, lock = search_walk.extend_sets, [], threading.Lock()
+        extend_sets, calls, lock = parent_set_identification.extend_sets, [], threading.Lock()
 
         def interrupted(*arguments):
             with lock:
@@ -465,7 +466,7 @@ class TestIncomplete:
                     raise KeyboardInterrupt
             return extend_sets(*arguments)
 
-        monkeypatch.setattr(search_walk, "extend_sets", interrupted)
+        monkeypatch.setattr(parent_set_identification, "extend_sets", interrupted)
         found = listed(problem, BDeu(1.0), threads=threads)
         assert {own.limit for own in found.lists} <= {"interrupt", ""}
         assert found.largest == 1
@@ -489,7 +490,7 @@ class Looks(Deadline):
 
 def laid_out(found):
     """For how many features the rows were laid out."""
-    return sum(walk.laid_out for walk in found._walks)
+    return sum(search.laid_out for search in found._searches)
 
 
 class TestNotLaidOut:
@@ -510,7 +511,7 @@ class TestNotLaidOut:
             seen.add(laid_out(found))
             for child, own in enumerate(found.lists):
                 parents = {a for a, b in constraints["required"] if b == child}
-                if not found._walks[child].laid_out:
+                if not found._searches[child].laid_out:
                     assert list(sets_of(own)) == [tuple(parents)]
                     assert own.limit in ("time_limit", "")
                     bound = max(full.lists[child].beyond, full.lists[child].scores[0])
@@ -542,7 +543,7 @@ class TestNotLaidOut:
     def test_interrupt(self, name, threads, monkeypatch):
         score = BOUNDED[name]()
         problem = random_problem(63, 6, n_rows=60)
-        sort_rows, calls, lock = search_walk.sort_rows, [], threading.Lock()
+        sort_rows, calls, lock = laid_out_rows.sort_rows, [], threading.Lock()
 
         def interrupted(*arguments):
             with lock:
@@ -551,7 +552,7 @@ class TestNotLaidOut:
                     raise KeyboardInterrupt
             return sort_rows(*arguments)
 
-        monkeypatch.setattr(search_walk, "sort_rows", interrupted)
+        monkeypatch.setattr(laid_out_rows, "sort_rows", interrupted)
         found = listed(problem, score, threads=threads)
         assert 1 <= laid_out(found) < 6
         assert {own.limit for own in found.lists} == {"interrupt"}
@@ -577,8 +578,8 @@ class TestConfigurations:
         """Sets of features, one added at a time, come to one place for each count of features by number of states."""
         last_size = min(last_size, sum(times for _, times in counted))
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search_walk, "MOST_CONFIGURATION_COUNTS", most)
-            largest, q, following = search_walk.configurations(counted, 3.0, last_size)
+            patch.setattr(configurations, "MOST_CONFIGURATION_COUNTS", most)
+            largest, q, following = configurations.configurations(counted, 3.0, last_size)
         counts = [tuple(c) for c in np.ndindex(*(times + 1 for _, times in counted))]
         of_size = [sum(sum(count) <= size for count in counts) for size in range(last_size + 1)]
         assert largest == max(size for size, n in enumerate(of_size) if size == 0 or n <= most)
@@ -599,7 +600,7 @@ class TestConfigurations:
         problem = random_problem(1, 7, n_rows=80, max_arity=5)
         score = BOUNDED[name]()
         assert listed(problem, score).largest is None
-        monkeypatch.setattr(search_walk, "MOST_CONFIGURATION_COUNTS", 8)
+        monkeypatch.setattr(configurations, "MOST_CONFIGURATION_COUNTS", 8)
         found = listed(problem, score)
         assert found.largest == 1
         assert {own.limit for own in found.lists} <= {"", "they have too many different numbers of joint states"}
@@ -705,7 +706,7 @@ class TestDirichletBounds:
                     mixed.append(n_k)
                     likelihoods.append(oracles.highest_likelihood(n_k))
         counts = np.array(mixed, dtype=float).reshape(len(mixed), states)
-        modes = search_walk._modes(counts, scale * largest) if len(mixed) else np.empty(0)
+        modes = laid_out_rows._modes(counts, scale * largest) if len(mixed) else np.empty(0)
         cells = refinement.Cells(
             np.arange(len(kids), dtype=np.uint32), np.array(kids, np.uint16), np.array(weights),
             np.array(starts, np.uint32), 2,
@@ -723,7 +724,7 @@ class TestDirichletBounds:
     def test_best_parameter(self, atoms, most):
         mixed = [n_k for n_k in atoms if sum(n > 0 for n in n_k) > 1]
         assume(mixed)
-        modes = search_walk._modes(np.array(mixed), most)
+        modes = laid_out_rows._modes(np.array(mixed), most)
         for n_k, mode in zip(mixed, modes.tolist(), strict=True):
             assert 0 < mode <= most * (1 + 1e-12)
             reached = oracles.evenly_spread(n_k, mode)

@@ -13,7 +13,7 @@ from tiers import examples
 
 import anbexact.search.exact.learn as exact
 from anbexact import SearchTooLargeError, UniversalMeasure, learn_anb, learn_gbn, verify
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import ACLL, FNML, KT, MIT, BDeu, BoundedScore
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.enumerated import EnumeratedLists, enumerated_families, enumerated_lists, ranks, subsets

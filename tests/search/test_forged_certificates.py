@@ -14,9 +14,9 @@ from strategies import random_problem
 from test_verification import with_certificate, with_proof
 
 import anbexact.search.exact.candidates as candidates_module
-import anbexact.search.exact.parent_set_identification as walk_module
+import anbexact.search.exact.configurations as configurations
 from anbexact import BDeu, Structure, learn_anb, learn_gbn, verify
-from anbexact._runtime.limits import SearchTooLargeError
+from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import ACLL, FNML, MIT, BDs
 from anbexact.search.exact.solution import rounding_error
 from anbexact.structures.proof import Component, Duals, Exhaustion, Proof, Split
@@ -263,7 +263,7 @@ class TestInterrupts:
         assert best.score > few.score + 1e-3
         forged = with_proof(few, max_parents=7)
         assert not verify(forged, table)
-        monkeypatch.setattr(walk_module, "MOST_CONFIGURATION_COUNTS", 3)
+        monkeypatch.setattr(configurations, "MOST_CONFIGURATION_COUNTS", 3)
         assert not verify(forged, table)
         assert not verify(best, table)
 

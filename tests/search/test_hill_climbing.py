@@ -12,14 +12,17 @@ from test_search import constrained_problems, numbered
 from tiers import examples
 
 import anbexact.search.greedy.conditional_likelihood as conditional
-import anbexact.search.greedy.hill_climbing as hill_climbing
 from anbexact import BDeu, learn_anb, learn_ckg, learn_naive_bayes, learn_tan
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BIC, CLL, CMDL, K2
 from anbexact.search import learn_greedy_gbn
 from anbexact.search.constraints import make_constraints
+from anbexact.search.exact.solution import rounding_error
 from anbexact.search.graphs import ancestors, as_mask, children, elements, matrix, parents_first
-from anbexact.search.greedy.hill_climbing import Arcs, LocalScores, add_arcs
+from anbexact.search.greedy.arc_moves import ADD, Arcs
+from anbexact.search.greedy.climb import Climb
+from anbexact.search.greedy.hill_climbing import add_arcs
+from anbexact.search.greedy.local_scores import LocalScores
 from anbexact.search.scoring.pair_scores import FamilyScorer
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
@@ -161,7 +164,7 @@ class TestConditionalLikelihood:
         objective = conditional.ConditionalObjective(table, CLL(), 1, Deadline(), None)
         assert objective.move_to(naive)
         admitted = np.zeros((3, n + 2, n + 2), dtype=bool)
-        admitted[hill_climbing.ADD, n, :3] = True
+        admitted[ADD, n, :3] = True
         gains = objective.gains(admitted)[admitted]
 
         def score(graph):
@@ -170,7 +173,7 @@ class TestConditionalLikelihood:
 
         assert objective.total == pytest.approx(score(naive), rel=1e-9)
         changed = [(*naive[:n], naive[n] | 1 << parent, 0) for parent in range(3)]
-        slack = hill_climbing.rounding_error(table)
+        slack = rounding_error(table)
         np.testing.assert_allclose(objective.total + gains, [score(graph) for graph in changed], rtol=0, atol=slack)
         assert gains[0] > 3000
 
@@ -199,7 +202,7 @@ class TestConditionalLikelihood:
 
 
 def tolerance_of(problem):
-    return hill_climbing.rounding_error(problem.table)
+    return rounding_error(problem.table)
 
 
 @pytest.mark.parametrize(
@@ -318,7 +321,7 @@ class TestLimits:
             looks.append(self)
             return len(looks) > 20
 
-        monkeypatch.setattr(hill_climbing.Deadline, "passed", property(passed))
+        monkeypatch.setattr(Deadline, "passed", property(passed))
         some = learn_greedy_gbn(table, score, n_jobs=1)
         assert none.score < some.score <= whole.score
 
@@ -393,7 +396,7 @@ def test_families_are_scored_once():
             return BDeu().local_score(table, child, parents)
 
     objective = LocalScores(FamilyScorer(table.without_class(), Watched(), 1, Deadline()), None)
-    climb = hill_climbing.Climb(
+    climb = Climb(
         objective,
         Arcs.of(table.vocabulary.names, make_constraints(table.vocabulary.names, None, (), ())),
         1e-9,

@@ -10,7 +10,7 @@ from strategies import problems, random_problem
 from tiers import examples
 
 import anbexact.search.greedy.mc_dag as equivalence
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import CLL
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.graphs import ancestors, as_mask, elements

@@ -17,11 +17,11 @@ from test_candidates import BOUNDED, WEIGHTS, Looks, bounded_scores, candidate_p
 from tiers import examples
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
+import anbexact.search.exact.configurations as configurations
 import anbexact.search.exact.learn as anb
-import anbexact.search.exact.parent_set_identification as walk
 import anbexact.search.exact.pruned as pruned
 from anbexact import BDeu, SearchTooLargeError, learn_anb, verify
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BIC, FNML, K2, LL
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.pruned import solve_pruned
@@ -262,7 +262,7 @@ class TestIncomplete:
 
     @pytest.mark.usefixtures("_beyond")
     def test_too_many_numbers_of_joint_states(self, monkeypatch):
-        monkeypatch.setattr(walk, "MOST_CONFIGURATION_COUNTS", 8)
+        monkeypatch.setattr(configurations, "MOST_CONFIGURATION_COUNTS", 8)
         problem = random_problem(334, 7, n_rows=80, max_arity=5)
         structure = learn_anb(problem.table)
         check(problem, BDeu(), structure)

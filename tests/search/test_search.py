@@ -15,14 +15,15 @@ from hypothesis import strategies as st
 from strategies import SCORES, SEARCHES, Problem, ess_values, problems, random_problem, table_of
 from tiers import examples
 
-import anbexact._runtime.limits as limits
 import anbexact.search.exact.by_family as families
+import anbexact.search.exact.configurations as configurations
 import anbexact.search.exact.lattice as lattice
 import anbexact.search.exact.learn as anb
-import anbexact.search.exact.parent_set_identification as walk
 from anbexact import BDeu, DiscreteTable, SearchTooLargeError, learn_anb, learn_naive_bayes
 from anbexact._kernels.lattice import ParentLimits, first_parent_set
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime import deadline as deadlines
+from anbexact._runtime import progress as progress_module
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import FNML, K2, QNML
 from anbexact.search.constraints import make_constraints
 from anbexact.search.scoring.totals import total_score
@@ -310,7 +311,7 @@ class TestTies:
         assert dict(first.parents) == dict(again.parents)
 
 
-class Clock(limits.Deadline):
+class Clock(deadlines.Deadline):
     """A deadline that passes after a number of looks at it."""
 
     looks = 0
@@ -539,14 +540,14 @@ class Screen(io.StringIO):
 class TestProgressLine:
     def test_one_line_for_every_phase_that_ended_in_a_file(self):
         stream = io.StringIO()
-        show = limits.progress_line(stream)
+        show = progress_module.progress_line(stream)
         for phase, fraction in (("set scores", 0.5), ("set scores", 1.0), ("layer 1", 1.0)):
             show(phase, fraction)
         assert stream.getvalue() == "set scores: done\nlayer 1: done\n"
 
     def test_a_terminal_is_left_as_it_was(self):
         stream = Screen()
-        show = limits.progress_line(stream)
+        show = progress_module.progress_line(stream)
         show("set scores", 0.25)
         assert stream.getvalue() == "\rset scores:  25%\033[K"
         show("set scores", 0.26)
@@ -728,7 +729,7 @@ class TestEveryScoreAndSearch:
     @pytest.mark.parametrize("name", SEARCHES)
     def test_the_seconds_of_the_search_are_told(self, name, monkeypatch):
         ticks = count()
-        monkeypatch.setattr(limits.time, "perf_counter", lambda: float(next(ticks)))
+        monkeypatch.setattr(deadlines.time, "perf_counter", lambda: float(next(ticks)))
         certificate = SEARCHES[name](random_problem(31, 3).table, BDeu()).certificate
         assert (0 < certificate.seconds < next(ticks)) == (name != "learn_kdb"), "kDB does not search"
 
@@ -768,7 +769,7 @@ def test_lists_that_cannot_be_made_leave_the_lattice(monkeypatch):
     monkeypatch.setattr(anb, "lattice_cost", lambda *_a, **_k: anb.Cost(1, 1, 1e6))
     monkeypatch.setattr(anb, "cell_value_bytes", lambda _table: 0)
     assert learn_anb(table).certificate.method == "pruned search"
-    monkeypatch.setattr(walk, "MOST_CONFIGURATION_COUNTS", 1)
+    monkeypatch.setattr(configurations, "MOST_CONFIGURATION_COUNTS", 1)
     again = learn_anb(table)
     assert again.certificate.method == "lattice dynamic programme"
     assert dict(again.parents) == dict(usual.parents)
@@ -778,7 +779,7 @@ def test_first_interrupt_ends_the_time_and_the_second_raises():
     deadline = Deadline()
     usual = signal.getsignal(signal.SIGINT)
     inner = deadline.within(100)
-    with limits.interruptible(deadline):
+    with deadlines.interruptible(deadline):
         assert not inner.interrupted
         signal.raise_signal(signal.SIGINT)
         for either in (deadline, inner):

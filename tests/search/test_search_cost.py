@@ -10,16 +10,20 @@ import numpy as np
 import pytest
 from strategies import random_problem
 
-import anbexact._runtime.limits as limits
 import anbexact.search.exact.lattice as lattice
 import anbexact.search.exact.learn as exact
-import anbexact.search.exact.parent_set_identification as walk
 from anbexact import ANBClassifier, BDeu, DiscreteTable, learn_anb, learn_gbn, learn_tan, verify
-from anbexact._runtime.limits import Deadline, SearchTooLargeError, advise, heard_once
+from anbexact._runtime import compilation
+from anbexact._runtime import deadline as deadlines
+from anbexact._runtime import progress as progress_module
+from anbexact._runtime.advice import advise, heard_once
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import AIC, BIC, K2, LL, QNML, BDs
 from anbexact.search.constraints import make_constraints
 from anbexact.search.ess import learn_with_best_ess
 from anbexact.search.exact.candidates import Candidates
+from anbexact.search.exact.parent_set_identification import ParentSetSearch
 from anbexact.search.exact.solution import local_bound
 from anbexact.search.scoring.set_scores import SetScoreProblem, prepare
 
@@ -159,7 +163,7 @@ class TestFallback:
     def test_of_lists_that_there_was_no_time_for(self, monkeypatch):
         monkeypatch.setattr(exact._Search, "prunes", True)
         monkeypatch.setattr(exact._Search, "fits", False)
-        monkeypatch.setattr(walk.Walk, "lay_out", lambda *_: None)
+        monkeypatch.setattr(ParentSetSearch, "lay_out", lambda *_: None)
         table = random_problem(8, 6, n_rows=200).table
         for search in (learn_anb, learn_gbn):
             structure = search(table, time_limit=60)
@@ -170,7 +174,7 @@ class TestFallback:
             assert structure.certificate.upper_bound >= search(table).score - 1e-9
             monkeypatch.setattr(exact._Search, "prunes", True)
             monkeypatch.setattr(exact._Search, "fits", False)
-            monkeypatch.setattr(walk.Walk, "lay_out", lambda *_: None)
+            monkeypatch.setattr(ParentSetSearch, "lay_out", lambda *_: None)
 
     def test_a_search_without_hope_is_not_begun(self, monkeypatch):
         monkeypatch.setattr(exact._Search, "seconds", 1e6)
@@ -202,7 +206,7 @@ def learn_anb_in_time(table, score, options, monkeypatch):
 
 class TestListsOfLongTables:
     def test_are_refused_before_rows_are_laid_out(self, monkeypatch):
-        monkeypatch.setattr(walk.Walk, "lay_out", None)
+        monkeypatch.setattr(ParentSetSearch, "lay_out", None)
         table = random_table(10, 500)
         constraints = make_constraints(table.vocabulary.features, 2, (), ())
         needed = 16 * 10 * 9 * len(table.weights)
@@ -223,8 +227,8 @@ class TestListsOfLongTables:
 
 def test_a_trial_goes_by_processor_time(monkeypatch):
     spent, outer = [5.0], Deadline(1000)
-    monkeypatch.setattr(limits.time, "process_time", lambda: spent[0])
-    trial = limits.ProcessorDeadline(4.0, outer)
+    monkeypatch.setattr(deadlines.time, "process_time", lambda: spent[0])
+    trial = deadlines.ProcessorDeadline(4.0, outer)
     share = trial.within(2.0)
     assert (trial.left, share.left) == (4.0, 2.0)
     spent[0] += 3.0
@@ -334,17 +338,17 @@ class TestProgressUnasked:
     @pytest.fixture
     def clock(self, monkeypatch):
         now = [100.0]
-        monkeypatch.setattr(limits.time, "monotonic", lambda: now[0])
+        monkeypatch.setattr(progress_module.time, "monotonic", lambda: now[0])
         return now
 
     def test_appears_on_a_terminal_after_a_while(self, clock, monkeypatch):
         screen = Terminal()
-        monkeypatch.setattr(limits.sys, "stderr", screen)
+        monkeypatch.setattr(progress_module.sys, "stderr", screen)
         show = ANBClassifier().progress()
         show("set scores", 0.1)
         show("set scores", 1.0)
         assert screen.getvalue() == ""
-        clock[0] += limits.LONG_WAIT
+        clock[0] += progress_module.LONG_WAIT
         show("layer 1", 0.5)
         assert screen.getvalue() == "\rlayer 1:  50%\033[K"
         show("layer 1", 1.0)
@@ -352,20 +356,20 @@ class TestProgressUnasked:
 
     def test_appears_in_a_notebook(self, clock, monkeypatch):
         stream = type("OutStream", (io.StringIO,), {"__module__": "ipykernel.iostream"})()
-        monkeypatch.setattr(limits.sys, "stderr", stream)
-        show = limits.default_progress()
-        clock[0] += limits.LONG_WAIT
+        monkeypatch.setattr(progress_module.sys, "stderr", stream)
+        show = progress_module.default_progress()
+        clock[0] += progress_module.LONG_WAIT
         show("layer 1", 0.5)
         show("layer 1", 1.0)
         assert stream.getvalue() == "\rlayer 1:  50%\r" + " " * len("layer 1:  50%")
 
     def test_nobody_watches_a_file(self, monkeypatch):
-        monkeypatch.setattr(limits.sys, "stderr", io.StringIO())
+        monkeypatch.setattr(progress_module.sys, "stderr", io.StringIO())
         assert ANBClassifier().progress() is None
         assert ANBClassifier(verbose=1).progress() is not None
 
     def test_a_negative_verbosity_is_silence(self, monkeypatch):
-        monkeypatch.setattr(limits.sys, "stderr", Terminal())
+        monkeypatch.setattr(progress_module.sys, "stderr", Terminal())
         assert ANBClassifier(verbose=-1).progress() is None
 
 
@@ -379,19 +383,19 @@ class TestCompilation:
 
         assert new(1) == 2
         now = time.perf_counter()
-        monkeypatch.setattr(limits.time, "perf_counter", lambda: now)
+        monkeypatch.setattr(deadlines.time, "perf_counter", lambda: now)
         assert 0 < deadline.compiling < deadline.elapsed
         assert deadline.worked == pytest.approx(deadline.elapsed - deadline.compiling)
 
     def test_overlapping_compilations_count_once(self, monkeypatch):
         now = [0.0]
-        monkeypatch.setattr(limits.time, "perf_counter", lambda: now[0])
-        compilation = limits._Compilation()
+        monkeypatch.setattr(deadlines.time, "perf_counter", lambda: now[0])
+        kernels = compilation._Compilation()
         for moment, told in ((1, "start"), (2, "start"), (4, "end"), (5, "end"), (9, "start")):
             now[0] = float(moment)
-            getattr(compilation, f"on_{told}")(None)
+            getattr(kernels, f"on_{told}")(None)
         now[0] = 10.0
-        assert compilation.seconds == 5.0
+        assert kernels.seconds == 5.0
 
     def test_certificates_leave_it_out(self, monkeypatch):
         table = random_problem(8, 4).table

@@ -13,7 +13,7 @@ from tiers import examples
 import anbexact.search.exact.learn as anb
 import anbexact.search.exact.ties as ties
 from anbexact import BDeu, learn_anb, learn_gbn, verify
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import AIC, BIC, FNML, K2, LL, QNML
 from anbexact.search.exact.branch_and_cut import solve_lists
 from anbexact.search.exact.parent_sets import ParentSets, pack

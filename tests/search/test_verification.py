@@ -13,7 +13,7 @@ from test_pruned import few_sets
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
 from anbexact import BDeu, learn_anb, learn_naive_bayes, verify
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BIC, FNML, K2
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.candidates import candidate_lists

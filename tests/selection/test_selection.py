@@ -20,7 +20,7 @@ import anbexact
 import anbexact.search.exact.learn as exact
 import anbexact.selection.fsanb as fsanb
 from anbexact import ANBClassifier, BDeu, FSANBClassifier, learn_anb, verify
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import GreedyGBNClassifier
 from anbexact.selection import BayesFactorSelector, log_bayes_factor, log_bayes_factors
 from anbexact.tables.folds import split_table

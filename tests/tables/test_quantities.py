@@ -30,7 +30,7 @@ from anbexact.adapters import from_file, from_pgmpy, to_file
 from anbexact.classifiers import AODEClassifier
 from anbexact.compare import compare
 from anbexact.discretize import EqualWidth, MDLPDiscretizer, interval_names, rules
-from anbexact.tables.columns import read_columns
+from anbexact.tables.frames import read_columns
 from anbexact.tables.moments import is_iso
 from anbexact.tables.quantities import Quantity, of_values
 from anbexact.tables.vocabulary import MISSING, UNKNOWN, Vocabulary

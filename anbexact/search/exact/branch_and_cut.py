@@ -2,40 +2,30 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from heapq import heappop, heappush
 from math import inf
-from operator import itemgetter
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from scipy.sparse import coo_matrix
 from scipy.sparse.csgraph import connected_components
 
-from anbexact._kernels.families import best_completions, best_totals
-from anbexact._runtime.limits import Deadline, Progress, run_tasks
-from anbexact.search.exact.cutting_planes import Arc, Bound, Branch, Lists, Relaxation, proved
-from anbexact.search.exact.order_search import Orders
+from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.moved import keep_moved_names
+from anbexact._runtime.progress import Progress
+from anbexact.search.exact.branch_tree import ComponentSearch, ProofProgress
+from anbexact.search.exact.listed_sets import Lists
 from anbexact.search.exact.parent_sets import ParentSets, pack, unpack
-from anbexact.structures.proof import Case, Component, Duals, Exhaustion, Split
+from anbexact.search.exact.small_components import exhausted, totals_with_each
+from anbexact.structures.proof import Case, Component, Duals, Exhaustion
 
 _Result = TypeVar("_Result")
-_Places = npt.NDArray[np.int64]
-_Floats = npt.NDArray[np.float64]
 MOST_FEATURES_EXHAUSTED = 14
 """Features of a component that is solved by dynamic programming."""
-ROOT_PATIENCE = 12
-"""Solutions of the relaxation without much gain after which branching begins."""
-AT_ONCE = 4
-"""Branches that are divided at a time."""
-CANDIDATES = 8
-"""Arcs among which that to branch on is chosen."""
-PATIENCE = 2
-"""The same, in the branches."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +54,7 @@ class Choice:
     bound: float
     components: tuple[Component, ...]
     nodes: int
-    kept: Callable[[], list[_Places]] = field(repr=False, compare=False)
+    kept: Callable[[], list[Positions]] = field(repr=False, compare=False)
 
 
 def solve_lists(
@@ -111,8 +101,8 @@ def solve_lists(
     inside = [unpack(own.masks, n) for own in lists]
     chosen = np.zeros(n, np.int64)
     components: dict[int, Component] = {}
-    searches: list[tuple[_Places, _Places, _Search]] = []
-    solved: list[tuple[_Places, Lists, Callable[[], _Floats]]] = []
+    searches: list[tuple[Positions, Positions, ComponentSearch]] = []
+    solved: list[tuple[Positions, Lists, Callable[[], Floats]]] = []
     for group in _groups(inside):
         part, origins = _restricted(lists, inside, group)
         case: Case = Duals(())
@@ -120,16 +110,16 @@ def solve_lists(
             places, bound = part.starts[:-1], float(part.scores[0])
             solved.append((group, part, partial(np.copy, part.scores)))
         elif len(group) <= MOST_FEATURES_EXHAUSTED:
-            (places, bound), case = _completed(partial(_exhausted, part), deadline), Exhaustion()
-            solved.append((group, part, partial(_totals_with, part)))
+            (places, bound), case = _completed(partial(exhausted, part), deadline), Exhaustion()
+            solved.append((group, part, partial(totals_with_each, part)))
         else:
-            searches.append((group, origins, _completed(partial(_Search, part), deadline)))
+            searches.append((group, origins, _completed(partial(ComponentSearch, part), deadline)))
             continue
         chosen[group] = origins[places]
         components[int(group[0])] = Component(tuple(names[i] for i in group), bound, case)
     for k, (group, origins, search) in enumerate(searches):
         others = sum(other.nodes for *_, other in searches) - search.nodes
-        report = _Report(progress, k, len(searches))
+        report = ProofProgress(progress, k, len(searches))
         try:
             search.run(tolerance / len(searches), most_nodes - others, threads, deadline, report)
         except KeyboardInterrupt:
@@ -152,9 +142,9 @@ def solve_lists(
 def _kept(
     lists: Sequence[ParentSets],
     inside: Sequence[npt.NDArray[np.bool_]],
-    solved: Sequence[tuple[_Places, Lists, Callable[[], _Floats]]],
+    solved: Sequence[tuple[Positions, Lists, Callable[[], Floats]]],
     tolerance: float,
-) -> list[_Places]:
+) -> list[Positions]:
     """Return the positions of the sets of every feature that can be part of an optimal choice; see :class:`Choice`.
 
     ``solved`` has the components, and bounds on the totals of the choices that hold a set of theirs.
@@ -184,7 +174,7 @@ def _completed(work: Callable[[], _Result], deadline: Deadline) -> _Result:
         return work()
 
 
-def _groups(inside: Sequence[npt.NDArray[np.bool_]]) -> list[_Places]:
+def _groups(inside: Sequence[npt.NDArray[np.bool_]]) -> list[Positions]:
     """Return the strongly connected components of the possible arcs, small ones first."""
     arcs = np.stack([rows.any(axis=0) for rows in inside])
     _, labels = connected_components(coo_matrix(arcs), connection="strong")
@@ -193,8 +183,8 @@ def _groups(inside: Sequence[npt.NDArray[np.bool_]]) -> list[_Places]:
 
 
 def _restricted(
-    lists: Sequence[ParentSets], inside: Sequence[npt.NDArray[np.bool_]], group: _Places
-) -> tuple[Lists, _Places]:
+    lists: Sequence[ParentSets], inside: Sequence[npt.NDArray[np.bool_]], group: Positions
+) -> tuple[Lists, Positions]:
     """Return the lists of a component, arcs into it left out, and where their sets are in the full lists.
 
     Of the sets with the same parents in the component, the best is kept.
@@ -209,235 +199,4 @@ def _restricted(
     return part, np.concatenate(kept)
 
 
-def _highest(part: Lists) -> tuple[_Floats, _Places]:
-    """Return the highest scores over the subsets of all sets, see :func:`best_totals`, and the masks of the sets."""
-    n = part.n
-    masks = part.masks[:, 0].astype(np.int64)
-    best = np.full((n, 1 << (n - 1)), -np.inf)
-    np.maximum.at(best, (part.children, _without_child(masks, part.children)), part.scores)
-    for b in range(n - 1):
-        halves = best.reshape(n, -1, 2, 1 << b)
-        np.maximum(halves[:, :, 1], halves[:, :, 0], out=halves[:, :, 1])
-    return best, masks
-
-
-def _without_child(masks: _Places, children: _Places) -> _Places:
-    """Return masks with the bit of the child, which is not set, taken out."""
-    compressed: _Places = (masks >> (children + 1) << children) | (masks & ((1 << children) - 1))
-    return compressed
-
-
-def _exhausted(part: Lists) -> tuple[_Places, float]:
-    """Return a best choice and its total, by dynamic programming."""
-    n = part.n
-    best, masks = _highest(part)
-    totals = best_totals(best)
-    places = np.zeros(n, np.int64)
-    left = (1 << n) - 1
-    while left:
-        own = (left >> part.children & 1).astype(np.bool_) & (masks & ~left == 0)
-        listed = np.flatnonzero(own)
-        reached = totals[left & ~(1 << part.children[listed])] + part.scores[listed]
-        k = int(listed[reached.argmax()])
-        sink = int(part.children[k])
-        places[sink] = k
-        left &= ~(1 << sink)
-    return places, max(float(totals[-1]), float(part.scores[places].sum()))
-
-
-def _totals_with(part: Lists) -> _Floats:
-    """Return the highest total of an acyclic choice with every single set: what comes before it, and after it."""
-    n = part.n
-    best, masks = _highest(part)
-    totals, following = best_totals(best), best_completions(best)
-    sets = np.arange(1 << (n - 1))
-    around = np.empty((n, 1 << (n - 1)))
-    for i in range(n):
-        before = (sets >> i << (i + 1)) | (sets & ((1 << i) - 1))
-        around[i] = totals[before] + following[before | 1 << i]
-    for b in range(n - 1):
-        halves = around.reshape(n, -1, 2, 1 << b)
-        np.maximum(halves[:, :, 0], halves[:, :, 1], out=halves[:, :, 0])
-    totals_with: _Floats = around[part.children, _without_child(masks, part.children)] + part.scores
-    return totals_with
-
-
-class _Report:
-    """Tells the part of the gaps that has been closed, a few times a second."""
-
-    def __init__(self, progress: Progress | None, done: int, count: int) -> None:
-        self.progress, self.done, self.count = progress, done, count
-        self.first = self.last = 0.0
-        self.shown = time.monotonic()
-
-    def gap(self, gap: float) -> None:
-        """Take note of the gap that is left."""
-        if self.progress is None:
-            return
-        self.first = max(self.first, gap)
-        now = time.monotonic()
-        if now - self.shown > 0.3:
-            self.shown = now
-            self.last = max(self.last, 1.0 - gap / self.first if self.first > 0 else 1.0)
-            self.progress("proof", (self.done + self.last) / self.count)
-
-
-@dataclass
-class _Node:
-    """A branch, its bound, and the arc on which it was divided, with the parts where it is absent and present."""
-
-    branch: Branch
-    bound: Bound
-    split: _Division | None = None
-
-
-_Division: TypeAlias = tuple[int, int, _Node, _Node]
-
-
-class _Search:
-    """Branch and cut in one component.
-
-    Attributes
-    ----------
-    orders : Orders
-        Holds the best choice.
-    nodes : int
-        Branches that were bounded.
-    """
-
-    def __init__(self, part: Lists) -> None:
-        self.orders = Orders(part)
-        self.relaxation = Relaxation(part, self.orders.chosen)
-        everything = Branch(*np.zeros((2, part.n, part.masks.shape[1]), np.uint64))
-        self.root = _Node(everything, self.relaxation.start(everything))
-        self.nodes = 1
-
-    @property
-    def bound(self) -> float:
-        """What the tree proves, but at least the total of the best choice."""
-        highest = self.orders.total
-        waiting = [self.root]
-        while waiting:
-            node = waiting.pop()
-            if node.split is None:
-                highest = max(highest, node.bound.value)
-            else:
-                waiting.extend(node.split[2:])
-        return highest
-
-    def run(self, tolerance: float, most_nodes: float, threads: int, deadline: Deadline, report: _Report) -> None:
-        """Search until the bound is within the tolerance of the best choice, or the deadline or the nodes are over.
-
-        The branches of highest bound are divided, several at a time whatever the number of threads, each by what was
-        known before. An interrupt leaves everything in order.
-        """
-        self.tolerance, self.threads, self.deadline, self.report = tolerance, threads, deadline, report
-        report.gap(self.root.bound.value - self.orders.total)
-        self.orders.search(deadline)
-        self.relaxation.chosen = self.orders.chosen
-        self._improve([self.root], ROOT_PATIENCE)
-        queue = [(-self.root.bound.value, 0, self.root)]
-        while queue and not deadline.passed:
-            report.gap(-queue[0][0] - self.orders.total)
-            nodes: list[_Node] = []
-            while queue and len(nodes) < AT_ONCE and self.nodes + 2 * len(nodes) + 2 <= most_nodes:
-                if -queue[0][0] <= self._goal:
-                    break
-                nodes.append(heappop(queue)[2])
-            if not nodes:
-                break
-            halves = self._divided(nodes)
-            self._improve(halves, PATIENCE)
-            for half in halves:
-                heappush(queue, (-half.bound.value, self.nodes, half))
-                self.nodes += 1
-
-    @property
-    def _goal(self) -> float:
-        """The bound at which a branch is closed."""
-        return self.orders.total + self.tolerance
-
-    def _divided(self, nodes: Sequence[_Node]) -> list[_Node]:
-        """Divide branches, and return the halves; a branch without an open arc has none.
-
-        The most promising arcs are tried out; that is taken for which the product of what either half gains is
-        highest (strong branching: Applegate, Bixby, Chvátal & Cook, Finding cuts in the TSP, DIMACS 1995).
-        """
-        tried: list[dict[Arc, tuple[float, _Division]]] = [{} for _ in nodes]
-
-        def attempt(k: int, arc: Arc) -> None:
-            division, product = self._division(nodes[k], arc), 1.0
-            for half in division[2:]:
-                half.bound, estimate = self.relaxation.estimate(half.branch, half.bound, self._goal, self.deadline)
-                product *= 1e-3 + max(0.0, nodes[k].bound.value - estimate)
-            tried[k][arc] = product, division
-
-        self._run([partial(attempt, k, arc) for k, node in enumerate(nodes) for arc in node.bound.arcs[:CANDIDATES]])
-        halves: list[_Node] = []
-        for node, found in zip(nodes, tried, strict=True):
-            if found:
-                in_order = [found[arc] for arc in node.bound.arcs if arc in found]
-                _, node.split = max(in_order, key=itemgetter(0))
-            elif (arc := self.relaxation.open_arc(node.branch)) is not None:
-                node.split = self._division(node, arc)
-            if node.split is not None:
-                halves += node.split[2:]
-        return halves
-
-    def _division(self, node: _Node, arc: Arc) -> _Division:
-        branches = [node.branch.with_arc(*arc, present) for present in (False, True)]
-        absent, present = (_Node(branch, self.relaxation.inherited(branch, node.bound)) for branch in branches)
-        return *arc, absent, present
-
-    def _improve(self, nodes: Sequence[_Node], patience: int) -> None:
-        """Lower the bounds of some branches, and look for better choices near the solutions."""
-
-        def improve(node: _Node) -> None:
-            def target(bound: Bound) -> float:
-                if node is self.root:
-                    self.report.gap(bound.value - self.orders.total)
-                    self._look(bound)
-                return self._goal
-
-            node.bound = self.relaxation.improve(node.branch, node.bound, target, patience, self.deadline)
-
-        nodes = [node for node in nodes if node.bound.value > self._goal]
-        self._run([partial(improve, node) for node in nodes])
-        for node in nodes:
-            self._look(node.bound)
-
-    def _run(self, tasks: Sequence[Callable[[], None]]) -> None:
-        run_tasks(tasks, len(tasks), self.threads, self.deadline, "proof", None)
-
-    def _look(self, bound: Bound) -> None:
-        """Look for a better choice near the last solution of the relaxation."""
-        if self.orders.start_from(bound.hoped, 0):
-            self.relaxation.chosen = self.orders.chosen
-
-    def totals_with(self) -> _Floats:
-        """Return a bound on the total of the choices with every single set: the highest of the branches' bounds."""
-        lists = self.relaxation.lists
-        highest = np.full(len(lists.scores), -np.inf)
-        waiting = [self.root]
-        while waiting:
-            node = waiting.pop()
-            if node.split is not None:
-                waiting.extend(node.split[2:])
-                continue
-            value, credited = proved(lists, node.branch, node.bound.clusters, node.bound.multipliers)
-            best = np.maximum.reduceat(credited, lists.starts[:-1])
-            np.maximum(highest, value - best[lists.children] + credited, out=highest)
-        return highest
-
-    def case(self, names: Sequence[Hashable]) -> Case:
-        """Return the proof, for features of these names."""
-        return self._case(self.root, names)
-
-    def _case(self, node: _Node, names: Sequence[Hashable]) -> Case:
-        if node.split is not None:
-            parent, child, absent, present = node.split
-            return Split(names[parent], names[child], self._case(absent, names), self._case(present, names))
-        clusters = node.bound.clusters
-        rows = unpack(clusters.masks, len(names))
-        inside = (tuple(names[i] for i in np.flatnonzero(row).tolist()) for row in rows)
-        return Duals(tuple(zip(inside, clusters.least.tolist(), node.bound.multipliers.tolist(), strict=True)))
+keep_moved_names(__name__)

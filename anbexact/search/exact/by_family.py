@@ -10,7 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.families import best_totals, count_children, refine
-from anbexact._runtime.limits import Deadline, Progress, run_tasks
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks
 from anbexact.scores import FamilyScore, Score
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.solution import Optimum, Stopped, first_optimum, tie_tolerance
@@ -20,7 +23,6 @@ MOST_FEATURES_UNLIMITED = 16
 """Features whose families may all be scored: half a million."""
 BATCH_CELLS = 1 << 20
 """Counts that are scored together, unless a single family has more."""
-Floats = npt.NDArray[np.float64]
 Groups = npt.NDArray[np.int64]
 
 

@@ -8,20 +8,23 @@ from functools import partial
 from math import inf
 
 import numpy as np
-import numpy.typing as npt
 
-from anbexact._runtime.limits import Deadline, Progress, SearchTooLargeError, run_tasks
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks
 from anbexact.scores import LL, BoundedScore
 from anbexact.search.constraints import Constraints
-from anbexact.search.exact.parent_set_identification import Shared, Walk, too_many_rows
+from anbexact.search.exact.parent_set_identification import ParentSetSearch
 from anbexact.search.exact.parent_sets import ParentSets
+from anbexact.search.exact.possible_parents import PossibleParents
+from anbexact.search.exact.shared_resources import SharedResources, too_many_rows
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import entropy_order
 from anbexact.tables.table import DiscreteTable
 
-Floats = npt.NDArray[np.float64]
-
-TELLING = 50_000
+MIN_SETS_TIMED = 50_000
 """Sets of one size from whose time that of the next is foreseen."""
 MOST_SETS, FEWER_SETS = 50_000_000, 3_000_000
 """Sets that are scored when neither time nor the number of parents is limited: about two minutes on two processors
@@ -111,11 +114,14 @@ class Candidates:
         self._order = entropy_order(table, features[::-1])
         copied = _copies(table, constraints, self._order)
         self.copies = _groups(features, copied)
-        self._shared = Shared(memory)
-        self._walks = [
-            Walk(table, score, constraints, child, self._order, copied, self._shared) for child in features
+        self._shared = SharedResources(memory)
+        self._searches = [
+            ParentSetSearch(
+                table, score, PossibleParents.of(table, constraints, child, self._order, copied), self._shared
+            )
+            for child in features
         ]
-        if sum(walk.size_laid_out for walk in self._walks) > memory:
+        if sum(search.size_laid_out for search in self._searches) > memory:
             raise too_many_rows(table)
         self._dispersion: Floats | None = None
         self.limit = ""
@@ -127,7 +133,7 @@ class Candidates:
     @property
     def lists(self) -> tuple[ParentSets, ...]:
         """One for every feature, in table order; a size of sets that was not gone through is left out."""
-        return tuple(walk.parent_sets(self.limit) for walk in self._walks)
+        return tuple(search.parent_sets(self.limit) for search in self._searches)
 
     @property
     def largest(self) -> int | None:
@@ -135,12 +141,12 @@ class Candidates:
 
         None when that is so whatever their number.
         """
-        return min((walk.parents for walk in self._walks if walk.open), default=None)
+        return min((search.parents for search in self._searches if search.open), default=None)
 
     @property
     def scored(self) -> int:
         """How many sets were scored."""
-        return sum(walk.scored for walk in self._walks)
+        return sum(search.scored for search in self._searches)
 
     def extend(
         self, deadline: Deadline, *, most_sets: float, largest: int | None = None, progress: Progress | None
@@ -148,7 +154,7 @@ class Candidates:
         """Go on where the lists ended, until they are complete or a limit is met; return whether a size was ended."""
         began = self._size
         self.limit = self._lay_out(deadline, progress)
-        while not self.limit and any(walk.open for walk in self._walks):
+        while not self.limit and any(search.open for search in self._searches):
             if not self._within:
                 self.limit = self._obstacle(deadline, most_sets, largest)
             if not self.limit:
@@ -157,16 +163,16 @@ class Candidates:
 
     def _lay_out(self, deadline: Deadline, progress: Progress | None) -> str:
         """Lay out the rows for all features; return why some have to wait."""
-        waiting = [walk for walk in self._walks if not walk.laid_out]
+        waiting = [search for search in self._searches if not search.laid_out]
         if not waiting:
             return ""
         refused: list[SearchTooLargeError] = []
 
-        def lay_out(walk: Walk, dispersion: Floats) -> None:
+        def lay_out(search: ParentSetSearch, dispersion: Floats) -> None:
             if refused or deadline.passed:
                 return
             try:
-                walk.lay_out(dispersion, deadline)
+                search.lay_out(dispersion, deadline)
             except SearchTooLargeError as error:
                 refused.append(error)
 
@@ -174,25 +180,25 @@ class Candidates:
             if self._dispersion is None:
                 self._dispersion = _dispersion(self._table, self._score, self._order, self._threads, deadline)
             if self._dispersion is not None:
-                tasks = [partial(lay_out, walk, self._dispersion) for walk in waiting]
+                tasks = [partial(lay_out, search, self._dispersion) for search in waiting]
                 run_tasks(tasks, len(tasks), self._threads, deadline, "rows of candidate parent sets", progress)
         if refused:
             raise refused[0]
-        waiting = [walk for walk in waiting if not walk.laid_out]
-        for walk in waiting:
-            walk.stand_in()
+        waiting = [search for search in waiting if not search.laid_out]
+        for search in waiting:
+            search.stand_in()
         if not waiting:
             return ""
         return "interrupt" if deadline.interrupted else "time_limit"
 
     def _obstacle(self, deadline: Deadline, most_sets: float, largest: int | None) -> str:
         """Return why the next size is not begun; empty if it can be."""
-        ahead = self._share * sum(walk.ahead for walk in self._walks)
+        ahead = self._share * sum(search.ahead for search in self._searches)
         if largest is not None and self.largest is not None and self.largest >= largest:
             return "more were not asked for"
         if self.scored + ahead > most_sets:
             return f"there are more than {most_sets:,.0f} to score"
-        if any(walk.open and walk.size >= walk.largest for walk in self._walks):
+        if any(search.open and search.size >= search.largest for search in self._searches):
             return "they have too many different numbers of joint states"
         if deadline.passed or ahead > self._pace * deadline.left:
             return "interrupt" if deadline.interrupted else "time_limit"
@@ -202,28 +208,28 @@ class Candidates:
         """Go through the sets of the next size, or what is left of them."""
         if not self._within:
             self._within, self._before, self._seconds = True, self.scored, 0.0
-            for walk in self._walks:
-                walk.begin()
-        behind = sorted((walk for walk in self._walks if walk.behind), key=lambda walk: -walk.ahead)
-        tasks = [partial(walk.grow, deadline) for walk in behind]
+            for search in self._searches:
+                search.begin()
+        behind = sorted((search for search in self._searches if search.behind), key=lambda search: -search.ahead)
+        tasks = [partial(search.grow, deadline) for search in behind]
         began = deadline.elapsed
         with suppress(KeyboardInterrupt):
             phase = f"candidate parent sets, size {self._size + 1}"
             run_tasks(tasks, len(tasks), self._threads, deadline, phase, progress)
         self._seconds += deadline.elapsed - began
-        if any(walk.behind for walk in self._walks):
+        if any(search.behind for search in self._searches):
             self.limit = "memory_limit" if self._shared.exceeded else "time_limit"
             if deadline.interrupted:
                 self.limit = "interrupt"
             return
-        ahead = sum(walk.ahead for walk in self._walks)
-        for walk in self._walks:
-            walk.end()
+        ahead = sum(search.ahead for search in self._searches)
+        for search in self._searches:
+            search.end()
         self._within = False
         self._size += 1
         scored = self.scored - self._before
         self._share = scored / max(ahead, 1)
-        if scored >= TELLING:
+        if scored >= MIN_SETS_TIMED:
             self._pace = scored / self._seconds
 
 

@@ -9,9 +9,9 @@ from math import floor, inf, log2
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.arrays import Floats
 from anbexact.structures.proof import Case, Duals, Split
 
-Floats = npt.NDArray[np.float64]
 Kept = npt.NDArray[np.bool_]
 LARGEST_SUM = float(2**62)
 """Sums of whole numbers below this are exact."""

@@ -7,18 +7,18 @@ from itertools import chain, combinations
 from math import comb, inf
 
 import numpy as np
-import numpy.typing as npt
 
-from anbexact._runtime.limits import Deadline, Progress, SearchTooLargeError, human_bytes
+from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.units import human_bytes
 from anbexact.scores import Score
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.parent_sets import ParentSets, pack
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import n_sets
 from anbexact.tables.table import DiscreteTable
-
-Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
 
 FAMILY_BYTES = 80
 """Memory that a family takes while it is scored, for each of its variables."""

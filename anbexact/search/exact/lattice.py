@@ -12,7 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.lattice import ParentLimits, first_parent_set, solve_blocks
-from anbexact._runtime.limits import Deadline, Progress, human_bytes, human_seconds, run_tasks
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks
+from anbexact._runtime.units import human_bytes, human_seconds
 from anbexact.scores import SetScore, Universal
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.enumerated import subsets

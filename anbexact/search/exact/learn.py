@@ -9,19 +9,12 @@ from math import inf, isinf
 
 import numpy as np
 
-from anbexact._runtime.limits import (
-    Deadline,
-    ProcessorDeadline,
-    Progress,
-    SearchTooLargeError,
-    advise,
-    available_memory,
-    check_limit,
-    human_bytes,
-    human_seconds,
-    interruptible,
-    thread_count,
-)
+from anbexact._runtime.advice import advise
+from anbexact._runtime.deadline import Deadline, ProcessorDeadline, check_limit, interruptible
+from anbexact._runtime.memory import SearchTooLargeError, available_memory
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.units import human_bytes, human_seconds
 from anbexact._runtime.warn import warn
 from anbexact.scores import BoundedScore, Score, SetScore, Universal
 from anbexact.search.advice import LONG_SEARCH, expected_to_be_long, not_proved
@@ -32,13 +25,14 @@ from anbexact.search.exact.enumerated import enumerated_families
 from anbexact.search.exact.lattice import MOST_FEATURES, Cost, lattice_cost, lattice_seconds, solve_lattice, unsolved
 from anbexact.search.exact.pruned import PROOF_SECONDS, solve_pruned
 from anbexact.search.exact.solution import ROUNDING, Optimum, Stopped, rounding_error
-from anbexact.search.greedy.hill_climbing import add_arcs, best_forest
+from anbexact.search.greedy.hill_climbing import add_arcs
 from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.set_scores import cell_value_bytes, n_sets
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.scoring.universal_sets import Mixture
 from anbexact.search.single_states import single_states_apart
+from anbexact.search.trees.feature_forest import best_forest
 from anbexact.structures.proof import Component, Exhaustion, Proof
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable

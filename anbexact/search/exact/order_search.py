@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.orders import greedy_order, improve_order
-from anbexact._runtime.limits import Deadline
-from anbexact.search.exact.cutting_planes import Lists
+from anbexact._runtime.deadline import Deadline
+from anbexact.search.exact.listed_sets import Lists
 
 ROUNDS = 20
 """Restarts between looks at the clock."""

@@ -6,7 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import inf
 
-from anbexact._runtime.limits import Deadline, Progress
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
 from anbexact.scores import BoundedScore, Score
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.branch_and_cut import Choice, solve_lists

@@ -10,7 +10,7 @@ from math import fsum, inf
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.branch_and_cut import solve_lists
 from anbexact.search.exact.parent_sets import ParentSets, pack, unpack
 from anbexact.search.exact.solution import Parents, first_optimum, precedence

@@ -8,10 +8,13 @@ from functools import cached_property
 from math import fsum, inf, isfinite
 
 import numpy as np
-import numpy.typing as npt
 
 from anbexact._kernels.families import best_totals
-from anbexact._runtime.limits import Deadline, SearchTooLargeError, available_memory, human_bytes, thread_count
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError, available_memory
+from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.units import human_bytes
 from anbexact.scores import SetScore, Universal
 from anbexact.search.constraints import Constraints, make_constraints
 from anbexact.search.exact.candidates import has_candidates
@@ -26,8 +29,6 @@ from anbexact.search.single_states import single_states
 from anbexact.structures.proof import Component, Exhaustion, Proof
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
-
-Floats = npt.NDArray[np.float64]
 
 
 def verify(structure: Structure, table: DiscreteTable) -> bool:

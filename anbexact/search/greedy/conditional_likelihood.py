@@ -10,13 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.conditional import CLASS, add_family, log_likelihoods
-from anbexact._runtime.limits import Deadline, Progress, run_tasks
+from anbexact._runtime.arrays import Bools, Floats
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks
 from anbexact.scores import CLL
-from anbexact.search.graphs import Bools, Graph, elements
+from anbexact.search.graphs import Graph, elements
 from anbexact.search.scoring.totals import class_of
 from anbexact.tables.table import DiscreteTable
 
-Floats = npt.NDArray[np.float64]
 Family = tuple[int, int]
 """A child, and the mask of its parents."""
 
@@ -160,7 +162,7 @@ class ConditionalObjective:
         return True
 
     def gains(self, admitted: Bools) -> Floats | None:
-        """Return what the admitted moves gain; see :class:`~anbexact.search.greedy.hill_climbing.Objective`."""
+        """Return what the admitted moves gain; see :class:`~anbexact.search.greedy.climb.Objective`."""
         network, parents, n = self._likelihood, self._parents, self._likelihood.n
         gains = np.where(admitted, 0.0, -np.inf)
         exchanges: list[Exchange] = []

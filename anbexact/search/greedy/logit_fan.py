@@ -9,17 +9,11 @@ from functools import partial
 import networkx as nx
 import numpy as np
 
-from anbexact._runtime.limits import (
-    Deadline,
-    Progress,
-    SearchTooLargeError,
-    available_memory,
-    check_limit,
-    human_bytes,
-    one_blas_thread,
-    run_tasks,
-    thread_count,
-)
+from anbexact._runtime.deadline import Deadline, check_limit
+from anbexact._runtime.memory import SearchTooLargeError, available_memory
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import one_blas_thread, run_tasks, thread_count
+from anbexact._runtime.units import human_bytes
 from anbexact.logit.indicators import Columns, Floats, Rows, Term, make_columns
 from anbexact.logit.newton import Point, maximise, with_term, without_term
 from anbexact.search.scoring.totals import class_of

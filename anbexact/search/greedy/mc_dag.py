@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from anbexact._runtime.limits import Deadline, Progress, check_limit, interruptible, thread_count
+from anbexact._runtime.deadline import Deadline, check_limit, interruptible
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.scores import CLL
 from anbexact.search.constraints import make_constraints

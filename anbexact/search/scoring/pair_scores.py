@@ -7,20 +7,21 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import gammaln
 
 from anbexact._kernels.cells import CellValues
 from anbexact._kernels.pair_counts import Rows, VariableSets, count_cells, sum_cells
-from anbexact._runtime.limits import Deadline, Progress, SearchTooLargeError, available_memory, human_bytes, run_tasks
+from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import SearchTooLargeError, available_memory
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks
+from anbexact._runtime.units import human_bytes
 from anbexact.scores import FamilyScore, Score, SetScore, Universal
 from anbexact.search.scoring.set_scores import cell_values
 from anbexact.search.scoring.totals import class_of
 from anbexact.search.scoring.universal_sets import Mixture
 from anbexact.tables.table import DiscreteTable
-
-Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
 
 ROUNDING = 1e-12
 """Scores that differ by less than this share of the score of naive Bayes, or of W ln W, count as equal."""

@@ -13,7 +13,9 @@ from scipy.special import gammaln, xlogy
 
 from anbexact._kernels.cells import CellValues
 from anbexact._kernels.set_scores import HISTOGRAM, Boards, Features, Levels, LowSets, SortedRows, score_subtree
-from anbexact._runtime.limits import Deadline, Progress, run_tasks
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks
 from anbexact.scores import SetScore, Universal
 from anbexact.tables.table import DiscreteTable
 

@@ -11,13 +11,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import logsumexp
 
+from anbexact._runtime.arrays import Floats, Positions
 from anbexact.scores import Universal
 from anbexact.scores.universal import View, level_tuples
 from anbexact.search.scoring.set_scores import n_sets
 from anbexact.tables.table import DiscreteTable
-
-Floats = npt.NDArray[np.float64]
-Positions = npt.NDArray[np.int64]
 
 TERMS_AT_ONCE = 1 << 16
 """Tuples of levels, over all sets, that are scored in one batch."""

@@ -8,7 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.arborescence import best_arborescence
-from anbexact._runtime.limits import Deadline, Progress, check_limit, thread_count
+from anbexact._runtime.deadline import Deadline, check_limit
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import thread_count
 from anbexact.scores import Score, SetScore, Universal
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.exact.solution import local_bound

@@ -6,10 +6,13 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from anbexact._runtime.limits import Deadline, Progress, thread_count
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import thread_count
 from anbexact.scores import LL, Score
 from anbexact.search.naive_bayes import learn_naive_bayes
-from anbexact.search.scoring.pair_scores import FamilyScorer, Floats, pair_scores
+from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states_apart

@@ -1,0 +1,149 @@
+"""Deadlines of searches, and interrupts that bring them forward."""
+
+from __future__ import annotations
+
+import math
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from numbers import Real
+
+from anbexact._runtime.compilation import compilation
+
+
+def check_limit(name: str, value: object) -> None:
+    """Refuse a limit that is not None or a number above 0."""
+    if value is not None and not (isinstance(value, Real) and float(value) > 0):
+        raise ValueError(f"{name} must be None or a number above 0, not {value!r}")
+
+
+_abandonable: ContextVar[Deadline | None] = ContextVar("abandonable", default=None)
+
+
+class Deadline:
+    """A moment after which no further work is started; an interrupt can bring it forward.
+
+    Parameters
+    ----------
+    seconds : float, optional
+        From now; None for no limit.
+    outer : Deadline, optional
+        One that holds, too.
+    """
+
+    def __init__(self, seconds: float | None = None, outer: Deadline | None = None) -> None:
+        self.began = time.perf_counter()
+        self._compiled = compilation.seconds
+        self.seconds = seconds
+        self.outer = outer
+        self._interrupted = False
+        self._work = _abandonable.get()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since the deadline was set."""
+        return time.perf_counter() - self.began
+
+    @property
+    def compiling(self) -> float:
+        """Seconds since the deadline was set in which kernels were compiled, or loaded."""
+        return compilation.seconds - self._compiled
+
+    @property
+    def worked(self) -> float:
+        """Seconds since the deadline was set, without those of compilation."""
+        return max(self.elapsed - self.compiling, 0.0)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether an interrupt brought this deadline forward, or one around it, or :func:`abandonable` work."""
+        return self._interrupted or any(other.interrupted for other in (self.outer, self._work) if other is not None)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left, 0 or more; infinite without a limit."""
+        if self.interrupted:
+            return 0.0
+        own = math.inf if self.seconds is None else max(self.seconds - self.elapsed, 0.0)
+        return own if self.outer is None else min(own, self.outer.left)
+
+    @property
+    def passed(self) -> bool:
+        """Whether the time is used up."""
+        return self.left <= 0
+
+    def within(self, seconds: float) -> Deadline:
+        """Return a deadline that passes in ``seconds``, or with this one."""
+        return Deadline(seconds, self)
+
+    def interrupt(self) -> None:
+        """Let this deadline, and those that it lies within, pass now."""
+        self._interrupted = True
+        for other in (self.outer, self._work):
+            if other is not None:
+                other.interrupt()
+
+
+class ProcessorDeadline(Deadline):
+    """A deadline that passes after so many processor seconds of this process, or with one around it.
+
+    So what is reached by then does not depend on who else uses the processors.
+    """
+
+    def __init__(self, seconds: float, outer: Deadline) -> None:
+        super().__init__(seconds, outer)
+        self._spent = time.process_time()
+
+    @property
+    def elapsed(self) -> float:
+        """Processor seconds since the deadline was set."""
+        return time.process_time() - self._spent
+
+    def within(self, seconds: float) -> Deadline:
+        """Return a deadline that passes after so many processor seconds, or with this one."""
+        return ProcessorDeadline(seconds, self)
+
+
+def seconds_left(deadline: Deadline) -> float | None:
+    """Return the time left as a time limit: None if there is none, else above 0."""
+    return None if math.isinf(deadline.left) else max(deadline.left, 0.001)
+
+
+@contextmanager
+def interruptible(deadline: Deadline) -> Iterator[None]:
+    """Let a first Ctrl-C make the deadline pass, and raise only from the second on; in the main thread alone."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or usual is not signal.default_int_handler:
+        yield
+        return
+
+    def interrupt(*_: object) -> None:
+        if deadline.interrupted:
+            raise KeyboardInterrupt
+        deadline.interrupt()
+
+    signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
+@contextmanager
+def abandonable() -> Iterator[None]:
+    """Let a first Ctrl-C end whatever is searched within, and raise it then: choices half made are no result.
+
+    Deadlines that are set within pass with it.
+    """
+    work = Deadline()
+    token = _abandonable.set(work)
+    try:
+        with interruptible(work):
+            yield
+    finally:
+        _abandonable.reset(token)
+    if work.interrupted:
+        raise KeyboardInterrupt

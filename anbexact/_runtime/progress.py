@@ -1,0 +1,64 @@
+"""Progress of long work, and how it is shown."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+Progress = Callable[[str, float], None]
+"""Called with the name of the phase and the finished fraction of it, 0 to 1."""
+
+
+LONG_WAIT = 5.0
+"""Seconds after which progress is shown to people who did not ask for it."""
+
+
+def progress_line(stream: TextIO | None = None, *, after: float = 0.0) -> Progress:
+    """Return a progress callback that writes to a stream (standard error by default).
+
+    On a terminal, or in a notebook, one line is kept up to date, and wiped when its phase ends; elsewhere a line is
+    written for every phase that ended.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        Where to.
+    after : float, default 0.0
+        Seconds, from now, before which nothing is written.
+    """
+    out = sys.stderr if stream is None else stream
+    began = time.monotonic()
+    shown, width = began + after - 0.2, 0
+
+    def show(phase: str, fraction: float) -> None:
+        nonlocal shown, width
+        now = time.monotonic()
+        if now < began + after:
+            return
+        if not _is_watched(out):
+            if fraction >= 1:
+                print(f"{phase}: done", file=out, flush=True)
+        elif fraction >= 1 or now - shown > 0.2:
+            shown = now
+            text = f"{phase}: {fraction:4.0%}" if fraction < 1 else ""
+            rest = "\033[K" if out.isatty() else " " * (width - len(text))
+            if text or width:
+                print(f"\r{text}{rest}", end="", file=out, flush=True)
+            width = len(text)
+
+    return show
+
+
+def default_progress() -> Progress | None:
+    """Return what shows the progress of long work to people who watch, unasked; None if nobody does.
+
+    On a terminal or in a notebook it is a :func:`progress_line` that appears after five seconds.
+    """
+    return progress_line(after=LONG_WAIT) if _is_watched(sys.stderr) else None
+
+
+def _is_watched(stream: TextIO) -> bool:
+    """Whether a stream is a terminal, or the output of a notebook's cell."""
+    return stream.isatty() or type(stream).__module__.startswith("ipykernel")

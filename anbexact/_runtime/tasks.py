@@ -1,0 +1,115 @@
+"""Threads: how many there are, and tasks that run in them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from numbers import Integral
+
+from threadpoolctl import threadpool_limits
+
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+
+
+def thread_count(n_jobs: object) -> int:
+    """Return how many threads to use: all available processors for None or -1.
+
+    Raises
+    ------
+    ValueError
+        For 0 or a number below -1.
+    """
+    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if n_jobs is None or n_jobs == -1:
+        return processors
+    if not isinstance(n_jobs, Integral) or n_jobs < 1:
+        raise ValueError(f"n_jobs must be None, -1 (all processors) or at least 1, not {n_jobs!r}")
+    return int(n_jobs)
+
+
+_single = threading.Lock()
+_single_uses = 0
+_single_limits: threadpool_limits | None = None
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Let linear algebra use one thread, in the whole process, until the last of those who asked for it has ended.
+
+    Matrices of a few hundred rows are worked up to ten times as fast so.
+    """
+    global _single_uses, _single_limits
+    with _single:
+        if _single_uses == 0:
+            _single_limits = threadpool_limits(1, user_api="blas")
+        _single_uses += 1
+    try:
+        yield
+    finally:
+        with _single:
+            _single_uses -= 1
+            if _single_uses == 0 and _single_limits is not None:
+                _single_limits.restore_original_limits()
+
+
+def run_tasks(
+    tasks: Iterable[Callable[[], object]],
+    n_tasks: int,
+    threads: int,
+    deadline: Deadline,
+    phase: str,
+    progress: Progress | None,
+) -> bool:
+    """Run tasks that release the interpreter lock, in threads; return whether all were run.
+
+    No task is started after the deadline. An interrupt (Ctrl-C) lets the deadline pass, waits for the tasks under
+    way, starts no other, and is raised.
+    """
+    waiting = iter(tasks)
+    done = 0
+
+    def finished(count: int) -> None:
+        nonlocal done
+        done += count
+        if progress is not None:
+            progress(phase, done / n_tasks)
+
+    if threads == 1 or n_tasks == 1:
+        for task in waiting:
+            if deadline.passed:
+                return False
+            try:
+                task()
+                finished(1)
+            except BaseException:
+                deadline.interrupt()
+                raise
+        return True
+    pool = ThreadPoolExecutor(threads)
+    running: set[Future[object]] = set()
+    complete = True
+    try:
+        for task in waiting:
+            if deadline.passed:
+                complete = False
+                running -= {future for future in running if future.cancel()}
+                break
+            running.add(pool.submit(task))
+            if len(running) >= 2 * threads:
+                ended, running = wait(running, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    future.result()
+                finished(len(ended))
+        for future in running:
+            future.result()
+        finished(len(running))
+    except BaseException:
+        deadline.interrupt()
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+    return complete

@@ -1,0 +1,23 @@
+"""Bytes and seconds as people write them."""
+
+from __future__ import annotations
+
+
+def human_bytes(size: float) -> str:
+    """Return a size in the largest fitting unit."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:,.3g} TB"
+
+
+def human_seconds(seconds: float) -> str:
+    """Return a duration in the largest fitting unit."""
+    for unit, length in (("s", 60.0), ("min", 60.0), ("h", 24.0)):
+        if seconds < length * 2:
+            return f"{seconds:.2g} {unit}" if seconds < 10 else f"{seconds:.0f} {unit}"
+        seconds /= length
+    if seconds > 36_500:
+        return "more than a century"
+    return f"{seconds:,.0f} days"

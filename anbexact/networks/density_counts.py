@@ -1,0 +1,58 @@
+"""The levels of every family by a universal measure, and the counts at them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from math import prod
+
+from anbexact.networks.cells import Axes, Levels
+from anbexact.parameters.counts import Counts, FamilyCounts, check_room
+from anbexact.scores import Universal
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
+
+MOST_STEPS = 2 * 10**9
+"""Tuples of levels times cells that the density of a family may take (some seconds)."""
+
+
+def family_levels(table: DiscreteTable, structure: Structure, score: Universal) -> dict[Hashable, Levels]:
+    """Return the finest levels that take part in the measure of every variable with its parents."""
+    return {name: score.levels_of((name, *parents), table.weight_sum) for name, parents in structure.parents.items()}
+
+
+def density_bytes(table: DiscreteTable, structure: Structure, score: Universal) -> dict[Hashable, int]:
+    """Return the size of the density of every variable, 8 bytes a cell."""
+    axes = Axes(score, table.vocabulary)
+    return {
+        name: 8 * prod(axes.shape((name, *structure.parents[name]), levels))
+        for name, levels in family_levels(table, structure, score).items()
+    }
+
+
+def count_at_levels(table: DiscreteTable, structure: Structure, score: Universal) -> Counts:
+    """Return the counts of every variable with its parents, at the levels of :func:`family_levels`.
+
+    Raises
+    ------
+    ValueError
+        If the densities of the structure would not fit into memory, or take too long.
+    """
+    sizes = density_bytes(table, structure, score)
+    advice = (
+        "give the universal measure fewer levels=, group the states of discrete ones, or limit the parents by "
+        "max_parents= where the search has it"
+    )
+    check_room(sizes, structure, advice)
+    for name, levels in family_levels(table, structure, score).items():
+        if prod(levels) * sizes[name] > 8 * MOST_STEPS:
+            raise ValueError(
+                f"{name!r} and its {len(structure.parents[name])} parents have {prod(levels):,} tuples of levels, "
+                f"each to be spread over {sizes[name] // 8:,} cells: {advice}"
+            )
+    counts = {}
+    for name, levels in family_levels(table, structure, score).items():
+        parents = structure.parents[name]
+        views = tuple(zip((name, *parents), levels, strict=True))
+        expanded = score.at_levels(table, views)
+        counts[name] = FamilyCounts(name, parents, expanded.shape(views), *expanded.observed_cells(views))
+    return counts

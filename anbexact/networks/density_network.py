@@ -1,0 +1,164 @@
+"""Networks in which continuous columns are measured by a universal score."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from anbexact.discretize import Cuts, interval_names
+from anbexact.networks.cells import Axes, Levels
+from anbexact.networks.densities import Densities, DensityAtCodes, family_densities
+from anbexact.networks.density_posterior import DensityPosterior
+from anbexact.networks.explanation_terms import Family, Grounds
+from anbexact.networks.network import Network, TableNetwork
+from anbexact.networks.probable_levels import likeliest_levels, likeliest_tables
+from anbexact.parameters.counts import Counts
+from anbexact.scores import Universal
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DensityNetwork(Network):
+    """A network in which continuous columns are measured by a universal score.
+
+    Attributes
+    ----------
+    densities : dict
+        The density of every variable given its parents (:class:`~anbexact.networks.densities.FamilyDensity`).
+    measure : Universal
+        The score, with the partitions of the continuous columns.
+
+    The others are those of :class:`Network`; ``vocabulary`` and ``cut_points`` hold the cells of the finest levels.
+    """
+
+    densities: Densities
+    measure: Universal
+
+    @classmethod
+    def from_counts(
+        cls,
+        vocabulary: Vocabulary,
+        structure: Structure,
+        counts: Counts,
+        levels: Mapping[Hashable, Levels],
+        measure: Universal,
+    ) -> DensityNetwork:
+        """Return the network whose densities are estimated from counts at the finest levels of every family."""
+        return cls(
+            vocabulary=vocabulary,
+            cut_points={name: partition.finest for name, partition in measure.partitions.items()},
+            structure=structure,
+            counts=counts,
+            densities=family_densities(counts, levels, measure, vocabulary),
+            measure=measure,
+        )
+
+    @cached_property
+    def _axes(self) -> Axes:
+        return Axes(self.measure, self.vocabulary)
+
+    @cached_property
+    def class_posterior(self) -> DensityPosterior:
+        """What evaluates the joint density and the posterior probabilities of the class."""
+        return DensityPosterior(self.densities, self._axes)
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of free probabilities, of every family at its most probable levels: Σ_v (r_v - 1) q_v."""
+        tables = [density.likeliest_values for density in self.densities.values()]
+        return sum(values.size - values[0].size for values in tables)
+
+    @property
+    def families(self) -> Mapping[Hashable, Family]:
+        """The densities, at the codes of the finest levels."""
+        return {name: DensityAtCodes(density, self._axes) for name, density in self.densities.items()}
+
+    @property
+    def grounds(self) -> Grounds:
+        """The counts of the finest cells."""
+        return Grounds(
+            self.counts,
+            None,
+            "There are no intervals: a universal measure has no Dirichlet posterior. Counts are those of the finest "
+            "cells, while a term averages over coarser cells, too.",
+        )
+
+    def add(self, table: DiscreteTable) -> DensityNetwork:
+        """Refuse: the levels depend on the number of rows.
+
+        Raises
+        ------
+        ValueError
+            Always.
+        """
+        raise ValueError(
+            "rows cannot be added to a universal measure, whose levels depend on their number: fit all rows again"
+        )
+
+    # ---- the network with the most probable levels
+
+    @cached_property
+    def _levels(self) -> dict[Hashable, int]:
+        return likeliest_levels(self.densities)
+
+    @property
+    def discrete_cut_points(self) -> dict[Hashable, Cuts]:
+        """The cut points of :meth:`discrete`."""
+        return {name: partition.cuts_at(self._levels[name]) for name, partition in self.measure.partitions.items()}
+
+    @property
+    def discrete_vocabulary(self) -> Vocabulary:
+        """The vocabulary of :meth:`discrete`."""
+        states, quantities = dict(self.vocabulary.states), self.vocabulary.quantities
+        cut_points = self.discrete_cut_points
+        states.update({name: interval_names(cuts, quantities.get(name)) for name, cuts in cut_points.items()})
+        return replace(self.vocabulary, states=states)
+
+    def discrete(self) -> TableNetwork:
+        """Return the network in which every variable and its parents have their most probable levels alone.
+
+        A variable gets the cells of the finest of its levels that are most probable in some family; see
+        :func:`~anbexact.networks.probable_levels.likeliest_tables`.
+
+        Raises
+        ------
+        ValueError
+            If the tables would not fit into memory.
+        """
+        return TableNetwork(
+            vocabulary=self.discrete_vocabulary,
+            cut_points=self.discrete_cut_points,
+            structure=self.structure,
+            tables=likeliest_tables(self.densities, self._axes),
+        )
+
+    def discrete_codes(self, codes: CodeArray) -> CodeArray:
+        """Return codes of the finest levels as codes of the cells of :meth:`discrete`."""
+        own = codes.copy()
+        for j, name in enumerate(self.vocabulary.features):
+            if name in self.measure.partitions:
+                cells = self.measure.partitions[name].cell_at(self._levels[name])
+                own[j] = np.where(codes[j] < 0, codes[j], cells[codes[j]])
+        return own
+
+    def level_cost(self, table: DiscreteTable, n_jobs: int | None = None) -> float:
+        """Return by how much the mean log loss of rows rises in :meth:`discrete`; nats per row.
+
+        NaN if the tables of the discrete network would not fit into memory.
+        """
+        try:
+            discrete = self.discrete()
+        except ValueError:
+            return float("nan")
+        codes = np.stack([table.column(name) for name in self.vocabulary.features])
+        truth = table.column(self.vocabulary.class_name)[:, None].astype(np.intp)
+        before, after = (
+            np.take_along_axis(network.log_posterior(rows, n_jobs), truth, axis=1)[:, 0]
+            for network, rows in ((self, codes), (discrete, self.discrete_codes(codes)))
+        )
+        return float(table.weights @ (before - after) / table.weight_sum)

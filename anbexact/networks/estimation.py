@@ -1,0 +1,47 @@
+"""How the conditional tables of a network follow from its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+from anbexact.parameters.counts import Counts
+from anbexact.parameters.tables import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
+from anbexact.scores import ACLL
+
+ESTIMATES = ("eap", "ml", "friedman", "acll")
+"""How conditional tables can be estimated."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimation:
+    """How the conditional tables of a network were estimated from its counts.
+
+    Attributes
+    ----------
+    score : Score
+        What the structure was scored by.
+    ess : float
+        Equivalent sample size of the score.
+    smoothing : float
+        Equivalent sample size of the tables, for the rule ``"eap"``.
+    rule : {"eap", "ml", "friedman", "acll"}
+        How the tables are estimated; see ``parameters`` of :class:`~anbexact.NetworkClassifier`.
+    """
+
+    score: Any
+    ess: float
+    smoothing: float
+    rule: str = "eap"
+
+    def tables(self, counts: Counts, class_name: Hashable) -> Tables:
+        """Return the conditional tables that follow from counts."""
+        if self.rule == "ml":
+            return ml_tables(counts)
+        if self.rule == "friedman":
+            return friedman_tables(counts)
+        if self.rule == "acll":
+            score = self.score if isinstance(self.score, ACLL) else ACLL()
+            return acll_tables(counts, class_name, score.prior, score.pseudo_count)
+        return eap_tables(counts, self.smoothing)

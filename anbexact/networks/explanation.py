@@ -1,0 +1,145 @@
+"""Explanations of rows: the terms of their log odds, and frames of them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from anbexact.networks.explanation_text import explanation_text
+
+
+class Term(NamedTuple):
+    """One term of an explanation; NaN stands for what is not known."""
+
+    feature: Hashable
+    value: Any
+    state: Any
+    given: str
+    nats: float
+    odds: float
+    low: float
+    high: float
+    rows: float
+    of: float
+    rows_against: float
+    of_against: float
+
+
+AS_THEY_ARE = ("feature", "value", "state", "given")
+"""Columns of a frame of terms that do not hold numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """The log odds of one class against another, given a row, split into their terms.
+
+    Terms say what the network has learned from its training rows about rows of these classes. They describe
+    association: neither a term nor an arc says that one variable causes another.
+
+    Attributes
+    ----------
+    label, against : class labels
+        The two classes that are compared; by default, the most probable class and the second most probable one (the
+        same label twice if there is one class).
+    predicted, runner_up : class labels
+        The two most probable classes.
+    probability : float
+        P(label | row).
+    log_odds : float
+        ln P(label | row) - ln P(against | row), in nats: the sum of all terms.
+    terms : DataFrame
+        One row per term, largest first; see below. Terms of exactly 0, such as those of columns with one state, are
+        left out of the printed text.
+
+    Notes
+    -----
+    The columns of ``terms`` are:
+
+    - ``feature``: the variable. The prior of the class is a term of its own, ``(prior of ...)``; so is, where cells
+      are missing or unknown, all that depends on them.
+    - ``value``, ``state``: the cell as it stands in the row, and the state that it was read as: an interval, a group
+      or the value itself.
+    - ``given``: the feature parents, with their cells.
+    - ``nats``: the term, ``ln θ(x_i | π_i, label) - ln θ(x_i | π_i, against)``, θ being the conditional tables.
+    - ``odds``: its exponential, the factor by which it multiplies the odds.
+    - ``low``, ``high``: 95 % credible interval of the term in nats, from the Dirichlet posteriors of the two θ; see
+      :mod:`anbexact.networks.intervals`. It takes structure, states and cut points as given. NaN unless tables are
+      posterior means (``parameters="eap"``), and for the term of missing cells.
+    - ``rows``, ``of``: weight of the training rows of class ``label`` with these states of the variable and of its
+      feature parents, out of the weight of those with these states of the parents. ``rows_against``, ``of_against``:
+      the same for class ``against``. NaN if the tables of the network were given.
+    """
+
+    label: Any
+    against: Any
+    predicted: Any
+    runner_up: Any
+    probability: float
+    log_odds: float
+    note: str = field(repr=False)
+    _terms: tuple[Term, ...] = field(repr=False)
+
+    @cached_property
+    def terms(self) -> pd.DataFrame:
+        """One row per term, largest first."""
+        return _frame(self._terms)
+
+    def __str__(self) -> str:
+        return explanation_text(self)
+
+
+class Explanations(list[Explanation]):
+    """Explanations of the rows of a table, as a list; :meth:`to_frame` has all their terms in one table.
+
+    Parameters
+    ----------
+    explanations : iterable of Explanation
+        One for each row.
+    rows : sequence
+        What identifies the rows.
+    """
+
+    def __init__(self, explanations: Iterable[Explanation], rows: Sequence[Any]) -> None:
+        super().__init__(explanations)
+        self.rows = rows
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the terms of all rows in one table, in the order of the rows.
+
+        Returns
+        -------
+        DataFrame
+            ``row`` (the label of the row in the index of the frame, else its position), ``label`` and ``against``
+            (the two classes), and the columns of :attr:`Explanation.terms`; the terms of a row largest first. Their
+            ``nats`` add up to the log odds of the row.
+        """
+        frame = _frame([term for explanation in self for term in explanation._terms])
+        sizes = [len(explanation._terms) for explanation in self]
+        for place, (name, values) in enumerate(
+            {
+                "row": list(self.rows),
+                "label": [explanation.label for explanation in self],
+                "against": [explanation.against for explanation in self],
+            }.items()
+        ):
+            repeated = [value for value, size in zip(values, sizes, strict=True) for _ in range(size)]
+            frame.insert(place, name, pd.Series(repeated, dtype=object).infer_objects())
+        return frame
+
+    def __str__(self) -> str:
+        return "\n\n".join(map(str, self))
+
+
+def _frame(terms: Sequence[Term]) -> pd.DataFrame:
+    columns = zip(*terms, strict=True) if terms else ((),) * len(Term._fields)
+    return pd.DataFrame(
+        {
+            name: pd.Series(list(values), dtype=object if name in AS_THEY_ARE else np.float64)
+            for name, values in zip(Term._fields, columns, strict=True)
+        }
+    )

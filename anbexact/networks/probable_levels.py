@@ -1,0 +1,56 @@
+"""The network in which every family has its most probable levels alone."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from math import prod
+
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
+from anbexact.networks.cells import Axes, Levels
+from anbexact.networks.densities import FamilyDensity
+from anbexact.parameters.tables import ConditionalTable, Tables
+
+
+def likeliest_levels(densities: Mapping[Hashable, FamilyDensity]) -> dict[Hashable, int]:
+    """Return, for every variable, the finest of its levels that are the likeliest in some family."""
+    return finest_levels(densities, {name: density.likeliest for name, density in densities.items()})
+
+
+def likeliest_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes) -> Tables:
+    """Return the conditional tables of the network in which every family has its likeliest levels.
+
+    The states of a variable are its cells at the level of :func:`likeliest_levels`; a family whose own level is
+    coarser shares the probability of a cell out in proportion to the reference measure.
+
+    Raises
+    ------
+    ValueError
+        If the tables would not fit into memory.
+    """
+    finest = likeliest_levels(densities)
+    sizes = [8 * prod(axes.shape(d.variables, [finest[v] for v in d.variables])) for d in densities.values()]
+    needed = sum(sizes) + 2 * max(sizes)
+    if needed > available_memory():
+        raise ValueError(
+            f"the tables of a network in which every variable has its finest cells would take {human_bytes(needed)}: "
+            "limit the parents by max_parents=, or the levels by UniversalMeasure(levels=...)"
+        )
+    tables = {}
+    for name, density in densities.items():
+        levels = tuple(finest[v] for v in density.variables)
+        values = axes.refine(density.likeliest_values, density.variables, density.likeliest, levels)
+        values = axes.times_masses(values, density.variables[:1], levels[:1])
+        tables[name] = ConditionalTable(name, density.parents, values / values.sum(axis=0))
+    return tables
+
+
+def finest_levels(
+    densities: Mapping[Hashable, FamilyDensity], levels: Mapping[Hashable, Levels]
+) -> dict[Hashable, int]:
+    """Return the finest level of every variable over the families."""
+    finest: dict[Hashable, int] = {}
+    for name, density in densities.items():
+        for variable, level in zip(density.variables, levels[name], strict=True):
+            finest[variable] = max(finest.get(variable, 1), level)
+    return finest

@@ -1,0 +1,215 @@
+"""Branch and cut in one component: the tree of branches and their bounds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from heapq import heappop, heappush
+from operator import itemgetter
+from typing import TypeAlias
+
+import numpy as np
+
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import run_tasks
+from anbexact.search.exact.listed_sets import Arc, Branch, Lists
+from anbexact.search.exact.order_search import Orders
+from anbexact.search.exact.parent_sets import unpack
+from anbexact.search.exact.relaxation import Bound, Relaxation, proved
+from anbexact.structures.proof import Case, Duals, Split
+
+ROOT_IDLE_SOLUTIONS = 12
+"""Solutions of the relaxation without much gain after which branching begins."""
+BRANCHES_DIVIDED = 4
+"""Branches that are divided at a time."""
+ARCS_TRIED = 8
+"""Arcs among which that to branch on is chosen."""
+IDLE_SOLUTIONS = 2
+"""The same, in the branches."""
+
+
+class ProofProgress:
+    """Tells the part of the gaps that has been closed, a few times a second."""
+
+    def __init__(self, progress: Progress | None, done: int, count: int) -> None:
+        self.progress, self.done, self.count = progress, done, count
+        self.first = self.last = 0.0
+        self.shown = time.monotonic()
+
+    def gap(self, gap: float) -> None:
+        """Take note of the gap that is left."""
+        if self.progress is None:
+            return
+        self.first = max(self.first, gap)
+        now = time.monotonic()
+        if now - self.shown > 0.3:
+            self.shown = now
+            self.last = max(self.last, 1.0 - gap / self.first if self.first > 0 else 1.0)
+            self.progress("proof", (self.done + self.last) / self.count)
+
+
+@dataclass
+class _Node:
+    """A branch, its bound, and the arc on which it was divided, with the parts where it is absent and present."""
+
+    branch: Branch
+    bound: Bound
+    split: _Division | None = None
+
+
+_Division: TypeAlias = tuple[int, int, _Node, _Node]
+
+
+class ComponentSearch:
+    """Branch and cut in one component.
+
+    Attributes
+    ----------
+    orders : Orders
+        Holds the best choice.
+    nodes : int
+        Branches that were bounded.
+    """
+
+    def __init__(self, part: Lists) -> None:
+        self.orders = Orders(part)
+        self.relaxation = Relaxation(part, self.orders.chosen)
+        everything = Branch(*np.zeros((2, part.n, part.masks.shape[1]), np.uint64))
+        self.root = _Node(everything, self.relaxation.start(everything))
+        self.nodes = 1
+
+    @property
+    def bound(self) -> float:
+        """What the tree proves, but at least the total of the best choice."""
+        highest = self.orders.total
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if node.split is None:
+                highest = max(highest, node.bound.value)
+            else:
+                waiting.extend(node.split[2:])
+        return highest
+
+    def run(
+        self, tolerance: float, most_nodes: float, threads: int, deadline: Deadline, report: ProofProgress
+    ) -> None:
+        """Search until the bound is within the tolerance of the best choice, or the deadline or the nodes are over.
+
+        The branches of highest bound are divided, several at a time whatever the number of threads, each by what was
+        known before. An interrupt leaves everything in order.
+        """
+        self.tolerance, self.threads, self.deadline, self.report = tolerance, threads, deadline, report
+        report.gap(self.root.bound.value - self.orders.total)
+        self.orders.search(deadline)
+        self.relaxation.chosen = self.orders.chosen
+        self._improve([self.root], ROOT_IDLE_SOLUTIONS)
+        queue = [(-self.root.bound.value, 0, self.root)]
+        while queue and not deadline.passed:
+            report.gap(-queue[0][0] - self.orders.total)
+            nodes: list[_Node] = []
+            while queue and len(nodes) < BRANCHES_DIVIDED and self.nodes + 2 * len(nodes) + 2 <= most_nodes:
+                if -queue[0][0] <= self._goal:
+                    break
+                nodes.append(heappop(queue)[2])
+            if not nodes:
+                break
+            halves = self._divided(nodes)
+            self._improve(halves, IDLE_SOLUTIONS)
+            for half in halves:
+                heappush(queue, (-half.bound.value, self.nodes, half))
+                self.nodes += 1
+
+    @property
+    def _goal(self) -> float:
+        """The bound at which a branch is closed."""
+        return self.orders.total + self.tolerance
+
+    def _divided(self, nodes: Sequence[_Node]) -> list[_Node]:
+        """Divide branches, and return the halves; a branch without an open arc has none.
+
+        The most promising arcs are tried out; that is taken for which the product of what either half gains is
+        highest (strong branching: Applegate, Bixby, Chvátal & Cook, Finding cuts in the TSP, DIMACS 1995).
+        """
+        tried: list[dict[Arc, tuple[float, _Division]]] = [{} for _ in nodes]
+
+        def attempt(k: int, arc: Arc) -> None:
+            division, product = self._division(nodes[k], arc), 1.0
+            for half in division[2:]:
+                half.bound, estimate = self.relaxation.estimate(half.branch, half.bound, self._goal, self.deadline)
+                product *= 1e-3 + max(0.0, nodes[k].bound.value - estimate)
+            tried[k][arc] = product, division
+
+        self._run([partial(attempt, k, arc) for k, node in enumerate(nodes) for arc in node.bound.arcs[:ARCS_TRIED]])
+        halves: list[_Node] = []
+        for node, found in zip(nodes, tried, strict=True):
+            if found:
+                in_order = [found[arc] for arc in node.bound.arcs if arc in found]
+                _, node.split = max(in_order, key=itemgetter(0))
+            elif (arc := self.relaxation.open_arc(node.branch)) is not None:
+                node.split = self._division(node, arc)
+            if node.split is not None:
+                halves += node.split[2:]
+        return halves
+
+    def _division(self, node: _Node, arc: Arc) -> _Division:
+        branches = [node.branch.with_arc(*arc, present) for present in (False, True)]
+        absent, present = (_Node(branch, self.relaxation.inherited(branch, node.bound)) for branch in branches)
+        return *arc, absent, present
+
+    def _improve(self, nodes: Sequence[_Node], patience: int) -> None:
+        """Lower the bounds of some branches, and look for better choices near the solutions."""
+
+        def improve(node: _Node) -> None:
+            def target(bound: Bound) -> float:
+                if node is self.root:
+                    self.report.gap(bound.value - self.orders.total)
+                    self._look(bound)
+                return self._goal
+
+            node.bound = self.relaxation.improve(node.branch, node.bound, target, patience, self.deadline)
+
+        nodes = [node for node in nodes if node.bound.value > self._goal]
+        self._run([partial(improve, node) for node in nodes])
+        for node in nodes:
+            self._look(node.bound)
+
+    def _run(self, tasks: Sequence[Callable[[], None]]) -> None:
+        run_tasks(tasks, len(tasks), self.threads, self.deadline, "proof", None)
+
+    def _look(self, bound: Bound) -> None:
+        """Look for a better choice near the last solution of the relaxation."""
+        if self.orders.start_from(bound.hoped, 0):
+            self.relaxation.chosen = self.orders.chosen
+
+    def totals_with(self) -> Floats:
+        """Return a bound on the total of the choices with every single set: the highest of the branches' bounds."""
+        lists = self.relaxation.lists
+        highest = np.full(len(lists.scores), -np.inf)
+        waiting = [self.root]
+        while waiting:
+            node = waiting.pop()
+            if node.split is not None:
+                waiting.extend(node.split[2:])
+                continue
+            value, credited = proved(lists, node.branch, node.bound.clusters, node.bound.multipliers)
+            best = np.maximum.reduceat(credited, lists.starts[:-1])
+            np.maximum(highest, value - best[lists.children] + credited, out=highest)
+        return highest
+
+    def case(self, names: Sequence[Hashable]) -> Case:
+        """Return the proof, for features of these names."""
+        return self._case(self.root, names)
+
+    def _case(self, node: _Node, names: Sequence[Hashable]) -> Case:
+        if node.split is not None:
+            parent, child, absent, present = node.split
+            return Split(names[parent], names[child], self._case(absent, names), self._case(present, names))
+        clusters = node.bound.clusters
+        rows = unpack(clusters.masks, len(names))
+        inside = (tuple(names[i] for i in np.flatnonzero(row).tolist()) for row in rows)
+        return Duals(tuple(zip(inside, clusters.least.tolist(), node.bound.multipliers.tolist(), strict=True)))

@@ -1,0 +1,186 @@
+"""One series of pandas, polars or pyarrow, or any other that narwhals knows, read into a column."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import replace
+from datetime import datetime, time
+from decimal import Decimal
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact.tables.columns import Cells, Column
+from anbexact.tables.moments import zone_name
+from anbexact.tables.native_values import native_values
+from anbexact.tables.quantities import Quantity, of_ticks, of_values
+
+
+def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
+    """Read a pandas series."""
+    array = series.array
+    if isinstance(array, pd.Categorical):
+        return Column(name, array.codes, native_values(array.categories), declared=True, ordered=bool(array.ordered))
+    dtype = array.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+        return Column(name, numbers=np.asarray(array))
+    if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
+        return _read_arrow(array.__arrow_array__(), name)
+    if isinstance(dtype, pd.ArrowDtype) and _ordered_in_arrow(dtype.pyarrow_dtype):
+        return _read_arrow(array.__arrow_array__(), name, "pandas")
+    if dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype):
+        return _of_time(array, name)
+    if pd.api.types.is_complex_dtype(dtype):
+        raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers")
+    if pd.api.types.is_float_dtype(dtype):
+        return Column(name, numbers=series.to_numpy(dtype=np.float64, na_value=np.nan))
+    if pd.api.types.is_integer_dtype(dtype):
+        if not series.hasnans:
+            wide = np.uint64 if pd.api.types.is_unsigned_integer_dtype(dtype) else np.int64
+            return Column(name, numbers=series.to_numpy(dtype=wide))
+        return _with_numbers(_factorized(array, name))
+    if pd.api.types.is_object_dtype(dtype):
+        kind = pd.api.types.infer_dtype(series, skipna=True)
+        if kind in ("floating", "mixed-integer-float"):
+            return Column(name, numbers=pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan))
+        if kind == "integer":
+            return _with_numbers(_factorized(array, name))
+        return _measured(_factorized(array, name))
+    return _factorized(array, name)
+
+
+def _of_time(array: Any, name: Hashable, objects: str = "pandas") -> Column:
+    """Read a pandas array of datetimes, durations or periods; ``objects`` says what its cells are, see `Cells`."""
+    dtype = array.dtype
+    kind = {"M": "datetime", "m": "duration"}.get(dtype.kind, "period")
+    if objects == "date":
+        kind = "date"
+    zone = zone_name(dtype.tz) if isinstance(dtype, pd.DatetimeTZDtype) else None
+    unit = array.freqstr if isinstance(dtype, pd.PeriodDtype) else array.unit
+    quantity, numbers = of_ticks(Quantity(kind, unit, zone=zone), array.asi8, np.asarray(array.isna()))
+    return Column(name, numbers=numbers, quantity=quantity, cells=Cells(array, objects))
+
+
+def _measured(column: Column) -> Column:
+    """Add, to a column of objects that are ordered quantities, their numbers.
+
+    Raises
+    ------
+    ValueError
+        If only some of its datetimes have a time zone.
+    """
+    codes, categories = column.coded
+    try:
+        found = of_values(categories)
+    except ValueError as error:
+        raise ValueError(f"column {column.name!r} {error}") from None
+    if found is None:
+        return column
+    quantity, numbers = found
+    values = tuple(_of_one_type(value, quantity.kind) for value in categories)
+    place = {value: k for k, value in reversed(list(enumerate(values)))}
+    if len(place) < len(values):
+        codes = np.append([place[value] for value in values], -1)[codes]
+    numbers = np.append(numbers, np.nan)[codes]
+    return replace(column, codes=codes, categories=values, numbers=numbers, quantity=quantity)
+
+
+def _of_one_type(value: Any, kind: str) -> Any:
+    """Return a value as it stands beside others of its kind: a date as a datetime, a number as a decimal."""
+    if kind == "datetime" and not isinstance(value, datetime):
+        return datetime.combine(value, time.min)
+    return Decimal(repr(value)) if kind == "decimal" and isinstance(value, int | float) else value
+
+
+def read_narwhals(series: Any) -> Column:
+    """Read a series of any other eager library through narwhals."""
+    name, dtype = series.name, series.dtype
+    if dtype.is_numeric() and dtype != nw.Decimal:
+        if series.null_count() and dtype.is_integer():
+            return _with_numbers(_factorized(object_array(series.to_list()), name))
+        if series.null_count():
+            series = series.cast(nw.Float64)
+        return Column(name, numbers=series.to_numpy())
+    native = series.to_native()
+    if nw.dependencies.is_pyarrow_chunked_array(native):
+        return _read_arrow(native, name)
+    if dtype in (nw.Categorical, nw.Enum):
+        if not nw.dependencies.is_polars_series(native):
+            return read_pandas(series.to_pandas(), name)
+        codes = nw.from_native(native.to_physical(), series_only=True).cast(nw.Int64).fill_null(-1).to_numpy()
+        if dtype == nw.Enum:
+            return Column(name, codes, tuple(series.cat.get_categories().to_list()), declared=True)
+        # Physical codes of a Categorical are shared by the whole process: number those that occur here.
+        codes, physical = pd.factorize(np.where(codes < 0, np.nan, codes), use_na_sentinel=True)
+        first = np.zeros(len(physical), dtype=np.int64)
+        seen = np.flatnonzero(codes >= 0)[::-1]
+        first[codes[seen]] = seen
+        return Column(name, codes, tuple(native.gather(first).to_list()))
+    if dtype in (nw.Date, nw.Datetime, nw.Duration):
+        array = pd.array(series.to_numpy().astype("M8[s]")) if dtype == nw.Date else pd.array(series.to_numpy())
+        if getattr(dtype, "time_zone", None) is not None:
+            array = pd.Series(array).dt.tz_localize("UTC").dt.tz_convert(dtype.time_zone).array
+        return _of_time(array, name, "date" if dtype == nw.Date else "python")
+    return _measured(_factorized(np.asarray(object_array(series.to_list())), name))
+
+
+def _ordered_in_arrow(dtype: Any) -> bool:
+    """Whether a pyarrow type is one of dates, times or decimals."""
+    return str(dtype).startswith(("date", "decimal", "duration", "time"))  # times of day and timestamps
+
+
+def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
+    """Read a pyarrow chunked array that holds no numbers; a dictionary's categories count as declared.
+
+    ``objects`` says what datetimes and durations become, see `Cells`.
+    """
+    if str(values.type) == "null":
+        return Column(name, np.full(len(values), -1), ())
+    if str(values.type).startswith(("date", "duration", "timestamp")):
+        array = values.to_pandas(date_as_object=False).array
+        return _of_time(array, name, "date" if str(values.type).startswith("date") else objects)
+    declared = hasattr(values.type, "value_type") and hasattr(values.type, "index_type")
+    encoded = values.unify_dictionaries() if declared else values.dictionary_encode()
+    encoded = encoded.combine_chunks()
+    if hasattr(encoded, "chunks"):
+        encoded = encoded.chunk(0)
+    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    categories = encoded.dictionary.to_pylist()
+    if None in categories:
+        kept = [k for k, value in enumerate(categories) if value is not None]
+        place = np.full(len(categories) + 1, -1)
+        place[kept] = np.arange(len(kept))
+        codes, categories = place[codes], [categories[k] for k in kept]
+    column = Column(name, codes, tuple(categories), declared)
+    return _measured(column) if _ordered_in_arrow(values.type) else column
+
+
+def _with_numbers(column: Column) -> Column:
+    """Add, to integers beside missing cells, their values as numbers (so that they may be cut)."""
+    codes, categories = column.coded
+    values = np.array([*map(float, categories), np.nan])
+    return Column(column.name, codes, categories, numbers=values[codes])
+
+
+def _factorized(values: Any, name: Hashable) -> Column:
+    """Code the observed values, in the order of their first appearance."""
+    try:
+        codes, uniques = pd.factorize(values, use_na_sentinel=True)
+    except TypeError as error:
+        cell = next((value for value in np.asarray(values, dtype=object) if not isinstance(value, Hashable)), None)
+        raise TypeError(
+            f"column {name!r} holds {cell!r}, a {type(cell).__name__}: a state must be hashable, "
+            "such as a string, a number or a date"
+        ) from error
+    return Column(name, codes, native_values(uniques))
+
+
+def object_array(values: Any) -> npt.NDArray[np.object_]:
+    """Return a list of cells as a 1-d object array, each cell as it is."""
+    cells = list(values)
+    array = np.empty(len(cells), dtype=object)
+    array[:] = cells
+    return array

@@ -1,0 +1,29 @@
+"""Former names of modules still import, and say where their contents are now."""
+
+import sys
+from importlib import import_module
+
+import pytest
+
+from anbexact._runtime.moved import MOVED, SPLIT
+
+
+@pytest.mark.parametrize("former", sorted(MOVED))
+def test_former_names_import(former):
+    sys.modules.pop(former, None)
+    with pytest.warns(DeprecationWarning, match=f"^{former} is now {MOVED[former]}: "):
+        assert import_module(former) is import_module(MOVED[former])
+
+
+@pytest.mark.parametrize("module", sorted(SPLIT))
+def test_names_that_left_a_module_are_still_there(module):
+    former = import_module(module)
+    for place in SPLIT[module]:
+        own = {key: value for key, value in vars(import_module(place)).items() if not key.startswith("_")}
+        for name in [key for key, value in own.items() if getattr(value, "__module__", None) == place]:
+            if name in vars(former):  # what it imports itself
+                assert vars(former)[name] is own[name]
+                continue
+            with pytest.warns(DeprecationWarning, match=f"^{module}.{name} is now {place}.{name}$"):
+                assert getattr(former, name) is own[name]
+    assert not hasattr(former, "unheard_of")
