@@ -1,11 +1,18 @@
-"""How long numba has been compiling: no deadline should count it, and no estimate rest on it."""
+"""How long numba has been compiling: no deadline should count it, no estimate rest on it, and people are told."""
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 
 from numba.core.event import Event, Listener, register
+
+from anbexact._runtime.progress import is_watched
+
+COMPILED_SECONDS = 0.2
+"""Seconds from which a kernel was compiled, and not loaded from disk."""
+ONCE = "anbexact: compiling, once: the first use after installation takes some seconds longer"
 
 
 class _Compilation(Listener):
@@ -14,6 +21,7 @@ class _Compilation(Listener):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._depth, self._began, self._total = 0, 0.0, 0.0
+        self._told = False
 
     def on_start(self, event: Event) -> None:
         with self._lock:
@@ -25,7 +33,19 @@ class _Compilation(Listener):
         with self._lock:
             self._depth -= 1
             if self._depth == 0:
-                self._total += time.perf_counter() - self._began
+                took = time.perf_counter() - self._began
+                self._total += took
+                self._tell(event, took)
+
+    def _tell(self, event: Event, seconds: float) -> None:
+        """Say, once and to people who watch, that kernels of this package are being compiled."""
+        if self._told or seconds < COMPILED_SECONDS:
+            return
+        module = getattr(getattr(event.data["dispatcher"], "py_func", None), "__module__", "")
+        if module.startswith("anbexact."):
+            self._told = True
+            if is_watched(sys.stderr):
+                print(ONCE, file=sys.stderr, flush=True)
 
     @property
     def seconds(self) -> float:

@@ -37,7 +37,7 @@ def progress_line(stream: TextIO | None = None, *, after: float = 0.0) -> Progre
         now = time.monotonic()
         if now < began + after:
             return
-        if not _is_watched(out):
+        if not is_watched(out):
             if fraction >= 1:
                 print(f"{phase}: done", file=out, flush=True)
         elif fraction >= 1 or now - shown > 0.2:
@@ -56,9 +56,9 @@ def default_progress() -> Progress | None:
 
     On a terminal or in a notebook it is a :func:`progress_line` that appears after five seconds.
     """
-    return progress_line(after=LONG_WAIT) if _is_watched(sys.stderr) else None
+    return progress_line(after=LONG_WAIT) if is_watched(sys.stderr) else None
 
 
-def _is_watched(stream: TextIO) -> bool:
+def is_watched(stream: TextIO) -> bool:
     """Whether a stream is a terminal, or the output of a notebook's cell."""
     return stream.isatty() or type(stream).__module__.startswith("ipykernel")

@@ -69,7 +69,8 @@ def compare(
     the others one-hot encoded. ``"class frequencies"`` predicts every row by the shares of the classes in the
     training rows: a model that does no better has learned nothing from the features. ``"GaussianNB"``,
     scikit-learn's, and ``"KDE-NB"`` (:class:`~anbexact.compare.kde.KernelNaiveBayes`), where they are named, take
-    columns of numbers alone, missing ones replaced by the median. For all of these the states are turned into numbers beforehand, outside of the times.
+    columns of numbers alone, missing ones replaced by the median. For all of these the states are turned into numbers
+    beforehand, outside of the times.
     A first fit of every model, not counted, keeps compilation out of the times.
 
     This package's networks are *generative*: they fit features and class together. Each that has conditional tables
