@@ -6,7 +6,7 @@ from anbexact._kernels.jit import kernel
 
 
 @kernel
-def best_arborescence(first, second, admitted, rounding, parents, tight, reduced):
+def best_arborescence(first, second, admitted, rounding, parents, tight, reduced, sets, credits):
     """Find the spanning arborescence of the largest sum of first weights, and among those of second weights.
 
     Edmonds' algorithm on a dense graph: follow best incoming arcs backwards from a node; where they close a cycle,
@@ -29,6 +29,11 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
         Receives weights that stand for the first ones, those of admitted arcs: what the arc loses for certain, plus
         the dual variables (none positive) of the sets of several nodes that it enters, both 0 where they are no
         more than ``rounding``. Arborescences whose first weights are equal but for rounding have equal sums of these.
+    sets : (n, n) bool
+        Receives the sets of several nodes that were made one, and empty sets.
+    credits : (n,) int64
+        Receives, none negative, the dual variables of these sets with the sign turned: an optimal arborescence has
+        the best incoming arc of every node once each arc is credited with those of the sets that it enters.
 
     Returns
     -------
@@ -65,6 +70,8 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
     path = np.empty(n + 1, np.int64)
     tight[:] = False
     reduced[:] = 0
+    sets[:] = False
+    credits[:] = 0
     for begin in range(n):
         if not alive[begin] or state[begin] == 2:
             continue
@@ -96,9 +103,13 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
             while m >= 0:
                 dual[m] += lost
                 minor_dual[m] += lost_minor
-                if node[v] >= n and lost < -rounding:
-                    kept_dual[m] += lost
+                if node[v] >= n:
+                    sets[node[v] - n, m] = True
+                    if lost < -rounding:
+                        kept_dual[m] += lost
                 m = following[m]
+            if node[v] >= n:
+                credits[node[v] - n] = -lost
             arc_tail[node[v]] = tails[v, best]
             arc_head[node[v]] = heads[v, best]
             if state[best] == 2:

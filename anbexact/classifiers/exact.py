@@ -25,6 +25,9 @@ QUICK = 0.5
 """Estimated processor seconds of a search over all sets of features up to which it is repeated to choose equivalent
 sample sizes; beyond, structures with few parents choose them."""
 FEW_PARENTS = 2
+"""Limit on parents in repeated searches that would otherwise not be quick."""
+WIDE = 27
+"""Features beyond which repeated searches allow one parent: with two, a search may take a minute."""
 
 
 class ExactClassifier(ExactParameters, NetworkClassifier):
@@ -54,7 +57,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:
         """Return a search over structures with few parents where the search over all may take long."""
-        fewest = max([FEW_PARENTS, *Counter(child for _, child in self.required_edges).values()])
+        fewest = max([_few_parents(table), *Counter(child for _, child in self.required_edges).values()])
         if _is_quick(table) or fewest >= (inf if self._most_parents is None else self._most_parents):
             return self._learn
         return _Limited(self, fewest)
@@ -64,7 +67,8 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
             return (), False
         needed = max([1, *Counter(child for _, child in self.required_edges).values()])
         quick = _is_quick(table)
-        limits = [limit for limit in range(FEW_PARENTS, needed - 1, -1) if quick or limit < FEW_PARENTS]
+        few = _few_parents(table)
+        limits = [limit for limit in range(few, needed - 1, -1) if quick or limit < few]
         return tuple(_Limited(self, limit) for limit in limits), not quick
 
     def search_within(
@@ -97,10 +101,19 @@ class _Limited:
         return self.classifier.search_within(table, score, self.max_parents, time_limit)
 
 
+def _n_searched(table: DiscreteTable) -> int:
+    """Return the number of features that have several states."""
+    return sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
+
+
+def _few_parents(table: DiscreteTable) -> int:
+    """Return the limit on parents of searches that are repeated, where a search without one is not quick."""
+    return FEW_PARENTS if _n_searched(table) <= WIDE else 1
+
+
 def _is_quick(table: DiscreteTable) -> bool:
     """Whether a search over all sets of features is quick enough to be repeated."""
-    n_searched = sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
-    n_costed = min(max(n_searched, 1), MOST_FEATURES)
+    n_costed = min(max(_n_searched(table), 1), MOST_FEATURES)
     return lattice_cost(n_costed, len(table.weights)).seconds <= QUICK
 
 
@@ -145,10 +158,11 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
         Most feature parents of a feature, the class not counted; 0 is naive Bayes. None sets no limit, nor does
         ``"auto"``, except where ``ess="auto"`` and the total weight of the rows is below 1,000: then cross-validation
         decides between no limit, 2 and 1, or between 2 and 1 where the search without a limit would take more than
-        half a second. Few rows often determine no more parents than that. Beyond about 27 features, the
-        search can go through all structures with up to 3 or 4, and say so, more surely than through all. With a
-        universal measure, ⌊ln N⌋ - 1 by default, for rows of total weight N (:class:`~anbexact.scores.Universal` says
-        why); beyond 27 features, as many of them as allow all families to be scored.
+        half a second; beyond 27 features, the limit is 1. Few rows often determine no more parents than that. With
+        more rows and more than 27 features, a limit of 3 or 4 often allows a proof where none is found without a
+        limit. With a universal measure, ⌊ln N⌋ - 1 by default, for rows of total weight N
+        (:class:`~anbexact.scores.Universal` says why); beyond 27 features, as many of them as allow all families to
+        be scored.
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs between features that must, and must not, be there (``"x0"``, ``"x1"``, ... name the columns
         of an array).

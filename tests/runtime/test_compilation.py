@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from anbexact._runtime import compilation
-from anbexact._runtime.compilation import ONCE, compilation as heard
+from anbexact._runtime.compilation import ONCE
+from anbexact._runtime.compilation import compilation as heard
 
 
 class Terminal(StringIO):

@@ -4,7 +4,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from tiers import examples
@@ -16,6 +16,7 @@ from anbexact.search.exact import cutting_planes, listed_sets
 from anbexact.search.exact import relaxation as linear_relaxation
 from anbexact.search.exact.branch_and_cut import solve_lists
 from anbexact.search.exact.parent_sets import ParentSets, members, n_words, pack
+from anbexact.search.exact.single_parents import best_branching
 from anbexact.structures.proof import Duals, Exhaustion, Split
 
 TOLERANCE = 1e-6
@@ -207,6 +208,55 @@ class TestSmall:
         choice = solved(lists)
         check(lists, choice, names_of(lists), best_total(lists))
         assert {part.features for part in choice.components} == {("f00", "f01"), ("f02", "f03")}
+
+
+class TestSingleParents:
+    """Lists without a set of two parents: a maximum branching, and clusters that leave no gap."""
+
+    @examples(100, quick=40)
+    @given(
+        seed=st.integers(0, 2**32), n=st.integers(2, 7), sets=st.integers(1, 10), ties=st.booleans(),
+        roots=st.integers(0, 2),
+    )  # fmt: skip
+    def test_optimum_proof_and_kept_sets(self, seed, n, sets, ties, roots):
+        """Some features have no empty set, so that an arc into them is required."""
+        lists = random_lists(seed, n, sets=sets, size=1, ties=ties)
+        if roots:
+            lists = [own if i < roots or len(own.scores) == 1 else without_empty(own) for i, own in enumerate(lists)]
+        optimum = best_total(lists)
+        assume(np.isfinite(optimum))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
+            patch.setattr(branch_and_cut, "ComponentSearch", None)  # no branch and cut is needed
+            choice = solved(lists)
+        check(lists, choice, names_of(lists), optimum)
+        for i, own in enumerate(choice.kept()):
+            for k, score in enumerate(lists[i].scores):
+                only = [*lists]
+                only[i] = ParentSets(lists[i].masks[k : k + 1], np.array([score]), 1, "", float("-inf"))
+                if best_total(only) > optimum - TOLERANCE:
+                    assert k in own
+
+    def test_no_gap_and_nested_clusters(self):
+        lists = random_lists(3, 100, sets=20, size=1)
+        choice = solved(lists)
+        check(lists, choice, names_of(lists))
+        assert choice.bound - choice.total < 1e-9
+        clusters = [set(members) for part in choice.components for members, _, _ in part.case.clusters]
+        assert clusters
+        assert all(a <= b or b <= a or not a & b for a, b in combinations(clusters, 2))
+
+    def test_every_choice_has_a_cycle(self):
+        lists = lists_of([{frozenset({1}): -1.0}, {frozenset({0}): -1.0}])
+        part = listed_sets.Lists(np.concatenate([o.masks for o in lists]), np.array([-1.0, -1.0]), np.arange(3))
+        with pytest.raises(ValueError, match="has a cycle"):
+            best_branching(part)
+
+
+def without_empty(own):
+    """Return a list without the empty set."""
+    rest = own.masks.any(axis=1)
+    return ParentSets(own.masks[rest], own.scores[rest], int(rest.sum()), "", float("-inf"))
 
 
 def clusters_of(case):

@@ -18,9 +18,11 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.moved import keep_moved_names
 from anbexact._runtime.progress import Progress
 from anbexact.search.exact.branch_tree import ComponentSearch, ProofProgress
-from anbexact.search.exact.listed_sets import Lists
+from anbexact.search.exact.listed_sets import Branch, Lists
 from anbexact.search.exact.parent_sets import ParentSets, pack, unpack
-from anbexact.search.exact.small_components import exhausted, totals_with_each
+from anbexact.search.exact.relaxation import duals, proved, totals_with_each
+from anbexact.search.exact.single_parents import best_branching, have_single_parents
+from anbexact.search.exact.small_components import exhausted, totals_with_each_exhausted
 from anbexact.structures.proof import Case, Component, Duals, Exhaustion
 
 _Result = TypeVar("_Result")
@@ -71,8 +73,9 @@ def solve_lists(
 
     Features that lie on no common cycle of possible arcs are solved apart (Fan, Malone & Yuan, Finding optimal
     Bayesian network structures with constraints learned from data, UAI 2014): small components by dynamic
-    programming over all subsets (Silander & Myllymäki, UAI 2006), others by branch and cut on arcs, with cluster
-    inequalities (Bartlett & Cussens, Integer linear programming for the Bayesian network structure learning
+    programming over all subsets (Silander & Myllymäki, UAI 2006), those without a set of two parents as a maximum
+    branching (:func:`~anbexact.search.exact.single_parents.best_branching`), others by branch and cut on arcs, with
+    cluster inequalities (Bartlett & Cussens, Integer linear programming for the Bayesian network structure learning
     problem, Artificial Intelligence 2017).
 
     Parameters
@@ -111,7 +114,13 @@ def solve_lists(
             solved.append((group, part, partial(np.copy, part.scores)))
         elif len(group) <= MOST_FEATURES_EXHAUSTED:
             (places, bound), case = _completed(partial(exhausted, part), deadline), Exhaustion()
-            solved.append((group, part, partial(totals_with_each, part)))
+            solved.append((group, part, partial(totals_with_each_exhausted, part)))
+        elif have_single_parents(part):
+            places, *proof = best_branching(part)
+            everything = Branch.everything(part)
+            bound, _ = proved(part, everything, *proof)
+            case = duals(*proof, [names[i] for i in group])
+            solved.append((group, part, partial(totals_with_each, part, everything, *proof)))
         else:
             searches.append((group, origins, _completed(partial(ComponentSearch, part), deadline)))
             continue

@@ -18,9 +18,8 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
 from anbexact.search.exact.listed_sets import Arc, Branch, Lists
 from anbexact.search.exact.order_search import Orders
-from anbexact.search.exact.parent_sets import unpack
-from anbexact.search.exact.relaxation import Bound, Relaxation, proved
-from anbexact.structures.proof import Case, Duals, Split
+from anbexact.search.exact.relaxation import Bound, Relaxation, duals, totals_with_each
+from anbexact.structures.proof import Case, Split
 
 ROOT_IDLE_SOLUTIONS = 12
 """Solutions of the relaxation without much gain after which branching begins."""
@@ -78,7 +77,7 @@ class ComponentSearch:
     def __init__(self, part: Lists) -> None:
         self.orders = Orders(part)
         self.relaxation = Relaxation(part, self.orders.chosen)
-        everything = Branch(*np.zeros((2, part.n, part.masks.shape[1]), np.uint64))
+        everything = Branch.everything(part)
         self.root = _Node(everything, self.relaxation.start(everything))
         self.nodes = 1
 
@@ -196,9 +195,8 @@ class ComponentSearch:
             if node.split is not None:
                 waiting.extend(node.split[2:])
                 continue
-            value, credited = proved(lists, node.branch, node.bound.clusters, node.bound.multipliers)
-            best = np.maximum.reduceat(credited, lists.starts[:-1])
-            np.maximum(highest, value - best[lists.children] + credited, out=highest)
+            bounds = totals_with_each(lists, node.branch, node.bound.clusters, node.bound.multipliers)
+            np.maximum(highest, bounds, out=highest)
         return highest
 
     def case(self, names: Sequence[Hashable]) -> Case:
@@ -209,7 +207,4 @@ class ComponentSearch:
         if node.split is not None:
             parent, child, absent, present = node.split
             return Split(names[parent], names[child], self._case(absent, names), self._case(present, names))
-        clusters = node.bound.clusters
-        rows = unpack(clusters.masks, len(names))
-        inside = (tuple(names[i] for i in np.flatnonzero(row).tolist()) for row in rows)
-        return Duals(tuple(zip(inside, clusters.least.tolist(), node.bound.multipliers.tolist(), strict=True)))
+        return duals(node.bound.clusters, node.bound.multipliers, names)

@@ -49,6 +49,11 @@ class Branch:
     forbidden: Masks
     required: Masks
 
+    @classmethod
+    def everything(cls, lists: Lists) -> Branch:
+        """Return the branch in which nothing is decided."""
+        return cls(*np.zeros((2, lists.n, lists.masks.shape[1]), np.uint64))
+
     def with_arc(self, parent: int, child: int, present: bool) -> Branch:
         """Return the branch in which one more arc is there, or absent."""
         forbidden, required = self.forbidden.copy(), self.required.copy()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,7 +15,8 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.cutting_planes import Clusters, separate
 from anbexact.search.exact.listed_sets import Arc, Branch, Lists
-from anbexact.search.exact.parent_sets import members
+from anbexact.search.exact.parent_sets import members, unpack
+from anbexact.structures.proof import Duals
 
 FIRST_COLUMNS = 30
 """Parent sets per feature, the best, with which the relaxation begins."""
@@ -49,6 +50,21 @@ def proved(lists: Lists, branch: Branch, clusters: Clusters, multipliers: Floats
         multipliers,
     )  # fmt: skip
     return float(np.maximum.reduceat(values, lists.starts[:-1]).sum() - multipliers @ clusters.least), values
+
+
+def totals_with_each(lists: Lists, branch: Branch, clusters: Clusters, multipliers: Floats) -> Floats:
+    """Return the bounds that multipliers prove for the choices of a branch that hold a set, for every set."""
+    value, credited_scores = proved(lists, branch, clusters, multipliers)
+    best = np.maximum.reduceat(credited_scores, lists.starts[:-1])
+    bounds: Floats = value - best[lists.children] + credited_scores
+    return bounds
+
+
+def duals(clusters: Clusters, multipliers: Floats, names: Sequence[Hashable]) -> Duals:
+    """Return the proof by multipliers, for features of these names."""
+    rows = unpack(clusters.masks, len(names))
+    inside = (tuple(names[i] for i in np.flatnonzero(row).tolist()) for row in rows)
+    return Duals(tuple(zip(inside, clusters.least.tolist(), multipliers.tolist(), strict=True)))
 
 
 class Relaxation:

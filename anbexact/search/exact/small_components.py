@@ -45,7 +45,7 @@ def exhausted(part: Lists) -> tuple[Positions, float]:
     return places, max(float(totals[-1]), float(part.scores[places].sum()))
 
 
-def totals_with_each(part: Lists) -> Floats:
+def totals_with_each_exhausted(part: Lists) -> Floats:
     """Return the highest total of an acyclic choice with every single set: what comes before it, and after it."""
     n = part.n
     best, masks = _highest(part)

@@ -240,7 +240,8 @@ def _first_optimum(
     rank = -np.append(np.arange(1, n + 1), 0)
     parents = np.empty(n, dtype=np.int64)
     tight, reduced, order = np.empty_like(admitted), np.empty_like(weights), np.zeros_like(weights)
-    found = best_arborescence(weights, order, admitted, rounding, parents, tight, reduced)
+    sets = np.empty((n, n), dtype=bool), np.empty(n, dtype=np.int64)
+    found = best_arborescence(weights, order, admitted, rounding, parents, tight, reduced, *sets)
     assert found
     weights = reduced.copy()
     undecided = np.flatnonzero(admitted.sum(axis=1) > 1)
@@ -249,7 +250,7 @@ def _first_optimum(
         order[:] = 0
         for k, child in enumerate(chosen):
             order[child] = rank * base ** (len(chosen) - 1 - k)
-        best_arborescence(weights, order, admitted, 0, parents, tight, reduced)
+        best_arborescence(weights, order, admitted, 0, parents, tight, reduced, *sets)
         admitted = admitted & tight
         admitted[chosen] = False
         admitted[chosen, parents[chosen]] = True
