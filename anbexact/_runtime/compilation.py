@@ -41,8 +41,8 @@ class _Compilation(Listener):
         """Say, once and to people who watch, that kernels of this package are being compiled."""
         if self._told or seconds < COMPILED_SECONDS:
             return
-        module = getattr(getattr(event.data["dispatcher"], "py_func", None), "__module__", "")
-        if module.startswith("anbexact."):
+        kernel = getattr((event.data or {}).get("dispatcher"), "py_func", None)
+        if getattr(kernel, "__module__", "").startswith("anbexact."):
             self._told = True
             if is_watched(sys.stderr):
                 print(ONCE, file=sys.stderr, flush=True)
