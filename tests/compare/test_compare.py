@@ -224,6 +224,7 @@ def test_kernel_naive_bayes_of_any_finite_numbers(seed):
         np.testing.assert_allclose(model.predict_proba(at).sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 def test_kernel_naive_bayes_is_an_estimator():
     check_estimator(KernelNaiveBayes())
 
@@ -306,6 +307,7 @@ def test_one_row_per_model_and_plain_columns():
     pd.testing.assert_frame_equal(frame.loc[["NB", "ANB"], KEPT], plain[KEPT], check_exact=True)
 
 
+@pytest.mark.slow
 def test_refit_sums_missing_cells_out_whether_or_not_it_is_a_network():
     X, y = load_monks(1)
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.02)
