@@ -3,9 +3,13 @@ VENV := .venv
 BIN := $(VENV)/bin
 COPY := build/installed
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# pytest rewrites the tests and Hypothesis each time anew where the environment forbids it to keep the result.
+export PYTHONDONTWRITEBYTECODE :=
 
 sources := $(shell find anbexact adapters -name __pycache__ -prune -o -print)
 pages := $(wildcard README.md docs/*.md docs/*/*.md)
+# Each process takes whole files in turn, so that few kernels are compiled, or loaded, by two of them.
+SPREAD := --dist worksteal
 # Tests that reach most lines of the kernels on tables small enough for plain Python.
 kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py discretize networks/test_posterior.py \
     networks/test_aode.py selection/test_parents_children.py search/test_kdb.py search/test_mc_dag.py \
@@ -25,10 +29,10 @@ demo: $(VENV)/installed  ## fit the classifiers on an embedded table and compare
 install: $(VENV)/installed-dev  ## make the environment, with the tools for developers
 
 test: $(VENV)/installed-dev  ## run the tests, fewer examples and cases of each (a minute and a half)
-	$(BIN)/pytest -n auto --tier=quick $(ARGS)
+	$(BIN)/pytest -n auto $(SPREAD) --tier=quick $(ARGS)
 
 test-full: $(VENV)/installed-dev  ## run all tests, with all examples and cases
-	$(BIN)/pytest -n auto --tier=full $(ARGS)
+	$(BIN)/pytest -n auto $(SPREAD) --tier=full $(ARGS)
 
 # Integers wrap in compiled code; numpy warns of it.
 coverage: $(VENV)/installed-dev  ## run the kernels as plain Python, and show which lines no test runs (minutes)

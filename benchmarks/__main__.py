@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import argparse
 import ast
+import faulthandler
+import os
 import sys
 import tempfile
 import traceback
 import warnings
 from contextlib import redirect_stderr, redirect_stdout
 from importlib import import_module
+from importlib.metadata import version
 from io import StringIO
 from pathlib import Path
 
+import psutil
+
+from anbexact._runtime.limits import available_memory, human_bytes
 from benchmarks import quality, speed
 from benchmarks.harness.run import Run
 from benchmarks.harness.tables import NeedsData
 from benchmarks.harness.timing import timed
 
 HERE = Path(__file__).parent
+MOST_SHOWN = 4_000
+"""Characters of a written file that the report of a failure shows."""
 
 
 def first_line(path: Path) -> str:
@@ -45,12 +53,31 @@ def attempt(module: str, folder: Path) -> str:
     except NeedsData as reason:
         return f"left out: {reason}"
     except Exception:
-        return f"{printed.getvalue()}\n{traceback.format_exc()}"
+        return f"{printed.getvalue()}\n{traceback.format_exc()}\n{circumstances(folder)}"
     return f"{took.seconds:.1f} s"
 
 
+def circumstances(folder: Path) -> str:
+    """Return what a failure may depend on: load, memory, hash seed, versions, and what the benchmark has written."""
+    libraries = ("numpy", "scipy", "numba", "pandas", "scikit-learn", "joblib", "pgmpy")
+    lines = [
+        f"load {psutil.getloadavg()}, available memory {human_bytes(available_memory())}",
+        f"hash seed {os.environ.get('PYTHONHASHSEED', 'random')}, {len(sys.modules)} modules, Python {sys.version}",
+        ", ".join(f"{name} {version(name)}" for name in libraries),
+    ]
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        lines.append(f"--- {path.relative_to(folder)}, {path.stat().st_size:,} bytes")
+        lines.append(path.read_text(encoding="utf-8", errors="replace")[:MOST_SHOWN])
+    return "\n".join(lines)
+
+
 def smoke() -> bool:
-    """Run every benchmark of speed and of quality on tiny made tables; return whether all went well."""
+    """Run every benchmark of speed and of quality on tiny made tables; return whether all went well.
+
+    One that fails is run again, which tells a failure by chance from one that stays. It counts as failed all the
+    same.
+    """
+    faulthandler.enable()
     failed = []
     for package in (speed, quality):
         for name in package.NAMES:
@@ -60,6 +87,9 @@ def smoke() -> bool:
             print(f"{module.partition('.')[2]:30} {answer}", flush=True)
             if "\n" in answer:
                 failed.append(module)
+                with tempfile.TemporaryDirectory() as folder:
+                    again = attempt(module, Path(folder))
+                print(f"{module.partition('.')[2]:30} again: {again}", flush=True)
     print(f"failed: {', '.join(failed)}" if failed else "all went well")
     return not failed
 

@@ -7,7 +7,7 @@ from zlib import crc32
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES = {"quick": 8, "full": 60}
+EXAMPLES = {"quick": 6, "full": 60}
 """Examples that Hypothesis draws for a property, by tier."""
 ANY_CASES = 2
 """Cases that the quick tier keeps of every test function, whatever their arguments."""
@@ -29,6 +29,11 @@ def register_profiles():
 def scaled(count):
     """Return a number of examples of the full tier, or the share of them that the quick tier draws."""
     return ceil(count * settings.default.max_examples / EXAMPLES["full"])
+
+
+def repeats(count):
+    """Return the numbers of the random tables that a test goes through: all in the full tier, a half in the other."""
+    return range(max(scaled(count), (count + 1) // 2))
 
 
 def examples(count, *, quick=0, **others):

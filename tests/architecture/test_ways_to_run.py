@@ -12,7 +12,9 @@ import pytest
 PROJECT = Path(__file__).parents[2]
 LIBRARIES = sysconfig.get_path("purelib")
 USES = """
-import anbexact, anbexact.adapters
+import sys
+import anbexact, anbexact.adapters, anbexact.datasets
+assert not {"matplotlib", "pgmpy", "sklearn.datasets", "statsmodels"} & set(sys.modules)
 from anbexact.adapters import to_logit, to_pgmpy
 from anbexact.adapters.pgmpy import from_pgmpy
 from anbexact.datasets import load_monks
@@ -44,10 +46,12 @@ def _installed(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_in_the_projects_folder():
     assert run(["-c", USES], PROJECT, []).strip() == str(PROJECT / "anbexact" / "__init__.py")
 
 
+@pytest.mark.slow
 def test_in_the_projects_folder_which_hides_an_installed_package(installed):
     assert run(["-c", USES], PROJECT, [installed]).strip() == str(PROJECT / "anbexact" / "__init__.py")
 
@@ -56,15 +60,18 @@ def test_installed(installed, tmp_path):
     assert run(["-c", USES], tmp_path, [installed]).strip() == str(installed / "anbexact" / "__init__.py")
 
 
+@pytest.mark.slow
 def test_beside_the_examples(installed):
     assert run(["-c", USES], PROJECT / "examples", [installed]).strip() == str(installed / "anbexact" / "__init__.py")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", [PROJECT, PROJECT / "examples"], ids=["project", "examples"])
 def test_as_a_command(folder, installed):
     assert run(["-m", "anbexact", "--version"], folder, [installed]).startswith("anbexact 0.")
 
 
+@pytest.mark.slow
 def test_former_modules_import():
     former = (
         "from anbexact.table import DiscreteTable; from anbexact.adapters.files import load; print(load.__module__)"

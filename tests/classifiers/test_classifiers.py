@@ -184,6 +184,7 @@ class TestEstimator:
         classifier = model().fit([[0], [0]], ["b", "a"])
         assert classifier.predict([[0], [None]]).tolist() == ["a", "a"]
 
+    @pytest.mark.slow
     def test_grid_search_and_cross_validation(self, model):
         X, y = load_tic_tac_toe()
         X, y = X.iloc[::4], y.iloc[::4]
@@ -206,6 +207,7 @@ class TestEstimator:
         alone = model(discretizer="mdlp").fit(X, y)
         np.testing.assert_allclose(piped.predict_proba(X), alone.predict_proba(X), rtol=1e-12)
 
+    @pytest.mark.slow
     def test_calibration(self, model, data):
         X, y = data
         X = X.drop(columns="length")

@@ -797,6 +797,7 @@ def test_tuples_that_take_too_long_are_refused(monkeypatch):
         ANBClassifier(continuous="universal").fit(X, y)
 
 
+@pytest.mark.slow
 def test_by_default_wide_tables_have_as_many_parents_as_can_be_scored():
     X = np.random.default_rng(0).normal(size=(250, 40))
     most = affordable_parents(40, 4)

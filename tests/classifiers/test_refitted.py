@@ -163,6 +163,7 @@ class TestEstimator:
         assert model.predict_proba(X).tolist() == [[1.0]] * len(X)
         assert model.score(X[:20], np.zeros(20, dtype=int)) == 1
 
+    @pytest.mark.slow
     def test_pipeline_search_and_clone(self):
         X, y = load_monks(1)
         pipeline = make_pipeline(FunctionTransformer(), RefittedClassifier(ANBClassifier()))

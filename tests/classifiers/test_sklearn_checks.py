@@ -101,6 +101,7 @@ def test_scikit_learn_check(estimator, check):
     run(check, estimator)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("estimator", [model(continuous="universal") for model in (ANBClassifier, GBNClassifier)])
 def test_scikit_learn_checks_of_exact_searches(estimator):
     checks = [check for _, check in estimator_checks_generator(estimator, mark=None)]

@@ -278,6 +278,7 @@ def test_compare_on_the_embedded_table(capsys):
     assert "The refit lowered the log loss of" in out
 
 
+@pytest.mark.slow
 def test_compare_without_refits(capsys):
     code, out, _ = run(capsys, "compare", "--dataset", "lenses", "--folds", "2", "--no-refit")
     assert code == 0
@@ -285,6 +286,7 @@ def test_compare_without_refits(capsys):
     assert "Lowest log loss: " in out
 
 
+@pytest.mark.slow
 def test_compare_own_table(capsys):
     code, out, _ = run(capsys, "compare", "monks.csv", "--class", "monk", "--folds", "3", "--json")
     document = json.loads(out)
@@ -453,7 +455,7 @@ class TestConvert:
         capsys.readouterr()
         return tmp_path / "m.json"
 
-    @pytest.mark.parametrize("extension", ["bif", "xmlbif", "xdsl"])
+    @pytest.mark.parametrize("extension", [pytest.param("bif", marks=pytest.mark.slow), "xmlbif", "xdsl"])
     def test_there_and_back(self, model, tmp_path, capsys, extension):
         network, back = tmp_path / f"m.{extension}", tmp_path / "back.json"
         assert main(["convert", str(model), str(network)]) == 0

@@ -621,6 +621,7 @@ class TestInterruptedComparison:
         assert "NB refitted" in out
         assert "Lowest log loss: " in out
 
+    @pytest.mark.slow
     def test_json(self, capsys):
         arguments = ["compare", "--dataset", "monks1", "--folds", "3", "--seed", "4", "--json", "--models"]
         code, out, _ = run(capsys, *arguments, "NB,TAN")

@@ -95,7 +95,9 @@ def slow(X, y, learn, count, folds, seed):
     return [sum(right) / n, error, sum(losses) / n, -sum(losses), sum(briers) / n, calibration, sum(sizes) / folds]
 
 
-@pytest.mark.parametrize("load", [load_iris, load_lenses], ids=["iris", "lenses"])
+@pytest.mark.parametrize(
+    "load", [pytest.param(load_iris, marks=pytest.mark.slow), load_lenses], ids=["iris", "lenses"]
+)
 def test_numbers_by_hand(load):
     X, y = load()
     frame = compare(X, y, folds=4, seed=3, models=["NB", "ANB"])
@@ -237,6 +239,7 @@ def test_kernel_naive_bayes_of_any_finite_numbers(seed):
         np.testing.assert_allclose(model.predict_proba(at).sum(axis=1), 1.0)
 
 
+@pytest.mark.slow
 def test_kernel_naive_bayes_is_an_estimator():
     check_estimator(KernelNaiveBayes())
 
@@ -291,6 +294,7 @@ def test_calibration_error_at_its_ends():
     assert calibration_error([0.7, 0.71, 0.71], [True, False, False]) == pytest.approx((0.3 + 2 * 0.71) / 3)
 
 
+@pytest.mark.slow
 def test_one_row_per_model_and_plain_columns():
     X, y = load_monks(1)
     seen = []
@@ -318,6 +322,7 @@ def test_one_row_per_model_and_plain_columns():
     pd.testing.assert_frame_equal(frame.loc[["NB", "ANB"], KEPT], plain[KEPT], check_exact=True)
 
 
+@pytest.mark.slow
 def test_refit_sums_missing_cells_out_whether_or_not_it_is_a_network():
     X, y = load_monks(1)
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.02)
@@ -474,6 +479,7 @@ def test_certain_and_wrong_is_infinitely_wrong():
     assert frame.loc["always", "log_loss"] == math.inf
 
 
+@pytest.mark.slow
 def test_any_container():
     X, y = load_iris()
     choice = {"folds": 3, "refit": False, "models": ["NB", "ANB", "logistic regression"]}

@@ -283,6 +283,7 @@ def test_unknown_name_lists_the_known_ones():
         datasets.load_dataset("monks")
 
 
+@pytest.mark.slow
 def test_import_is_light():
     code = (
         "import sys; import anbexact.datasets; "

@@ -114,7 +114,9 @@ def test_does_not_change_the_classifier_or_the_rows():
     np.testing.assert_array_equal(classifier.predict_proba(X), proba)
 
 
-@pytest.mark.parametrize("model", [NaiveBayesClassifier, ANBClassifier, GBNClassifier])
+@pytest.mark.parametrize(
+    "model", [NaiveBayesClassifier, ANBClassifier, pytest.param(GBNClassifier, marks=pytest.mark.slow)]
+)
 def test_of_a_universal_measure(model):
     """Terms are differences of log densities; they add up, with and without missing cells."""
     X, y = load_iris()

@@ -121,7 +121,13 @@ FIELDS = (
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("make", [discrete, continuous, universal, aode, given_tables, selected])
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(discrete, continuous, universal),
+        *(pytest.param(make, marks=pytest.mark.slow) for make in (aode, given_tables, selected)),
+    ],
+)
 def test_an_edited_file(make, tmp_path):
     path = tmp_path / "m.json"
     make().save(path)

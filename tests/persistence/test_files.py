@@ -593,10 +593,10 @@ class TestRefitted:
     @pytest.mark.parametrize(
         ("estimator", "l2", "load"),
         [
-            (None, "auto", load_iris),
+            pytest.param(None, "auto", load_iris, marks=pytest.mark.slow),
             (TANClassifier(ess="auto", discretizer=KBinsDiscretizer(3)), 0.5, load_iris),
             (ANBClassifier(max_parents=2), "auto", lambda: load_monks(1)),
-            (GBNClassifier(structure_score=BDs(2.0)), 1.0, load_anes96),
+            pytest.param(GBNClassifier(structure_score=BDs(2.0)), 1.0, load_anes96, marks=pytest.mark.slow),
             (NaiveBayesClassifier(parameters="friedman"), 0, lambda: load_monks(1)),
             (NaiveBayesClassifier(continuous=UniversalMeasure(levels=2)), 1, load_iris),
             (FixedStructureClassifier({"is_monk": ("is_smiling",), "is_smiling": ()}, smoothing=0.5), "auto", None),

@@ -122,6 +122,7 @@ class TestOptimum:
         assert dict(structure.parents) == {"c": ()}
         assert structure.score == pytest.approx(learn_naive_bayes(table).score)
 
+    @pytest.mark.slow
     def test_many_features_by_candidate_lists(self):
         problem = random_problem(1, 30, n_rows=150)
         structure = learn_gbn(problem.table, BIC())

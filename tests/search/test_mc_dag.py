@@ -31,7 +31,7 @@ def as_dict(graph):
     return {v: tuple(elements(of_v)) for v, of_v in enumerate(graph)}
 
 
-@pytest.fixture(scope="module", params=[4, 5])
+@pytest.fixture(scope="module", params=[4, pytest.param(5, marks=pytest.mark.slow)])
 def classes(request):
     """All equivalence classes, each with its graphs."""
     found = {}

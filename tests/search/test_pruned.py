@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numba.core.event import trigger_event
 from strategies import Problem, random_problem
 from test_candidates import BOUNDED, WEIGHTS, Looks, bounded_scores, candidate_problems, with_copies
-from tiers import examples
+from tiers import examples, repeats
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
 import anbexact.search.exact.configurations as configurations
@@ -134,7 +134,7 @@ class TestOptimum:
     @pytest.mark.parametrize("weights", WEIGHTS)
     def test_equals_the_lattice(self, name, weights):
         score = BOUNDED[name]()
-        for seed in range(4):
+        for seed in repeats(4):
             problem, constraints, exhaustive = searched_exhaustively(name, weights, seed)
             assert "dynamic programme" in exhaustive.certificate.method
             of_class = score.local_score(problem.table, "c", [])
@@ -148,7 +148,7 @@ class TestOptimum:
     @pytest.mark.usefixtures("_solver")
     @pytest.mark.parametrize("ess", [0.01, 1.0, 3000.0])
     def test_equals_the_lattice_for_every_sample_size(self, ess):
-        for seed in range(5):
+        for seed in repeats(5):
             problem = with_copies(random_problem(200 + seed, 4 + seed % 3, n_rows=60, max_arity=3), seed)
             expected = learn_anb(problem.table, BDeu(ess)).score
             found = solved(problem, BDeu(ess))
@@ -180,7 +180,7 @@ class TestIncomplete:
     @pytest.mark.parametrize("name", BOUNDED)
     def test_bounds_hold(self, name, most_sets):
         score = BOUNDED[name]()
-        for seed in range(2):
+        for seed in repeats(2):
             problem = random_problem(300 + seed, 5, n_rows=120, max_arity=3, weights=WEIGHTS[seed])
             found = solved(problem, score, most_sets=most_sets)
             best = brute_force(problem, score) - score.local_score(problem.table, "c", [])
