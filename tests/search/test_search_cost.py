@@ -8,6 +8,7 @@ from math import comb
 import numba
 import numpy as np
 import pytest
+from numba.core.event import Event, EventStatus
 from strategies import random_problem
 
 import anbexact.search.exact.lattice as lattice
@@ -390,10 +391,10 @@ class TestCompilation:
     def test_overlapping_compilations_count_once(self, monkeypatch):
         now = [0.0]
         monkeypatch.setattr(deadlines.time, "perf_counter", lambda: now[0])
-        kernels = compilation._Compilation()
+        kernels, event = compilation._Compilation(), Event("numba:compile", EventStatus.START)
         for moment, told in ((1, "start"), (2, "start"), (4, "end"), (5, "end"), (9, "start")):
             now[0] = float(moment)
-            getattr(kernels, f"on_{told}")(None)
+            getattr(kernels, f"on_{told}")(event)
         now[0] = 10.0
         assert kernels.seconds == 5.0
 
