@@ -107,6 +107,11 @@ SPLIT = {
         "anbexact.search.exact.listed_sets",
         "anbexact.search.exact.relaxation",
     ),
+    "anbexact.search.exact.learn": (
+        "anbexact.search.exact.exact_search",
+        "anbexact.search.exact.plan",
+        "anbexact.search.exact.refusals",
+    ),
     "anbexact.search.exact.parent_set_identification": (
         "anbexact.search.exact.configurations",
         "anbexact.search.exact.laid_out_rows",

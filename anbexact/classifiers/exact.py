@@ -14,10 +14,11 @@ from anbexact.classifiers.memory import learn_within_memory
 from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.classifiers.sample_size import Learn
-from anbexact.scores import Score, Universal
+from anbexact.scores import Score
+from anbexact.scores.capabilities import default_max_parents
 from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
-from anbexact.search.exact.learn import affordable_parents
+from anbexact.search.exact.plan import affordable_parents
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
@@ -36,9 +37,9 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         required = tuple(self.required_edges)
-        most: int | None = None
-        if isinstance(score, Universal):
-            most = affordable_parents(len(table.vocabulary.features), score.most_variables(table.weight_sum) - 1)
+        most = default_max_parents(score, table.weight_sum)
+        if most is not None:
+            most = affordable_parents(len(table.vocabulary.features), most)
             most = max([most, *Counter(child for _, child in required).values()])
 
         def search(max_parents: int | None, seconds: float | None) -> Structure:

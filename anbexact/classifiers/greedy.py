@@ -13,6 +13,7 @@ from anbexact.classifiers.memory import learn_within_memory
 from anbexact.classifiers.parameters import NetworkParameters, SearchParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.scores import CLL
+from anbexact.scores.capabilities import scores_structures
 from anbexact.scores.registry import CONDITIONAL_SCORES
 from anbexact.search import learn_greedy_gbn
 from anbexact.search.greedy.mc_dag import learn_mc_dag
@@ -84,7 +85,7 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     _relearns = False  # a climb may take long
 
     def _is_decomposable(self) -> bool:
-        return not isinstance(self.score_of(1.0), CLL)
+        return not scores_structures(self.score_of(1.0))
 
     @available_if(_is_decomposable)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -92,7 +93,7 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def score_of(self, ess: float) -> Any:
-        if isinstance(self.structure_score, CLL):
+        if scores_structures(self.structure_score):
             return self.structure_score
         if isinstance(self.structure_score, str) and self.structure_score in CONDITIONAL_SCORES:
             return CONDITIONAL_SCORES[self.structure_score]()

@@ -10,14 +10,13 @@ from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
-from anbexact.networks.density_counts import density_bytes
-from anbexact.parameters.counts import memory_needed, table_bytes
-from anbexact.scores import Universal
+from anbexact.parameters.counts import memory_needed
+from anbexact.scores.capabilities import largest_shape, set_shape
 from anbexact.search.constraints import Edge
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
-ROOM = 1 << 28
+TABLE_MEMORY = 1 << 28
 """Bytes that all conditional tables together may take where those of the structure do not fit into memory."""
 Search = Callable[[int | None, float | None], Structure]
 
@@ -37,8 +36,8 @@ def learn_within_memory(
     """
     deadline = Deadline(time_limit)
     structure = search(max_parents, time_limit)
-    sizes = density_bytes(table, structure, score) if isinstance(score, Universal) else table_bytes(table, structure)
-    needed = memory_needed(sizes.values())
+    families = ((name, *parents) for name, parents in structure.parents.items())
+    needed = memory_needed(8 * prod(set_shape(score, table, family)) for family in families)
     if max_parents is not None or needed <= available_memory():
         return structure
     with_class = all(structure.class_name in structure.parents[name] for name in structure.features)
@@ -52,26 +51,10 @@ def learn_within_memory(
 
 
 def _most_parents(table: DiscreteTable, score: object) -> int:
-    """Return how many feature parents every feature may have without the tables outgrowing ``ROOM``."""
-    features = table.vocabulary.features
-    of_class = table.vocabulary.arity(table.vocabulary.class_name)
+    """Return how many feature parents every feature may have without the tables outgrowing ``TABLE_MEMORY``."""
+    n_features = len(table.vocabulary.features)
+    size = 8 * n_features * table.vocabulary.arity(table.vocabulary.class_name)
     most = 0
-    while most < len(features) and 8 * len(features) * of_class * prod(_largest(table, score, most + 2)) <= ROOM:
+    while most < n_features and size * prod(largest_shape(score, table, most + 2)) <= TABLE_MEMORY:
         most += 1
     return most
-
-
-def _largest(table: DiscreteTable, score: object, size: int) -> list[int]:
-    """Return the numbers of states of the features that have most of them; at the levels that so many have."""
-    features = table.vocabulary.features
-    if isinstance(score, Universal):
-        level = score.most_levels(min(size, len(score.partitions)), table.weight_sum)
-        arities = [
-            len(score.partitions[name].masses_at(min(level, score.n_levels(name))))
-            if name in score.partitions
-            else table.vocabulary.arity(name)
-            for name in features
-        ]
-    else:
-        arities = list(table.shape(features))
-    return sorted(arities, reverse=True)[:size]

@@ -18,7 +18,7 @@ from anbexact.networks.densities import FamilyDensity
 from anbexact.networks.posterior import Posterior
 from anbexact.networks.probable_levels import finest_levels
 from anbexact.parameters.counts import memory_needed
-from anbexact.scores.universal import View
+from anbexact.scores.base import View
 from anbexact.structures.structure import parents_first
 from anbexact.tables.vocabulary import CodeArray
 

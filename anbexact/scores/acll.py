@@ -150,6 +150,11 @@ class ACLL(FamilyScore):
         object.__setattr__(self, "prior", _check_prior(self.prior))
         object.__setattr__(self, "pseudo_count", check_positive("pseudo_count", self.pseudo_count))
 
+    @classmethod
+    def of(cls, score: object) -> ACLL:
+        """Return a score if it is an aCLL, whose parameters it has; else one with the default parameters."""
+        return score if isinstance(score, cls) else cls()
+
     def constants(self, n_classes: int, weight_sum: float) -> tuple[float, float]:
         """Return β and γ for this many classes over rows of this total weight; see :func:`acll_constants`."""
         beta, gamma = _constants(n_classes, self.prior, np.array([weight_sum], dtype=np.float64))

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, cast
 
-from anbexact.scores import BDeu, Universal
+from anbexact.scores import BDeu
+from anbexact.scores.capabilities import needed_variables
 from anbexact.search.constraints import Edge
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
@@ -21,8 +22,8 @@ def single_states(table: DiscreteTable, score: object, keep: Collection[Hashable
     """Return the features of one state that a search by a score can do without, in table order.
 
     A feature of one state scores 0 whatever its parents, and changes nothing as a parent, by a score that says so
-    with a true attribute ``ignores_single_states``; see :class:`~anbexact.scores.Score`. Continuous variables of a
-    universal measure stay, as their number decides how many levels the others have.
+    with a true attribute ``ignores_single_states``; see :class:`~anbexact.scores.Score`. Those that the score
+    needs all the same stay; see :func:`~anbexact.scores.capabilities.needed_variables`.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ def single_states(table: DiscreteTable, score: object, keep: Collection[Hashable
     """
     if not getattr(score, "ignores_single_states", False):
         return ()
-    kept = {*keep, *(score.partitions if isinstance(score, Universal) else ())}
+    kept = {*keep, *needed_variables(score)}
     return tuple(name for name in table.vocabulary.features if table.vocabulary.arity(name) == 1 and name not in kept)
 
 

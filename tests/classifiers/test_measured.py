@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from tiers import examples
 
-import anbexact.classifiers.memory as room
+import anbexact.classifiers.memory as memory
 from anbexact import (
     ANBClassifier,
     CkGClassifier,
@@ -448,11 +448,11 @@ class TestMostParents:
         free = ANBClassifier(continuous="universal").fit(X, y)
         assert free.structure_.feature_edges
         sizes = [density.values.nbytes for density in free.densities_.values()]
-        monkeypatch.setattr(room, "ROOM", 1)
-        monkeypatch.setattr(room, "available_memory", lambda: 2 * sum(sizes) + max(sizes))
+        monkeypatch.setattr(memory, "TABLE_MEMORY", 1)
+        monkeypatch.setattr(memory, "available_memory", lambda: 2 * sum(sizes) + max(sizes))
         again = ANBClassifier(continuous="universal").fit(X, y)
         assert again.structure_.parents == free.structure_.parents
-        monkeypatch.setattr(room, "available_memory", lambda: 2 * sum(sizes) + max(sizes) - 1)
+        monkeypatch.setattr(memory, "available_memory", lambda: 2 * sum(sizes) + max(sizes) - 1)
         with pytest.warns(UserWarning, match=r"would take .* kB: learned again with max_parents=0"):
             few = ANBClassifier(continuous="universal").fit(X, y)
         assert not few.structure_.feature_edges
@@ -784,7 +784,7 @@ def test_tables_that_do_not_fit_are_learned_again_with_fewer_parents(monkeypatch
     classifier = ANBClassifier(continuous=measure).fit(X, y)
     most = max(map(len, classifier.structure_.parents.values()))
     sizes = density_counts.density_bytes(measure.read(X, y)[0], classifier.structure_, classifier.measure_)
-    monkeypatch.setattr(room, "available_memory", lambda: sum(sizes.values()))
+    monkeypatch.setattr(memory, "available_memory", lambda: sum(sizes.values()))
     with pytest.warns(UserWarning, match=r"learned again with max_parents=\d"):
         classifier.fit(X, y)
     assert max(map(len, classifier.structure_.parents.values())) < most

@@ -22,7 +22,6 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import anbexact
-import anbexact.search.exact.learn as anb
 from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, SearchTooLargeError, TANClassifier
 from anbexact.adapters import LogitModel, to_logit
 from anbexact.classifiers import AODEClassifier, FixedStructureClassifier, LogitFANClassifier
@@ -30,6 +29,7 @@ from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibr
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.models import model_parameters
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
+from anbexact.search.exact import plan
 
 WEDGE = {
     "is_monk": (),
@@ -602,7 +602,7 @@ def test_too_large_search_is_a_line_of_its_own(monkeypatch):
 
 @pytest.mark.slow
 def test_really_too_large(monkeypatch):
-    monkeypatch.setattr(anb, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(plan, "available_memory", lambda: 100_000)
     rng = np.random.default_rng(0)
     frame = compare(rng.integers(0, 2, (40, 60)), rng.integers(0, 2, 40), folds=2)
     refused = ["ANB", "ANB refitted"]

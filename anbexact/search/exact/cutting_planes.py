@@ -88,7 +88,7 @@ def separate(
     Parameters
     ----------
     chosen : (features,) int64
-        The best choice knchildren: clusters are preferred whose inequalities it satisfies with equality.
+        The best choice known: clusters are preferred whose inequalities it satisfies with equality.
     columns, shares : (sets,)
         The sets with positive shares, and their shares.
     """

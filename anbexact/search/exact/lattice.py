@@ -16,13 +16,13 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
 from anbexact._runtime.units import human_bytes, human_seconds
-from anbexact.scores import SetScore, Universal
+from anbexact.scores import MixedSetScore, SetScore
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.enumerated import subsets
 from anbexact.search.exact.solution import Optimum, Stopped, first_optimum, local_bound, tie_tolerance
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import SETS_TIMES_ROWS, SetScoreProblem, n_sets, prepare, score_all_sets
-from anbexact.search.scoring.universal_sets import BLOCK
+from anbexact.search.scoring.universal_sets import MASKS_PER_BLOCK
 from anbexact.tables.table import DiscreteTable
 
 LOW_BITS = 12
@@ -186,27 +186,28 @@ def _layer_sizes(low: int, high: int) -> list[int]:
 def all_set_scores(
     problem: SetScoreProblem,
     table: DiscreteTable,
-    score: SetScore | Universal,
+    score: SetScore | MixedSetScore,
     threads: int,
     deadline: Deadline,
     progress: Progress | None,
 ) -> npt.NDArray[np.float64] | None:
     """Return F(set ∪ class) for every mask of a table prepared by :func:`prepare`; see :func:`score_all_sets`.
 
-    By a universal measure, sets that have their variables at the coarsest level only are scored as such, all
+    By a mixed score, sets that have their variables at the coarsest level only are scored as such, all
     together; the others, at each of their tuples of levels.
     """
     solve = _counted_scores if counting_pays(problem) else score_all_sets
     scores = solve(problem, threads, deadline, progress)
-    if scores is None or not isinstance(score, Universal):
-        return scores
     scorer = FamilyScorer(table, score, threads, deadline)
+    mixture = scorer.mixture
+    if scores is None or mixture is None:
+        return scores
     places = np.array([table.vocabulary.names.index(name) for name in problem.features])
     for b, name in enumerate(problem.features):
-        scores.reshape(-1, 2, 1 << b)[:, 1] -= score.log_measure(table, (name, 1))
+        scores.reshape(-1, 2, 1 << b)[:, 1] -= mixture.score.log_measure(table, (name, 1))
     bits = np.arange(len(places))
-    n_blocks = max(1, len(scores) // BLOCK)
-    for k, masks in enumerate(scorer.mixture.mixed_sets(problem.features, problem.max_size)):
+    n_blocks = max(1, len(scores) // MASKS_PER_BLOCK)
+    for k, masks in enumerate(mixture.mixed_sets(problem.features, problem.max_size)):
 
         def shown(phase: str, fraction: float, k: int = k) -> None:
             if progress is not None:
@@ -223,7 +224,7 @@ def all_set_scores(
 
 def solve_lattice(
     table: DiscreteTable,
-    score: SetScore | Universal,
+    score: SetScore | MixedSetScore,
     constraints: Constraints,
     threads: int,
     deadline: Deadline,
@@ -338,14 +339,14 @@ def _read_back(
     return {order[k]: tuple(order[p] for p in places) for k, places in chosen.items()}
 
 
-def unsolved(table: DiscreteTable, score: SetScore | Universal) -> Stopped:
+def unsolved(table: DiscreteTable, score: SetScore | MixedSetScore) -> Stopped:
     """Return what is known before any set was scored."""
     return Stopped(sum(local_bound(table, score, child) for child in table.vocabulary.features), 0)
 
 
 def _upper_bound(
     table: DiscreteTable,
-    score: SetScore | Universal,
+    score: SetScore | MixedSetScore,
     problem: SetScoreProblem,
     scores: npt.NDArray[np.float64],
 ) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anbexact.scores import BoundedScore, SetScore, Universal
+from anbexact.scores import BoundedScore, MixedSetScore, SetScore
 from anbexact.tables.table import DiscreteTable
 
 Parents = tuple[int, ...]
@@ -67,7 +67,7 @@ def rough_bound(
     return float(-score.family_penalty(q, states, table.weight_sum)[1])
 
 
-def local_bound(table: DiscreteTable, score: SetScore | Universal, child: Hashable) -> float:
+def local_bound(table: DiscreteTable, score: SetScore | MixedSetScore, child: Hashable) -> float:
     """Return a bound on the local score of a feature over all parent sets, a rough one on long tables; in nats."""
     long = len(table.weights) * len(table.vocabulary.names) > LONG
     if long and isinstance(score, BoundedScore) and score.bounded_at(table.weight_sum):

@@ -15,7 +15,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.units import human_bytes
-from anbexact.scores import SetScore, Universal
+from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.constraints import Constraints, make_constraints
 from anbexact.search.exact.candidates import has_candidates
 from anbexact.search.exact.case_bounds import ListedSets, case_bound
@@ -253,7 +253,7 @@ class _Check:
         sets = np.arange(1 << (n - 1))
         best = np.full((n, 1 << (n - 1)), -np.inf)
         order, values = table.vocabulary.features, None
-        if isinstance(score, SetScore | Universal) and score.has_set_score:
+        if has_set_scores(score):
             problem = prepare(table, score, self.constraints.max_parents + 1)
             order = problem.features
             values = all_set_scores(problem, table, score, thread_count(None), Deadline(), None)

@@ -16,7 +16,8 @@ from anbexact._kernels.set_scores import HISTOGRAM, Boards, Features, Levels, Lo
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
-from anbexact.scores import SetScore, Universal
+from anbexact.scores import MixedSetScore, SetScore
+from anbexact.scores.capabilities import is_mixed
 from anbexact.tables.table import DiscreteTable
 
 TABLE_CELLS = 1 << 22
@@ -153,13 +154,14 @@ def cell_value_bytes(table: DiscreteTable) -> int:
     return 8 * distinct * (width + 6)
 
 
-def prepare(table: DiscreteTable, score: SetScore | Universal, max_size: int) -> SetScoreProblem:
+def prepare(table: DiscreteTable, score: SetScore | MixedSetScore, max_size: int) -> SetScoreProblem:
     """Order the features, and tabulate what depends on numbers of states alone.
 
-    Of a universal measure it is the problem of all variables at their coarsest level; see :func:`score_all_sets`.
+    Of a mixed score it is the problem of all variables at their coarsest level; see :func:`score_all_sets`.
     """
-    if isinstance(score, Universal):
-        table, score = score.coarsest(table), score.base
+    if is_mixed(score):
+        return prepare(score.coarsest(table), score.base, max_size)
+    assert isinstance(score, SetScore)
     features = entropy_order(table, table.vocabulary.features)
     n = len(features)
     arities = np.array(table.shape(features), dtype=np.int64)

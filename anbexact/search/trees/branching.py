@@ -11,7 +11,8 @@ from anbexact._kernels.arborescence import best_arborescence
 from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
-from anbexact.scores import Score, SetScore, Universal
+from anbexact.scores import Score
+from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.exact.solution import local_bound
 from anbexact.search.naive_bayes import learn_naive_bayes
@@ -290,7 +291,7 @@ def out_of_time(scorer: FamilyScorer, constraints: Constraints) -> Structure:
 def upper_bound(scorer: FamilyScorer) -> float:
     """Return a bound on the score of every structure in which the class is a parent of all; in nats."""
     table, score = scorer.table, scorer.score
-    if not isinstance(score, SetScore | Universal) or not score.has_set_score:
+    if not has_set_scores(score):
         return float("inf")
     of_features = sum(local_bound(table, score, child) for child in table.vocabulary.features)
     return score.local_score(table, class_of(table), []) + of_features
