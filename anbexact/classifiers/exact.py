@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
-from anbexact.classifiers.memory import learn_within_memory
+from anbexact.classifiers.memory import affordable_limit
 from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.classifiers.sample_size import Learn
@@ -41,11 +42,14 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         if most is not None:
             most = affordable_parents(len(table.vocabulary.features), most)
             most = max([most, *Counter(child for _, child in required).values()])
-
-        def search(max_parents: int | None, seconds: float | None) -> Structure:
-            return self._search(table, score, **self._limits(most if max_parents is None else max_parents, seconds))
-
-        return learn_within_memory(search, table, score, self._most_parents, time_limit, required)
+        if self._most_parents is not None:
+            return self._search(table, score, **self._limits(self._most_parents, time_limit))
+        deadline = Deadline(time_limit)
+        structure = self._search(table, score, **self._limits(most, time_limit))
+        fewer = affordable_limit(table, score, structure, required)
+        if fewer is None:
+            return structure
+        return self._search(table, score, **self._limits(fewer, seconds_left(deadline)))
 
     @property
     def _most_parents(self) -> int | None:
@@ -177,8 +181,7 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     (('head_shape', 'body_shape'), ('jacket_color', 'body_shape'))
     """
 
-    def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
-        return learn_anb(table, score, **limits)
+    _search = staticmethod(learn_anb)  # type: ignore[assignment]  # its limits have names
 
 
 @register_classifier("gbn", "optimal general network (GBN)", compared=[Compared("GBN", 120)])
@@ -225,5 +228,4 @@ class GBNClassifier(MeasuredExactClassifier):
     1.0
     """
 
-    def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
-        return learn_gbn(table, score, **limits)
+    _search = staticmethod(learn_gbn)  # type: ignore[assignment]  # its limits have names

@@ -8,8 +8,9 @@ from typing import Any, NoReturn, Self
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
+from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact.classifiers.base import NetworkClassifier
-from anbexact.classifiers.memory import learn_within_memory
+from anbexact.classifiers.memory import affordable_limit
 from anbexact.classifiers.parameters import NetworkParameters, SearchParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.scores import CLL
@@ -100,10 +101,12 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
         return super().score_of(ess)
 
     def _learn(self, table: DiscreteTable, score: Any, time_limit: float | None) -> Structure:
-        def search(max_parents: int | None, seconds: float | None) -> Structure:
-            return self._search(table, score, seconds, max_parents)
-
-        return learn_within_memory(search, table, score, self.max_parents, time_limit, tuple(self.required_edges))
+        deadline = Deadline(time_limit)
+        structure = self._search(table, score, time_limit, self.max_parents)
+        if self.max_parents is not None:
+            return structure
+        fewer = affordable_limit(table, score, structure, tuple(self.required_edges))
+        return structure if fewer is None else self._search(table, score, seconds_left(deadline), fewer)
 
     def _search(
         self, table: DiscreteTable, score: Any, time_limit: float | None, max_parents: int | None

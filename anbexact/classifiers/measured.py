@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
+from functools import partial
+from typing import Self
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +16,7 @@ from anbexact.inputs.universal_measure import UniversalMeasure
 from anbexact.networks.densities import Densities
 from anbexact.networks.density_counts import count_at_levels, family_levels
 from anbexact.networks.density_network import DensityNetwork
+from anbexact.networks.model import Model
 from anbexact.networks.network import Network
 from anbexact.scores import Universal
 
@@ -98,12 +101,18 @@ class MeasuredClassifier(NetworkClassifier):
         universal = self._universal()
         return () if universal is None else universal.partitions
 
-    def _learn_model(self, read: TrainingColumns) -> Network:
+    def _model_learner(self) -> Callable[[TrainingColumns], Model]:
         universal = self._universal()
-        if universal is None:
-            network = super()._learn_model(read)
+        return self._learn_model if universal is None else partial(self._learn_measured, universal)
+
+    def set_model(self, model: Model) -> Self:
+        """Store a network that was learned elsewhere; see :meth:`NetworkClassifier.set_model`."""
+        if not isinstance(model, DensityNetwork):
             self.__dict__.pop("level_cost_", None)  # of an earlier fit
-            return network
+        return super().set_model(model)
+
+    def _learn_measured(self, universal: UniversalMeasure, read: TrainingColumns) -> Network:
+        """Return the network of densities by a universal measure."""
         measured = universal.measured(read.columns, read.weights, read.categories)
         weights = read.learned_weights(measured)
         for column in read.columns:

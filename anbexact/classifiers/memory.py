@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from math import prod
 
-from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
@@ -18,28 +17,19 @@ from anbexact.tables.table import DiscreteTable
 
 TABLE_MEMORY = 1 << 28
 """Bytes that all conditional tables together may take where those of the structure do not fit into memory."""
-Search = Callable[[int | None, float | None], Structure]
 
 
-def learn_within_memory(
-    search: Search,
-    table: DiscreteTable,
-    score: object,
-    max_parents: int | None,
-    time_limit: float | None,
-    required: Collection[Edge] = (),
-) -> Structure:
-    """Return what ``search(max_parents, time_limit)`` finds; with fewer parents where its tables are too large.
+def affordable_limit(
+    table: DiscreteTable, score: object, structure: Structure, required: Collection[Edge] = ()
+) -> int | None:
+    """Return a limit on parents by which the tables of a structure would fit into memory, with a warning.
 
-    Only where ``max_parents`` is None; then the structure is learned again in the time left, with a warning.
-    ``required`` are arcs that must be there, however many parents they give a variable.
+    None where they fit as it is. ``required`` are arcs that must be there, however many parents they give a variable.
     """
-    deadline = Deadline(time_limit)
-    structure = search(max_parents, time_limit)
     families = ((name, *parents) for name, parents in structure.parents.items())
     needed = memory_needed(8 * prod(set_shape(score, table, family)) for family in families)
-    if max_parents is not None or needed <= available_memory():
-        return structure
+    if needed <= available_memory():
+        return None
     with_class = all(structure.class_name in structure.parents[name] for name in structure.features)
     fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts where it need not be there
     most = max([min(_most_parents(table, score), max(fewer, 0)), *Counter(child for _, child in required).values()])
@@ -47,7 +37,7 @@ def learn_within_memory(
         f"the conditional tables of the structure found would take {human_bytes(needed)}: learned again with "
         f"max_parents={most}; give max_parents= to choose it yourself"
     )
-    return search(most, seconds_left(deadline))
+    return most
 
 
 def _most_parents(table: DiscreteTable, score: object) -> int:

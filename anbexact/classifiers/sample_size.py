@@ -12,8 +12,8 @@ from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
 from anbexact._runtime.warn import warn
 from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
-from anbexact.scores import Score
-from anbexact.search.ess import learn_with_best_ess
+from anbexact.scores import BDeu, Score
+from anbexact.search.ess import START, climb_in_ess
 from anbexact.structures.structure import Structure
 from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
@@ -123,7 +123,10 @@ def learn_structure(
     rehearses = learner.rehearse != learner.learn
     with abandonable(), heard_once():
         choosing = deadline.within(SHARE_OF_CHOICE * deadline.left) if rehearses else deadline
-        found = _candidates(table, learner, ess, choosing)
+        found: dict[float, Structure | None] = {ess: None}
+        if learner.chooses_ess:
+            first = learner.rehearse(table, BDeu(START), seconds_left(choosing))
+            found = _candidates(table, learner, ess, first, choosing)
         choice = _Choice(learner.rehearse, next(iter(found)), smoothing)
         if few and not choosing.passed:
             choice = _cross_validated(table, learner, found, smoothing, choosing)
@@ -148,12 +151,13 @@ class _Choice:
 
 
 def _candidates(
-    table: DiscreteTable, learner: Learner, ess: float, deadline: Deadline
+    table: DiscreteTable, learner: Learner, ess: float, first: Structure, deadline: Deadline
 ) -> dict[float, Structure | None]:
-    """Return the equivalent sample sizes of the score to choose from, the first by default, with their structures."""
-    if not learner.chooses_ess:
-        return {ess: None}
-    structure, score = learn_with_best_ess(table, learner.rehearse, seconds_left(deadline))
+    """Return the equivalent sample sizes of the score to choose from, the first by default, with their structures.
+
+    ``first`` is the structure from which the most probable one is searched for.
+    """
+    structure, score = climb_in_ess(table, learner.rehearse, first, deadline)
     found: dict[float, Structure | None] = {score.ess: structure}
     if learner.validates and table.weight_sum < FEW_ROWS and not deadline.passed:
         other = learner.rehearse(table, learner.score(ess), seconds_left(deadline))

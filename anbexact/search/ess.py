@@ -81,10 +81,18 @@ def learn_with_best_ess(
     The marginal likelihood as a function of the equivalent sample size: Silander, Kontkanen and Myllymäki, *On
     sensitivity of the MAP Bayesian network structure to the equivalent sample size parameter*, UAI 2007.
     """
+    deadline = Deadline(time_limit)
+    with abandonable(), heard_once():
+        structure = learn(table, BDeu(START), time_limit)
+        return climb_in_ess(table, learn, structure, deadline)
+
+
+def climb_in_ess(
+    table: DiscreteTable, learn: Learn, structure: Structure, deadline: Deadline
+) -> tuple[Structure, BDeu]:
+    """Climb from the best structure for the equivalent sample size ``START``; see :func:`learn_with_best_ess`."""
     score = BDeu(START)
     with abandonable(), heard_once():
-        deadline = Deadline(time_limit)
-        structure = learn(table, score, time_limit)
         for _ in range(MOST_SEARCHES - 1):
             better = BDeu(best_ess(table, structure))
             if deadline.passed:

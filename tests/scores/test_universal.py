@@ -33,7 +33,7 @@ from anbexact.discretize import Counts, EqualWidth, NestedCuts, Quantiles
 from anbexact.scores import KT, Score, SetScore, Universal
 from anbexact.search import learn_greedy_gbn
 from anbexact.search.exact import plan
-from anbexact.search.exact.lattice import all_set_scores
+from anbexact.search.exact.lattice import at_all_levels, set_scorer
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import prepare
 from anbexact.search.scoring.universal_sets import Mixture
@@ -260,7 +260,8 @@ class TestManySets:
             assert found == pytest.approx(list(expected.values()), rel=1e-10, abs=1e-9)
         most = len(features) if max_size is None else max_size
         problem = prepare(table, score, most)
-        found = all_set_scores(problem, table, score, 1, Deadline(), None)
+        coarse = set_scorer(problem)(problem, 1, Deadline(), None)
+        found = at_all_levels(problem, coarse, table, score, 1, Deadline(), None)
         for mask, value in enumerate(found):
             if mask.bit_count() <= most:
                 members = [name for b, name in enumerate(problem.features) if mask >> b & 1]

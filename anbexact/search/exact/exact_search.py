@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf, isinf
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from anbexact._runtime.deadline import ProcessorDeadline, interruptible
+from anbexact._runtime.deadline import Deadline, ProcessorDeadline, interruptible
 from anbexact._runtime.memory import SearchTooLargeError
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.units import human_seconds
 from anbexact._runtime.warn import warn
 from anbexact.scores import BoundedScore
-from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.by_family import solve_families
 from anbexact.search.exact.candidates import FEWER_SETS, MOST_SETS
@@ -29,11 +29,29 @@ from anbexact.search.scoring.totals import total_score
 from anbexact.search.trees.feature_forest import best_forest
 from anbexact.structures.proof import Component, Exhaustion, Proof
 from anbexact.structures.structure import Certificate, Structure
+from anbexact.tables.table import DiscreteTable
 
 COMPILED_SHARE = 0.1
 """Part of a trial that the compilation of kernels may take."""
 SURE_SHARE, HOPELESS_SHARE = 1 / 3, 4.0
 """Estimated part of the time left below which a search will end in time, and above which it will not."""
+
+
+Solve = Callable[[DiscreteTable, Any, Constraints, int, Deadline, Progress | None], Optimum | Stopped]
+
+
+class Solver(NamedTuple):
+    """What solves a problem without candidate lists, and its name for the certificate."""
+
+    solve: Solve
+    method: str
+
+
+class Fallback(NamedTuple):
+    """The feature parents to return where the time does not suffice, and whether that is sure from the beginning."""
+
+    parents: Mapping[Hashable, tuple[Hashable, ...]] | None
+    hopeless: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,39 +124,43 @@ class ExactSearch:
             return ", the proof given up"
         return ", interrupted" if self.plan.deadline.interrupted else ", stopped by time_limit"
 
-    def exhaustive(self) -> Structure:
-        """Return the best structure, going through all sets of features, or all families."""
+    def exhaustive(self) -> tuple[Solver, Fallback]:
+        """Return what solves the problem over all sets of features, or all families, and what to return if it cannot.
+
+        Where the time left is sure not to suffice for all sets of features, they are not begun.
+        """
         plan = self.plan
-        table, score, constraints, deadline = plan.table, plan.score, plan.constraints, plan.deadline
         check_fits(plan)
-        fallback, hopeless = None, False
-        if not isinf(deadline.left):
-            hopeless = plan.all_sets and plan.seconds / plan.threads > HOPELESS_SHARE * deadline.left
-            share = deadline if hopeless else deadline.within(deadline.left / 2)
-            fallback = self.forest
-            if fallback is None or hopeless or plan.foreseen > SURE_SHARE * deadline.left:
-                fallback = add_arcs(table, score, constraints, share, start=self.forest, threads=plan.threads)
-        solved: Optimum | Stopped
-        if hopeless and has_set_scores(score):
-            method, solved = "", unsolved(table, score)
-        elif has_set_scores(score):
-            method = "lattice dynamic programme"
-            solved = solve_lattice(table, score, constraints, plan.threads, deadline, self.progress)
-        else:
-            method = "dynamic programme over families"
-            solved = solve_families(table, score, constraints, plan.threads, deadline, self.progress)
+        solver = Solver(solve_families, "dynamic programme over families")
+        if plan.has_lattice:
+            solver = Solver(solve_lattice, "lattice dynamic programme")
+        if isinf(plan.deadline.left):
+            return solver, Fallback(None)
+        hopeless = plan.all_sets and plan.seconds / plan.threads > HOPELESS_SHARE * plan.deadline.left
+        share = plan.deadline if hopeless else plan.deadline.within(plan.deadline.left / 2)
+        parents = self.forest
+        if parents is None or hopeless or plan.foreseen > SURE_SHARE * plan.deadline.left:
+            parents = add_arcs(
+                plan.table, plan.score, plan.constraints, share, start=self.forest, threads=plan.threads
+            )
+        return Solver(unsolved, "") if hopeless else solver, Fallback(parents, hopeless)
+
+    def concluded(self, solved: Optimum | Stopped, method: str, fallback: Fallback) -> Structure:
+        """Return the structure that follows from what a solver returned."""
+        plan = self.plan
+        score, constraints = plan.score, plan.constraints
         if isinstance(solved, Stopped):
             method = f"greedy, stopped by time_limit{self._limits}"
-            if hopeless:
+            if fallback.hopeless:
                 method += f", as all sets of features would take about {human_seconds(plan.seconds / plan.threads)}"
-            if fallback is None:  # there was no time limit
+            if fallback.parents is None:  # there was no time limit
                 raise KeyboardInterrupt
-            return self._certified(fallback, solved.bound, solved.sets, method, None)
+            return self._certified(fallback.parents, solved.bound, solved.sets, method, None)
         if not np.isfinite(solved.total):
             raise ValueError(
                 "no structure satisfies the constraints: see required_edges, forbidden_edges and max_parents"
             )
-        case = Component(table.vocabulary.features, solved.total, Exhaustion())
+        case = Component(plan.table.vocabulary.features, solved.total, Exhaustion())
         proof = Proof(
             score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, None, (case,)
         )

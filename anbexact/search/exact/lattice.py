@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +25,7 @@ from anbexact.search.scoring.set_scores import SETS_TIMES_ROWS, SetScoreProblem,
 from anbexact.search.scoring.universal_sets import MASKS_PER_BLOCK
 from anbexact.tables.table import DiscreteTable
 
+SetScorer = Callable[[SetScoreProblem, int, Deadline, Progress | None], npt.NDArray[np.float64] | None]
 LOW_BITS = 12
 """Bits of a set that are its place within a block."""
 LEAST_SAMPLES, MOST_SAMPLES, STEPS_TRIED = 4, 32, 100_000_000
@@ -183,21 +184,25 @@ def _layer_sizes(low: int, high: int) -> list[int]:
     return [comb(high, k) * (low + 2 * (high - k)) * (1 << (low - 1)) for k in range(high + 1)]
 
 
-def all_set_scores(
+def set_scorer(problem: SetScoreProblem) -> SetScorer:
+    """Return what scores all sets of a problem soonest: :func:`score_all_sets`, or counting each set by itself."""
+    return _counted_scores if counting_pays(problem) else score_all_sets
+
+
+def at_all_levels(
     problem: SetScoreProblem,
+    scores: npt.NDArray[np.float64] | None,
     table: DiscreteTable,
     score: SetScore | MixedSetScore,
     threads: int,
     deadline: Deadline,
     progress: Progress | None,
 ) -> npt.NDArray[np.float64] | None:
-    """Return F(set ∪ class) for every mask of a table prepared by :func:`prepare`; see :func:`score_all_sets`.
+    """Return F(set ∪ class) for every mask, given the scores of the problem that :func:`prepare` made of a table.
 
-    By a mixed score, sets that have their variables at the coarsest level only are scored as such, all
-    together; the others, at each of their tuples of levels.
+    They are the same, but for a mixed score: of that, the problem has all variables at their coarsest level, and sets
+    that have variables at several levels are scored at each of their tuples of levels. None when time ran out.
     """
-    solve = _counted_scores if counting_pays(problem) else score_all_sets
-    scores = solve(problem, threads, deadline, progress)
     scorer = FamilyScorer(table, score, threads, deadline)
     mixture = scorer.mixture
     if scores is None or mixture is None:
@@ -235,7 +240,8 @@ def solve_lattice(
     if deadline.passed:
         return unsolved(table, score)
     problem = prepare(table, score, constraints.max_parents + 1)
-    scores = all_set_scores(problem, table, score, threads, deadline, progress)
+    scores = set_scorer(problem)(problem, threads, deadline, progress)
+    scores = at_all_levels(problem, scores, table, score, threads, deadline, progress)
     if scores is None:
         return unsolved(table, score)
     optimum = _solve(problem, scores, constraints, threads, deadline, progress)
@@ -339,8 +345,8 @@ def _read_back(
     return {order[k]: tuple(order[p] for p in places) for k, places in chosen.items()}
 
 
-def unsolved(table: DiscreteTable, score: SetScore | MixedSetScore) -> Stopped:
-    """Return what is known before any set was scored."""
+def unsolved(table: DiscreteTable, score: SetScore | MixedSetScore, *_: object) -> Stopped:
+    """Return what is known before any set was scored; for the arguments of :func:`solve_lattice`."""
     return Stopped(sum(local_bound(table, score, child) for child in table.vocabulary.features), 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
+from typing import NamedTuple
 
 from anbexact._runtime.advice import advise
 from anbexact._runtime.deadline import Deadline, check_limit
@@ -19,13 +20,12 @@ from anbexact.search.exact.refusals import check_fits
 from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of
-from anbexact.search.single_states import single_states_apart
+from anbexact.search.single_states import SingleStates
 from anbexact.structures.proof import Proof
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 
-@single_states_apart(below_class=True)
 def learn_anb(
     table: DiscreteTable,
     score: Score | None = None,
@@ -120,11 +120,12 @@ def learn_anb(
     True
     """
     score = SearchRequirements("learn_anb").accept(score)
-    limits = (max_parents, required, forbidden, time_limit, memory_limit)
-    return _learn(table, class_of(table), score, *limits, n_jobs, progress)
+    rest = SingleStates.of(table, score, required, forbidden)
+    limits = SearchLimits(max_parents, required, rest.forbidden, time_limit, memory_limit, n_jobs)
+    structure = _learn(rest.table, class_of(table), score, limits, progress)
+    return rest.added_to(structure, below_class=True)
 
 
-@single_states_apart(below_class=False)
 def learn_gbn(
     table: DiscreteTable,
     score: Score | None = None,
@@ -185,41 +186,48 @@ def learn_gbn(
     True
     """
     score = SearchRequirements("learn_gbn", class_free=True).accept(score)
-    limits = (max_parents, required, forbidden, time_limit, memory_limit)
-    return _learn(table.without_class(), class_of(table), score, *limits, n_jobs, progress)
+    rest = SingleStates.of(table, score, required, forbidden)
+    limits = SearchLimits(max_parents, required, rest.forbidden, time_limit, memory_limit, n_jobs)
+    structure = _learn(rest.table.without_class(), class_of(table), score, limits, progress)
+    return rest.added_to(structure, below_class=False)
+
+
+class SearchLimits(NamedTuple):
+    """What limits a search: the structures that it admits, and the means that it has."""
+
+    max_parents: int | None
+    required: Iterable[Edge]
+    forbidden: Iterable[Edge]
+    time_limit: float | None
+    memory_limit: float | None
+    n_jobs: int | None
 
 
 def _learn(
-    table: DiscreteTable,
-    class_name: Hashable,
-    score: Score,
-    max_parents: int | None,
-    required: Iterable[Edge],
-    forbidden: Iterable[Edge],
-    time_limit: float | None,
-    memory_limit: float | None,
-    n_jobs: int | None,
-    progress: Progress | None,
+    table: DiscreteTable, class_name: Hashable, score: Score, limits: SearchLimits, progress: Progress | None
 ) -> Structure:
     """Return the best structure over the features of a table; its class, if it has one, is a parent of them all."""
-    check_limit("time_limit", time_limit)
-    check_limit("memory_limit", memory_limit)
-    deadline = Deadline(time_limit)
+    check_limit("time_limit", limits.time_limit)
+    check_limit("memory_limit", limits.memory_limit)
+    deadline = Deadline(limits.time_limit)
     features = table.vocabulary.features
-    constraints = make_constraints(features, max_parents, required, forbidden)
+    constraints = make_constraints(features, limits.max_parents, limits.required, limits.forbidden)
     if not features:
         naive = learn_naive_bayes(table, score)
         return replace(naive, certificate=replace(naive.certificate, proof=Proof(score, 0, (), (), None, ())))
-    plan = Plan(table, score, constraints, thread_count(n_jobs), deadline, memory_limit)
+    plan = Plan(table, score, constraints, thread_count(limits.n_jobs), deadline, limits.memory_limit)
     search = ExactSearch(plan, class_name, progress)
     _ = search.forest  # first of all, in case that there is no time for more
     if not plan.prunes:
         check_fits(plan)
-    if time_limit is None and plan.foreseen > LONG_SEARCH:
+    if limits.time_limit is None and plan.foreseen > LONG_SEARCH:
         advise("long search", expected_to_be_long(table, constraints, plan.foreseen, lattice=plan.all_sets))
     structure = search.pruned() if plan.prunes else None
-    structure = search.exhaustive() if structure is None else structure
-    if time_limit is None and not (structure.certificate.optimal or deadline.interrupted):
+    if structure is None:
+        (solve, method), fallback = search.exhaustive()
+        solved = solve(table, score, constraints, plan.threads, deadline, progress)
+        structure = search.concluded(solved, method, fallback)
+    if limits.time_limit is None and not (structure.certificate.optimal or deadline.interrupted):
         advise("not proved", not_proved(structure.certificate, constraints))
     return structure
 

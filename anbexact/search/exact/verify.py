@@ -19,7 +19,7 @@ from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.constraints import Constraints, make_constraints
 from anbexact.search.exact.candidates import has_candidates
 from anbexact.search.exact.case_bounds import ListedSets, case_bound
-from anbexact.search.exact.lattice import all_set_scores
+from anbexact.search.exact.lattice import at_all_levels, set_scorer
 from anbexact.search.exact.parent_sets import ParentSets, unpack
 from anbexact.search.exact.pruned import parent_set_lists
 from anbexact.search.exact.solution import rounding_error
@@ -256,7 +256,9 @@ class _Check:
         if has_set_scores(score):
             problem = prepare(table, score, self.constraints.max_parents + 1)
             order = problem.features
-            values = all_set_scores(problem, table, score, thread_count(None), Deadline(), None)
+            threads, deadline = thread_count(None), Deadline()
+            values = set_scorer(problem)(problem, threads, deadline, None)
+            values = at_all_levels(problem, values, table, score, threads, deadline, None)
         for k, child in enumerate(order):
             with_gap = (sets >> k << (k + 1)) | (sets & ((1 << k) - 1))
             bits = {name: 1 << b for b, name in enumerate(order)}
