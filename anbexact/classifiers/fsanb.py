@@ -129,11 +129,12 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     def _learn_selected(self, table: DiscreteTable) -> Learned:
         """Return the structure over the selected features, with the equivalent sample sizes."""
         make_constraints(table.vocabulary.features, self.max_parents, self.required_edges, self.forbidden_edges)
+        sizes = check_thresholds("ess", self._ess_values())
+        thresholds = check_thresholds("threshold", _several(self.threshold))
         found = learn_selected(
             table,
             self._learn,
-            ess=check_thresholds("ess", self._ess_values()),
-            thresholds=check_thresholds("threshold", _several(self.threshold)),
+            choices=[(ess, threshold) for ess in sizes for threshold in thresholds],
             network_ess=self.network_ess,
             always={name for edge in self.required_edges for name in edge},
             time_limit=self.time_limit,

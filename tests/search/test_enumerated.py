@@ -17,6 +17,7 @@ from anbexact.scores import ACLL, FNML, KT, MIT, BDeu, BoundedScore
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact import plan
 from anbexact.search.exact.enumerated import EnumeratedLists, enumerated_families, enumerated_lists, ranks, subsets
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import members
 from anbexact.search.scoring.pair_scores import FamilyScorer
 
@@ -39,10 +40,8 @@ def test_ranks_are_the_places_of_subsets(n):
 
 def listed(problem, score, *, seconds=None, most_sets=inf, largest=None, memory=inf, threads=1, **constraints):
     limits = make_constraints(problem.table.vocabulary.features, **named(constraints))
-    return enumerated_lists(
-        problem.table, score, limits, threads=threads, deadline=Deadline(seconds), memory=memory,
-        most_sets=most_sets, largest=largest, progress=None,
-    )  # fmt: skip
+    means = ListMeans(threads, Deadline(seconds), memory, most_sets)
+    return enumerated_lists(problem.table, score, limits, means, largest=largest)
 
 
 CONSTRAINTS = st.fixed_dictionaries(

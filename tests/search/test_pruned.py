@@ -24,6 +24,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BIC, FNML, K2, LL
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact import exact_search, learn, plan
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.pruned import solve_pruned
 from anbexact.search.scoring.totals import total_score
 
@@ -57,10 +58,7 @@ def solved(problem, score, *, seconds=None, most_sets=inf, memory=inf, **constra
     """Return what the pruned search finds, the door left aside."""
     table = problem.table
     limits = make_constraints(table.vocabulary.features, **named(constraints))
-    return solve_pruned(
-        table, score, limits, threads=2, deadline=Deadline(seconds), memory=memory, most_sets=most_sets,
-        complete=False, progress=None,
-    )  # fmt: skip
+    return solve_pruned(table, score, limits, ListMeans(2, Deadline(seconds), memory, most_sets), complete=False)
 
 
 def check(problem, score, structure, **constraints):
@@ -219,9 +217,8 @@ class TestIncomplete:
     def test_complete_or_nothing(self):
         problem = random_problem(321, 6)
         constraints = make_constraints(problem.table.vocabulary.features, None, (), ())
-        options = {"threads": 1, "memory": inf, "complete": True, "progress": None}
         found = [
-            solve_pruned(problem.table, BDeu(), constraints, deadline=Deadline(), most_sets=most, **options)
+            solve_pruned(problem.table, BDeu(), constraints, ListMeans(1, Deadline(), inf, most), complete=True)
             for most in (10, inf)
         ]
         assert found[0] is None
@@ -355,9 +352,10 @@ class TestDoor:
         monkeypatch.setattr(plan.Plan, "seconds", 1.0)
         trials = []
 
-        def slow_at_first(*args, deadline, **kwargs):
+        def slow_at_first(table, score, constraints, means, **kwargs):
+            deadline = means.deadline
             trials.append(deadline.seconds)
-            found = solve_pruned(*args, deadline=deadline, **kwargs)
+            found = solve_pruned(table, score, constraints, means, **kwargs)
             if len(trials) > 1:
                 return found
             with trigger_event("numba:compile") if compiled else nullcontext():

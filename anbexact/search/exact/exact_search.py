@@ -20,6 +20,7 @@ from anbexact.search.constraints import Constraints
 from anbexact.search.exact.by_family import solve_families
 from anbexact.search.exact.candidates import FEWER_SETS, MOST_SETS
 from anbexact.search.exact.lattice import solve_lattice, unsolved
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.plan import TRIAL_SHARE, Plan
 from anbexact.search.exact.pruned import solve_pruned
 from anbexact.search.exact.refusals import check_fits
@@ -78,10 +79,8 @@ class ExactSearch:
             most_sets = MOST_SETS if plan.score.proportional_penalty else FEWER_SETS
         try:
             with interruptible(plan.deadline):
-                found = solve_pruned(
-                    plan.table, plan.score, plan.constraints, threads=plan.threads, deadline=deadline,
-                    memory=plan.memory, most_sets=most_sets, complete=otherwise, progress=self.progress,
-                )  # fmt: skip
+                means = ListMeans(plan.threads, deadline, plan.memory, most_sets, self.progress)
+                found = solve_pruned(plan.table, plan.score, plan.constraints, means, complete=otherwise)
         except SearchTooLargeError:
             if not plan.fits:
                 raise

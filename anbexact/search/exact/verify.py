@@ -20,6 +20,7 @@ from anbexact.search.constraints import Constraints, make_constraints
 from anbexact.search.exact.candidates import has_candidates
 from anbexact.search.exact.case_bounds import ListedSets, case_bound
 from anbexact.search.exact.lattice import at_all_levels, set_scorer
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import ParentSets, unpack
 from anbexact.search.exact.pruned import parent_set_lists
 from anbexact.search.exact.solution import rounding_error
@@ -176,10 +177,8 @@ class _Check:
         An interrupt, which ends the lists, is raised again.
         """
         deadline, largest = Deadline(), self.proof.largest
-        made = parent_set_lists(
-            self.table, self.proof.score, self.constraints, threads=thread_count(None), deadline=deadline,
-            memory=inf, most_sets=inf, largest=largest, progress=None,
-        )  # fmt: skip
+        means = ListMeans(thread_count(None), deadline, memory=inf)
+        made = parent_set_lists(self.table, self.proof.score, self.constraints, means, largest=largest)
         if deadline.interrupted:
             raise KeyboardInterrupt
         reached = made.largest
