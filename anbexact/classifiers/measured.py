@@ -47,7 +47,7 @@ class MeasuredClassifier(NetworkClassifier):
 
     Attributes
     ----------
-    measure_ : Universal or None
+    universal_score_ : Universal or None
         The measure, with the partitions of the continuous columns; None if columns were discretised.
     densities_ : dict or None
         The density of every variable given its parents; see :class:`~anbexact.networks.densities.FamilyDensity`. Then
@@ -65,9 +65,15 @@ class MeasuredClassifier(NetworkClassifier):
     level_cost_: float
 
     @property
-    def measure_(self) -> Universal | None:
+    def universal_score_(self) -> Universal | None:
         """The measure, with the partitions of the continuous columns; None if columns were discretised."""
         return getattr(getattr(self, "model_", None), "measure", None)
+
+    @property
+    def measure_(self) -> Universal | None:
+        """The former name of ``universal_score_``."""
+        warn("measure_ is now called universal_score_", DeprecationWarning)
+        return self.universal_score_
 
     @property
     def densities_(self) -> Densities | None:
@@ -159,7 +165,7 @@ class MeasuredClassifier(NetworkClassifier):
         it costs.
         """
         check_is_fitted(self)
-        if self.measure_ is None:
+        if self.universal_score_ is None:
             return super().discrete_form()
         discrete = self.to_discrete()
         cells = ", ".join(f"{name} {len(cuts) + 1}" for name, cuts in discrete.cut_points_.items())
@@ -172,4 +178,4 @@ class MeasuredClassifier(NetworkClassifier):
     @property
     def score_name_(self) -> str:
         """Name of the score of the structure, as in the literature."""
-        return super().score_name_ if self.measure_ is None else self.measure_.name
+        return super().score_name_ if self.universal_score_ is None else self.universal_score_.name

@@ -129,7 +129,7 @@ def _describe_tables(classifier: NetworkClassifier, number: Mapping[Hashable, in
     """Return the counts and how they become tables; the tables themselves where nothing was counted."""
     if isinstance(classifier, MeasuredClassifier) and classifier.densities_ is not None:
         return {
-            "measure": encode(classifier.measure_),
+            "measure": encode(classifier.universal_score_),
             "level_cost": encode(classifier.level_cost_),
             "levels": [list(density.levels) for density in classifier.densities_.values()],
             "counts": _describe_counts(classifier, number),

@@ -664,7 +664,7 @@ def test_parameters_of_a_universal_measure_are_those_at_the_likeliest_levels(mod
     expected = 0
     for density in classifier.densities_.values():
         cells = [
-            len(classifier.measure_.partitions[v].cuts_at(level)) + 1 if v in X else 3
+            len(classifier.universal_score_.partitions[v].cuts_at(level)) + 1 if v in X else 3
             for v, level in zip(density.variables, density.likeliest, strict=True)
         ]
         expected += (cells[0] - 1) * math.prod(cells[1:])

@@ -39,7 +39,11 @@ def _forced(monkeypatch):
 def few_sets(patch, most_sets):
     """Let no more parent sets be scored."""
     made = pruned.candidate_lists
-    patch.setattr(pruned, "candidate_lists", lambda *a, **k: made(*a, **{**k, "most_sets": most_sets}))
+
+    def with_few(table, score, constraints, means, **kwargs):
+        return made(table, score, constraints, means._replace(most_sets=most_sets), **kwargs)
+
+    patch.setattr(pruned, "candidate_lists", with_few)
 
 
 @pytest.fixture(name="_solver", params=["as is", "cuts"])
