@@ -23,7 +23,7 @@ from anbexact.search.exact.plan import affordable_parents
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
-QUICK = 0.5
+REPEATED_SEARCH_SECONDS = 0.5
 """Estimated processor seconds of a search over all sets of features up to which it is repeated to choose equivalent
 sample sizes; beyond, structures with few parents choose them."""
 FEW_PARENTS = 2
@@ -106,7 +106,7 @@ def _is_quick(table: DiscreteTable) -> bool:
     """Whether a search over all sets of features is quick enough to be repeated."""
     n_searched = sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
     n_costed = min(max(n_searched, 1), MOST_FEATURES)
-    return lattice_cost(n_costed, len(table.weights)).seconds <= QUICK
+    return lattice_cost(n_costed, len(table.weights)).seconds <= REPEATED_SEARCH_SECONDS
 
 
 @parameter_group

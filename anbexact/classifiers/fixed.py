@@ -104,10 +104,10 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         names = table.vocabulary.names
-        strangers = set(names) ^ set(self.parents)
-        if strangers:
+        unknown = set(names) ^ set(self.parents)
+        if unknown:
             raise ValueError(
-                f"parents must name exactly the variables {list(names)}; at odds: {sorted(map(str, strangers))}"
+                f"parents must name exactly the variables {list(names)}; at odds: {sorted(map(str, unknown))}"
             )
         parents = {name: tuple(self.parents[name]) for name in names}
         return Structure.given(table.vocabulary.class_name, parents, total_score(table, score, parents))

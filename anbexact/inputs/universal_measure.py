@@ -122,10 +122,10 @@ class UniversalMeasure:
         measured: Collection[Hashable],
     ) -> Universal:
         """Return the score, with the partitions of the columns ``measured``; rows of weight 0 count for nothing."""
-        strangers = [name for name in self.partitions if name not in {column.name for column in columns}]
-        if strangers:
+        unknown = [name for name in self.partitions if name not in {column.name for column in columns}]
+        if unknown:
             raise ValueError(
-                f"partitions names {strangers[0]!r}, but the columns are {[column.name for column in columns]}"
+                f"partitions names {unknown[0]!r}, but the columns are {[column.name for column in columns]}"
             )
         twice = [name for name in self.partitions if name in declared]
         if twice:

@@ -6,7 +6,7 @@ from collections.abc import Hashable
 from math import prod
 
 from anbexact.networks.cells import Levels
-from anbexact.parameters.counts import Counts, FamilyCounts, check_room
+from anbexact.parameters.counts import Counts, FamilyCounts, check_tables_fit
 from anbexact.scores import Universal
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
@@ -38,7 +38,7 @@ def count_at_levels(table: DiscreteTable, structure: Structure, score: Universal
         "give the universal measure fewer levels=, group the states of discrete ones, or limit the parents by "
         "max_parents= where the search has it"
     )
-    check_room(sizes, structure, advice)
+    check_tables_fit(sizes, structure, advice)
     for name, levels in family_levels(table, structure, score).items():
         if prod(levels) * sizes[name] > 8 * MOST_STEPS:
             raise ValueError(

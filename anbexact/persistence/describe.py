@@ -114,8 +114,8 @@ def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int
     return {
         "structure": {
             "parents": [
-                [number[child], [number[parent] for parent in of_child]]
-                for child, of_child in structure.parents.items()
+                [number[child], [number[parent] for parent in child_parents]]
+                for child, child_parents in structure.parents.items()
             ],
             "score": encode(structure.score),
             "certificate": {key: encode(value) for key, value in structure.certificate.statement().items()},

@@ -227,8 +227,8 @@ def _read_structure(document: Mapping[str, Any], vocabulary: Vocabulary) -> Stru
         text(certificate["method"])
         children = references([listed(pair, 2)[0] for pair in listed(described["parents"])], len(names))
         parents = {
-            names[child]: tuple(names[parent] for parent in references(of_child, len(names)))
-            for child, (_, of_child) in zip(children, described["parents"], strict=True)
+            names[child]: tuple(names[parent] for parent in references(child_parents, len(names)))
+            for child, (_, child_parents) in zip(children, described["parents"], strict=True)
         }
         proof = described.get("proof")
         if proof is not None:

@@ -22,9 +22,9 @@ from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
 FOLDS = 2
-PLACES = 9
+COMPARED_DECIMALS = 9
 """Decimals to which accuracy and conditional log likelihood, in nats per row, are compared."""
-TIE = 1e-9
+TIE_NATS = 1e-9
 """Log probabilities of classes that are no further apart are equal."""
 SHARE_OF_FOLDS = 0.7
 """Part of the time limit that the choice of ESS and threshold may take."""
@@ -168,7 +168,9 @@ class _Validation:
             values = [self._value(fold, ess, threshold) for fold in range(len(self.folds))]
             if self.deadline.passed or not values:
                 break
-            right, likelihood = (round(sum(own) / self.weight_sum, PLACES) for own in zip(*values, strict=True))
+            right, likelihood = (
+                round(sum(own) / self.weight_sum, COMPARED_DECIMALS) for own in zip(*values, strict=True)
+            )
             if (right, likelihood) > best:
                 best, chosen = (right, likelihood), (ess, threshold)
             if progress is not None:
@@ -190,7 +192,7 @@ class _Validation:
             logs = posterior.log_posterior(codes.astype(np.int16, copy=False), self.n_jobs)
             truth = held_out.column(class_name).astype(np.intp)
             of_truth = logs[np.arange(len(truth)), truth]
-            highest = logs >= logs.max(axis=1, keepdims=True) - TIE
-            share = np.where(of_truth >= logs.max(axis=1) - TIE, 1 / highest.sum(axis=1), 0.0)
+            highest = logs >= logs.max(axis=1, keepdims=True) - TIE_NATS
+            share = np.where(of_truth >= logs.max(axis=1) - TIE_NATS, 1 / highest.sum(axis=1), 0.0)
             self._known[key] = float(held_out.weights @ share), float(held_out.weights @ of_truth)
         return self._known[key]

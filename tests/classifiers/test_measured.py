@@ -32,6 +32,7 @@ from anbexact import (
 )
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
+from anbexact.datasets import load_iris
 from anbexact.discretize import CountPartition, FixedCutsPartition, QuantilePartition
 from anbexact.networks import density_counts, density_posterior, probable_levels
 from anbexact.scores import KT

@@ -281,7 +281,7 @@ class TestConsistentKGraph:
     def test_blocks_do_not_matter(self, monkeypatch):
         problem = random_problem(12, 7, n_rows=200, max_arity=2)
         expected = learn_ckg(problem.table, k=4)
-        monkeypatch.setattr(k_graph, "BLOCK", 3)
+        monkeypatch.setattr(k_graph, "PARENT_SETS_PER_BATCH", 3)
         blocked = learn_ckg(problem.table, k=4)
         assert dict(blocked.parents) == dict(expected.parents)
         assert blocked.score == expected.score
@@ -544,7 +544,7 @@ class TestLimits:
 
     def test_a_k_graph_keeps_what_it_found_in_time(self, monkeypatch):
         problem = random_problem(11, 8, n_rows=300, max_arity=3)
-        monkeypatch.setattr(k_graph, "BLOCK", 1)
+        monkeypatch.setattr(k_graph, "PARENT_SETS_PER_BATCH", 1)
         scored = []
 
         def stop(self, children, *arguments):

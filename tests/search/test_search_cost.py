@@ -70,7 +70,7 @@ class TestCountingSets:
         table = random_table(20, 30_000, 3)
         steps = sum(comb(20, k) for k in range(4)) * len(table.weights)
         assert lattice.lattice_seconds(table, BDeu(), 2, Deadline()) == pytest.approx(
-            steps * lattice.COUNTING_STEP + 20 * 2**19 * 16e-9
+            steps * lattice.COUNTING_SECONDS + 20 * 2**19 * 16e-9
         )
 
     def test_an_ended_time_ends_it(self):
@@ -188,7 +188,7 @@ class TestFallback:
 
     @pytest.mark.parametrize("score", [BDeu(), LL(), AIC(), QNML()], ids=lambda score: score.name)
     def test_rough_bounds_hold(self, score, monkeypatch):
-        monkeypatch.setattr("anbexact.search.exact.solution.LONG", 0)
+        monkeypatch.setattr("anbexact.search.exact.solution.MOST_CELLS_READ", 0)
         for weights in ("ones", "real"):
             problem = random_problem(6, 5, n_rows=30, weights=weights)
             for table in (problem.table, problem.table.without_class()):

@@ -32,11 +32,11 @@ LEAST_SAMPLES, MOST_SAMPLES, STEPS_TRIED = 4, 32, 100_000_000
 """Parts by whose work the time of all is estimated: how many, unless they take more steps than this."""
 FEWER_SETS_TIMES_ROWS = 23
 """Binary logarithm of the sets times rows of such a part, about."""
-LONG = 10_000
+LEAST_ROWS_COUNTED = 10_000
 """Distinct rows from which on sets may be counted one by one."""
-LAY_OUT, LAID_OUT_SHARE = 50e-9, 0.1
+LAY_OUT_SECONDS, LAID_OUT_SHARE = 50e-9, 0.1
 """Processor seconds that a row takes for each feature when it is laid out, and the part of the time left for this."""
-COUNTING_STEP, REFINING_STEP = 1.6e-9, 2.5e-9
+COUNTING_SECONDS, REFINING_SECONDS = 1.6e-9, 2.5e-9
 """Processor seconds that a row takes when a set is counted, and an entry when groups of rows are refined."""
 MOST_FEATURES = 62
 """A set of features is a mask of 64 bits."""
@@ -105,7 +105,7 @@ def lattice_seconds(table: DiscreteTable, score: SetScore, max_parents: int, dea
     of_networks = n * 2 ** (n - 1) * 16e-9
     if counting_pays(problem):
         return counting_seconds(problem) + float(of_networks)
-    if n * len(table.weights) * LAY_OUT > LAID_OUT_SHARE * deadline.left:
+    if n * len(table.weights) * LAY_OUT_SECONDS > LAID_OUT_SHARE * deadline.left:
         return None
     bits = SETS_TIMES_ROWS - FEWER_SETS_TIMES_ROWS + problem.decided
     decided = min(bits, n - problem.dense)
@@ -135,7 +135,7 @@ def counting_pays(problem: SetScoreProblem) -> bool:
     So it is where sets are few and small, rows many, and groups of rows do not become so small that they are settled.
     """
     n, most, rows = len(problem.features), problem.max_size, len(problem.table.weights)
-    if most >= n or rows < LONG:
+    if most >= n or rows < LEAST_ROWS_COUNTED:
         return False
     states = np.append(1.0, np.cumprod(problem.arities.astype(np.float64)))
     largest = [float(np.prod(np.sort(problem.arities)[n - size :].astype(np.float64))) for size in range(most + 1)]
@@ -147,12 +147,12 @@ def counting_pays(problem: SetScoreProblem) -> bool:
         for m in range(problem.dense, n)
         for size in range(most + 1)
     )
-    return bool(counting_seconds(problem) < entries * REFINING_STEP)
+    return bool(counting_seconds(problem) < entries * REFINING_SECONDS)
 
 
 def counting_seconds(problem: SetScoreProblem) -> float:
     """Estimate the processor time of counting all sets of a problem one by one."""
-    return n_sets(len(problem.features), problem.max_size) * len(problem.table.weights) * COUNTING_STEP
+    return n_sets(len(problem.features), problem.max_size) * len(problem.table.weights) * COUNTING_SECONDS
 
 
 def _counted_scores(
@@ -274,11 +274,11 @@ def _solve(
         places[sizes == k] = np.arange(comb(high, k))
     optimum = np.empty(1 << n)
     layers = _layer_sizes(low, high)
-    rooms = [np.empty(max(layers[parity::2], default=0)) for parity in (0, 1)]
+    buffers = [np.empty(max(layers[parity::2], default=0)) for parity in (0, 1)]
     previous = np.empty((0, 0, 0))
     for k in range(high + 1):
         blocks = np.flatnonzero(sizes == k)
-        current = rooms[k % 2][: layers[k]].reshape(len(blocks), -1, 1 << (low - 1))
+        current = buffers[k % 2][: layers[k]].reshape(len(blocks), -1, 1 << (low - 1))
         step = max(1, len(blocks) // (8 * threads))
 
         def tasks(

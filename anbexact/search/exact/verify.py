@@ -147,8 +147,9 @@ def _without(
 def _is_admitted(structure: Structure, constraints: Constraints, common: Collection[Hashable]) -> bool:
     """Return whether the common parents are parents of all others, and the other parents are admitted."""
     return not any(structure.parents[name] for name in common) and all(
-        set(common) <= set(of_child) and constraints.admits(child, (name for name in of_child if name not in common))
-        for child, of_child in structure.parents.items()
+        set(common) <= set(child_parents)
+        and constraints.admits(child, (name for name in child_parents if name not in common))
+        for child, child_parents in structure.parents.items()
         if child not in common
     )
 

@@ -200,7 +200,7 @@ class ConditionalObjective:
         """Return by how much the number of parameters grows with every toggled arc (children by parents)."""
         n = self._likelihood.n
         present = np.zeros((n, n), dtype=bool)
-        for child, of_child in enumerate(self._parents):
-            present[child, list(elements(of_child))] = True
+        for child, child_parents in enumerate(self._parents):
+            present[child, list(elements(child_parents))] = True
         factors = np.where(present, 1 / self._arities, self._arities) - 1
         return np.asarray(((self._arities - 1) * self._configurations)[:, None] * factors, dtype=np.float64)

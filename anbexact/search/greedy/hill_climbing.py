@@ -194,8 +194,13 @@ def add_arcs(
 
 def as_parents(names: Sequence[Hashable], class_name: Hashable, graph: Graph) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the parents of all variables by name: the class first, the others in table order."""
-    named = {child: [names[v] for v in elements(of_child)] for child, of_child in zip(names, graph, strict=True)}
-    return {child: tuple(sorted(of_child, key=lambda name: name != class_name)) for child, of_child in named.items()}
+    named = {
+        child: [names[v] for v in elements(child_parents)] for child, child_parents in zip(names, graph, strict=True)
+    }
+    return {
+        child: tuple(sorted(child_parents, key=lambda name: name != class_name))
+        for child, child_parents in named.items()
+    }
 
 
 keep_moved_names(__name__)

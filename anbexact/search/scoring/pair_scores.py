@@ -32,7 +32,7 @@ BATCH_CELLS = 1 << 19
 """Cells that are handed to ``family_scores`` at once (4 MB a thread, and a few times that within the score)."""
 TASK_STEPS = 20_000_000
 """Rows times sets that are worked between two looks at the clock (tens of milliseconds)."""
-TABULATED = 256
+TABULATED_WEIGHTS = 256
 """Whole weights whose cell values are tabulated."""
 
 
@@ -120,7 +120,7 @@ class FamilyScorer:
         sums = np.empty(len(small))
         weights = self.table.weights
         whole = bool(np.array_equal(weights, np.rint(weights)))
-        values = CellValues(parameters, gammaln(parameters), cell_values(parameters, TABULATED - 1), whole)
+        values = CellValues(parameters, gammaln(parameters), cell_values(parameters, TABULATED_WEIGHTS - 1), whole)
         work = np.minimum(sets.sizes, 2 * len(weights)) + 2 * len(weights)
         bounds = self._shares(work)
         rest = np.flatnonzero(joint > LARGEST_TABLE)
@@ -171,15 +171,17 @@ class FamilyScorer:
         """
         if len(children) == 0:
             return np.empty(0)
-        of_class = np.tile(self.common, (len(children), 1))
+        class_columns = np.tile(self.common, (len(children), 1))
         if self.has_set_score:
-            given = np.concatenate([of_class, parents], axis=1)
-            joint = np.concatenate([of_class, np.sort(np.concatenate([parents, children[:, None]], axis=1))], axis=1)
+            given = np.concatenate([class_columns, parents], axis=1)
+            joint = np.concatenate(
+                [class_columns, np.sort(np.concatenate([parents, children[:, None]], axis=1))], axis=1
+            )
             padded = np.concatenate([np.full((len(children), 1), -1), given], axis=1)
             sets, place = _distinct(np.concatenate([joint, padded]), len(self.names))
             scores = self.set_scores(sets, phase, progress)
             return None if scores is None else scores[place[: len(joint)]] - scores[place[len(joint) :]]
-        members = np.concatenate([of_class, parents, children[:, None]], axis=1)
+        members = np.concatenate([class_columns, parents, children[:, None]], axis=1)
         out = np.empty(len(children))
         if isinstance(self.score, FamilyScore):
             batches = list(self._batches(members))
