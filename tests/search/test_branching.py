@@ -325,7 +325,7 @@ class TestPairScores:
         assert np.allclose(gains, gains.T, rtol=1e-9, atol=1e-9) or not score.score_equivalent
 
     @each_score
-    @pytest.mark.parametrize("limit", ["LARGEST_TABLE", "BATCH_CELLS", "TASK_STEPS", "TABULATED"])
+    @pytest.mark.parametrize("limit", ["LARGEST_TABLE", "BATCH_CELLS", "TASK_STEPS", "TABULATED_WEIGHTS"])
     def test_do_not_depend_on_how_they_are_parted(self, score, limit, monkeypatch):
         problem = random_problem(6, 5, n_rows=60, max_arity=3, weights="whole")
         expected = pair_scores(FamilyScorer(problem.table, score(), 1, Deadline()), None)
