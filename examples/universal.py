@@ -59,7 +59,7 @@ def steps(
     ``given`` has the cells of the parents. A density is with respect to the reference measure of the cells, and has a
     height per unit only where a cell has a width: the outermost ones are taken to end where the sample ends.
     """
-    density, partition = anb.densities_[feature], anb.measure_.partitions[feature]
+    density, partition = anb.densities_[feature], anb.universal_score_.partitions[feature]
     values = density.values[(slice(None), *(given[parent] for parent in density.parents))]
     level = density.levels[0]
     edges = np.concatenate([[X[feature].min()], partition.cuts_at(level), [X[feature].max()]])
@@ -90,7 +90,9 @@ def draw(learned: Mapping[str, tuple[ANBClassifier, pd.DataFrame, pd.Series]], p
         ax.set_xlabel("color_intensity")
     anb, X, y = learned["iris"]
     density = anb.densities_["sepal_width"]
-    cuts = anb.measure_.partitions["sepal_length"].cuts_at(density.levels[density.variables.index("sepal_length")])
+    cuts = anb.universal_score_.partitions["sepal_length"].cuts_at(
+        density.levels[density.variables.index("sepal_length")]
+    )
     cell_of = np.searchsorted(cuts, X["sepal_length"])
     ends = ["", *(f"{cut:g}" for cut in cuts), ""]
     versicolor = anb.classes_.tolist().index("versicolor")

@@ -107,6 +107,11 @@ SPLIT = {
         "anbexact.search.exact.listed_sets",
         "anbexact.search.exact.relaxation",
     ),
+    "anbexact.search.exact.learn": (
+        "anbexact.search.exact.exact_search",
+        "anbexact.search.exact.plan",
+        "anbexact.search.exact.refusals",
+    ),
     "anbexact.search.exact.parent_set_identification": (
         "anbexact.search.exact.configurations",
         "anbexact.search.exact.laid_out_rows",
@@ -137,14 +142,30 @@ class _MovedModules(MetaPathFinder, Loader):
         sys.modules[former] = import_module(name)
 
 
-def keep_moved_names(module: str) -> None:
-    """Let the module that calls this, of ``SPLIT``, still have the names that left it, with a DeprecationWarning.
+_PARTITION_RULES = {
+    "Counts": "CountPartition",
+    "EqualWidth": "EqualWidthPartition",
+    "NestedCuts": "FixedCutsPartition",
+    "Quantiles": "QuantilePartition",
+}
+RENAMED: dict[str, dict[str, str]] = {
+    "anbexact.discretize": _PARTITION_RULES,
+    "anbexact.discretize.partition_rules": _PARTITION_RULES,
+}
+"""Modules in which something has another name now: former names, and the present ones."""
 
-    A type checker does not see them.
+
+def keep_moved_names(module: str) -> None:
+    """Let the module that calls this still have the names that left it, or changed, with a DeprecationWarning.
+
+    They are those of ``SPLIT`` and ``RENAMED``. A type checker does not see them.
     """
 
     def find(name: str) -> Any:
-        for place in () if name.startswith("_") else SPLIT[module]:
+        if (present := RENAMED.get(module, {}).get(name)) is not None:
+            warnings.warn(f"{module}.{name} is now called {present}", DeprecationWarning, stacklevel=2)
+            return getattr(sys.modules[module], present)
+        for place in () if name.startswith("_") else SPLIT.get(module, ()):
             contents = vars(import_module(place))
             if name in contents and getattr(contents[name], "__module__", place) == place:
                 warnings.warn(f"{module}.{name} is now {place}.{name}", DeprecationWarning, stacklevel=2)

@@ -7,8 +7,8 @@ import sys
 import warnings
 from types import FrameType
 
-OWN = "anbexact"
-AROUND = ("sklearn", "joblib", "concurrent", "threading")
+PACKAGE_NAME = "anbexact"
+OUTER_PACKAGES = ("sklearn", "joblib", "concurrent", "threading")
 """Packages whose frames lie between a caller and a fit that a meta-estimator asks for."""
 _given: set[tuple[str, int, str]] = set()
 
@@ -31,11 +31,11 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
     depth, own_depth, within = 2, None, False
     while frame is not None:
         package = str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        if package != OWN and own_depth is None:
+        if package != PACKAGE_NAME and own_depth is None:
             own_depth = depth
-        if package != OWN and package not in AROUND:
+        if package != PACKAGE_NAME and package not in OUTER_PACKAGES:
             break
-        within |= package in AROUND
+        within |= package in OUTER_PACKAGES
         frame, depth = frame.f_back, depth + 1
     if frame is not None and within and not _every_one_is_asked_for(category):
         key = frame.f_code.co_filename, frame.f_lineno, re.sub(r"\d+", "#", text)

@@ -1,4 +1,4 @@
-"""scikit-learn estimators: each composes the rooms below it and adds nothing else."""
+"""scikit-learn estimators: each composes the packages that it imports and adds nothing else."""
 
 from anbexact.classifiers.aode import AODEClassifier
 from anbexact.classifiers.base import NetworkClassifier

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from inspect import signature
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -12,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
-from anbexact.classifiers.sample_size import Learn, Learner, learn_structure
+from anbexact.classifiers.sample_size import Learn, Learned, Learner, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
@@ -153,9 +154,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
     def _learn_model(self, read: TrainingColumns) -> Network:
         """Return the network: structure and parameters."""
         table, cut_points = read.discretised(self.discretizer)
-        structure, ess, smoothing = self._choose(table)
-        estimation = Estimation(self.score_of(ess), ess, smoothing, self.parameters)
-        return self._estimated(table, structure, cut_points, estimation)
+        learned = self._structure_learner(table)()
+        score = self.score_of(learned.ess)
+        estimation = Estimation(score, learned.ess, learned.smoothing, self.parameters)
+        return self._estimated(table, learned.structure, cut_points, estimation)
 
     def _estimated(
         self, table: DiscreteTable, structure: Structure, cut_points: dict[Hashable, Cuts], estimation: Estimation
@@ -169,8 +171,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         self._network = None
         return super().set_model(model)
 
-    def _choose(self, table: DiscreteTable) -> tuple[Structure, float, float]:
-        """Return the structure, and the equivalent sample sizes of its score and of its tables."""
+    def _structure_learner(self, table: DiscreteTable) -> Callable[[], Learned]:
+        """Return what learns the structure, and the equivalent sample sizes of its score and of its tables."""
         chooses_ess = self.ess == "auto" and self.structure_score == "bdeu"
         chooses_smoothing = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
         smooths = self.parameters == "eap"
@@ -180,8 +182,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         )  # fmt: skip
         ess = 1.0 if isinstance(self.ess, str) else float(self.ess)
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
-        learned = learn_structure(table, learner, ess, smoothing, getattr(self, "time_limit", None))
-        return learned.structure, learned.ess, learned.smoothing
+        return partial(learn_structure, table, learner, ess, smoothing, getattr(self, "time_limit", None))
 
     def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:  # likewise
         """Return searches with fewer parents to choose from where rows are few, and whether the rehearsal will do."""

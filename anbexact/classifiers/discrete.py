@@ -79,10 +79,10 @@ class DiscreteClassifier(
         codes, categories = read_labels(y).coded
         labels = [categories[code] if code >= 0 else None for code in codes]
         known = set(self.classes_.tolist())
-        strangers = [label for label in dict.fromkeys(labels) if label not in known]
-        if strangers:
+        unknown = [label for label in dict.fromkeys(labels) if label not in known]
+        if unknown:
             warn(
-                f"y holds the class {strangers[0]!r}, which was not there in fit "
+                f"y holds the class {unknown[0]!r}, which was not there in fit "
                 f"(classes: {self.classes_.tolist()}); its rows count as errors"
             )
         right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]

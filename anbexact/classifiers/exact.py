@@ -8,25 +8,27 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
-from anbexact.classifiers.memory import learn_within_memory
+from anbexact.classifiers.memory import affordable_limit
 from anbexact.classifiers.parameters import ContinuousParameters, ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.classifiers.sample_size import Learn
-from anbexact.scores import Score, Universal
+from anbexact.scores import Score
+from anbexact.scores.capabilities import default_max_parents
 from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
-from anbexact.search.exact.learn import affordable_parents
+from anbexact.search.exact.plan import affordable_parents
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
-QUICK = 0.5
+REPEATED_SEARCH_SECONDS = 0.5
 """Estimated processor seconds of a search over all sets of features up to which it is repeated to choose equivalent
 sample sizes; beyond, structures with few parents choose them."""
 FEW_PARENTS = 2
 """Limit on parents in repeated searches that would otherwise not be quick."""
-WIDE = 27
+MANY_FEATURES = 27
 """Features beyond which repeated searches allow one parent: with two, a search may take a minute."""
 
 
@@ -39,15 +41,18 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         required = tuple(self.required_edges)
-        most: int | None = None
-        if isinstance(score, Universal):
-            most = affordable_parents(len(table.vocabulary.features), score.most_variables(table.weight_sum) - 1)
+        most = default_max_parents(score, table.weight_sum)
+        if most is not None:
+            most = affordable_parents(len(table.vocabulary.features), most)
             most = max([most, *Counter(child for _, child in required).values()])
-
-        def search(max_parents: int | None, seconds: float | None) -> Structure:
-            return self._search(table, score, **self._limits(most if max_parents is None else max_parents, seconds))
-
-        return learn_within_memory(search, table, score, self._most_parents, time_limit, required)
+        if self._most_parents is not None:
+            return self._search(table, score, **self._limits(self._most_parents, time_limit))
+        deadline = Deadline(time_limit)
+        structure = self._search(table, score, **self._limits(most, time_limit))
+        fewer = affordable_limit(table, score, structure, required)
+        if fewer is None:
+            return structure
+        return self._search(table, score, **self._limits(fewer, seconds_left(deadline)))
 
     @property
     def _most_parents(self) -> int | None:
@@ -108,13 +113,13 @@ def _n_searched(table: DiscreteTable) -> int:
 
 def _few_parents(table: DiscreteTable) -> int:
     """Return the limit on parents of searches that are repeated, where a search without one is not quick."""
-    return FEW_PARENTS if _n_searched(table) <= WIDE else 1
+    return FEW_PARENTS if _n_searched(table) <= MANY_FEATURES else 1
 
 
 def _is_quick(table: DiscreteTable) -> bool:
     """Whether a search over all sets of features is quick enough to be repeated."""
     n_costed = min(max(_n_searched(table), 1), MOST_FEATURES)
-    return lattice_cost(n_costed, len(table.weights)).seconds <= QUICK
+    return lattice_cost(n_costed, len(table.weights)).seconds <= REPEATED_SEARCH_SECONDS
 
 
 @parameter_group
@@ -190,8 +195,7 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     (('head_shape', 'body_shape'), ('jacket_color', 'body_shape'))
     """
 
-    def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
-        return learn_anb(table, score, **limits)
+    _search = staticmethod(learn_anb)  # type: ignore[assignment]  # its limits have names
 
 
 @register_classifier("gbn", "optimal general network (GBN)", compared=[Compared("GBN", 120)])
@@ -238,5 +242,4 @@ class GBNClassifier(MeasuredExactClassifier):
     1.0
     """
 
-    def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
-        return learn_gbn(table, score, **limits)
+    _search = staticmethod(learn_gbn)  # type: ignore[assignment]  # its limits have names

@@ -65,10 +65,9 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         if self.l2 is not None:
             check_l2(self.l2)
 
-    def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        super()._fit(X, y, classes, sample_weight)
+    def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
         if self.l2 is None:
-            return self
+            return
         if open_pairs := obstacles(self.structure_):
             child, a, b = open_pairs[0]
             raise ValueError(
@@ -80,7 +79,6 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         tables, dropped = model.to_classifier().conditional_tables_, self.dropped_
         self.set_model(replace(self.model_.discrete(), tables=tables, counts=None, estimation=None))
         self.dropped_ = dropped
-        return self
 
     @classmethod
     def from_network(
@@ -106,10 +104,10 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
         names = table.vocabulary.names
-        strangers = set(names) ^ set(self.parents)
-        if strangers:
+        unknown = set(names) ^ set(self.parents)
+        if unknown:
             raise ValueError(
-                f"parents must name exactly the variables {list(names)}; at odds: {sorted(map(str, strangers))}"
+                f"parents must name exactly the variables {list(names)}; at odds: {sorted(map(str, unknown))}"
             )
         parents = {name: tuple(self.parents[name]) for name in names}
         return Structure.given(table.vocabulary.class_name, parents, total_score(table, score, parents))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.parameters import ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.classifiers.sample_size import Learned
 from anbexact.parameters.smoothing import best_smoothing
 from anbexact.scores import Score
 from anbexact.scores.acll import check_positive
@@ -121,13 +123,18 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         if self.network_ess is not None:
             check_positive("network_ess", self.network_ess)
 
-    def _choose(self, table: DiscreteTable) -> tuple[Structure, float, float]:
+    def _structure_learner(self, table: DiscreteTable) -> Callable[[], Learned]:
+        return partial(self._learn_selected, table)
+
+    def _learn_selected(self, table: DiscreteTable) -> Learned:
+        """Return the structure over the selected features, with the equivalent sample sizes."""
         make_constraints(table.vocabulary.features, self.max_parents, self.required_edges, self.forbidden_edges)
+        sizes = check_thresholds("ess", self._ess_values())
+        thresholds = check_thresholds("threshold", _several(self.threshold))
         found = learn_selected(
             table,
             self._learn,
-            ess=check_thresholds("ess", self._ess_values()),
-            thresholds=check_thresholds("threshold", _several(self.threshold)),
+            choices=[(ess, threshold) for ess in sizes for threshold in thresholds],
             network_ess=self.network_ess,
             always={name for edge in self.required_edges for name in edge},
             time_limit=self.time_limit,
@@ -138,8 +145,8 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         self.log_bayes_factors_ = found.log_bayes_factors
         structure, ess = found.structure, found.network_ess
         if isinstance(self.smoothing, str):
-            return structure, ess, best_smoothing(table, structure)
-        return structure, ess, ess if self.smoothing is None else float(self.smoothing)
+            return Learned(structure, ess, best_smoothing(table, structure))
+        return Learned(structure, ess, ess if self.smoothing is None else float(self.smoothing))
 
     def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
         kept = set(table.vocabulary.features)

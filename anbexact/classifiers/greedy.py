@@ -8,11 +8,13 @@ from typing import Any, NoReturn, Self
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 
+from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact.classifiers.base import NetworkClassifier
-from anbexact.classifiers.memory import learn_within_memory
+from anbexact.classifiers.memory import affordable_limit
 from anbexact.classifiers.parameters import NetworkParameters, SearchParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.scores import CLL
+from anbexact.scores.capabilities import scores_structures
 from anbexact.scores.registry import CONDITIONAL_SCORES
 from anbexact.search import learn_greedy_gbn
 from anbexact.search.greedy.mc_dag import learn_mc_dag
@@ -84,7 +86,7 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     _relearns = False  # a climb may take long
 
     def _is_decomposable(self) -> bool:
-        return not isinstance(self.score_of(1.0), CLL)
+        return not scores_structures(self.score_of(1.0))
 
     @available_if(_is_decomposable)  # type: ignore[untyped-decorator]  # scikit-learn has no types
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -92,17 +94,19 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
         return super().partial_fit(X, y, classes, sample_weight)
 
     def score_of(self, ess: float) -> Any:
-        if isinstance(self.structure_score, CLL):
+        if scores_structures(self.structure_score):
             return self.structure_score
         if isinstance(self.structure_score, str) and self.structure_score in CONDITIONAL_SCORES:
             return CONDITIONAL_SCORES[self.structure_score]()
         return super().score_of(ess)
 
     def _learn(self, table: DiscreteTable, score: Any, time_limit: float | None) -> Structure:
-        def search(max_parents: int | None, seconds: float | None) -> Structure:
-            return self._search(table, score, seconds, max_parents)
-
-        return learn_within_memory(search, table, score, self.max_parents, time_limit, tuple(self.required_edges))
+        deadline = Deadline(time_limit)
+        structure = self._search(table, score, time_limit, self.max_parents)
+        if self.max_parents is not None:
+            return structure
+        fewer = affordable_limit(table, score, structure, tuple(self.required_edges))
+        return structure if fewer is None else self._search(table, score, seconds_left(deadline), fewer)
 
     def _search(
         self, table: DiscreteTable, score: Any, time_limit: float | None, max_parents: int | None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable
+from collections.abc import Callable, Collection, Hashable
+from functools import partial
+from typing import Self
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -14,6 +16,7 @@ from anbexact.inputs.universal_measure import UniversalMeasure
 from anbexact.networks.densities import Densities
 from anbexact.networks.density_counts import count_at_levels, family_levels
 from anbexact.networks.density_network import DensityNetwork
+from anbexact.networks.model import Model
 from anbexact.networks.network import Network
 from anbexact.scores import Universal
 
@@ -44,7 +47,7 @@ class MeasuredClassifier(NetworkClassifier):
 
     Attributes
     ----------
-    measure_ : Universal or None
+    universal_score_ : Universal or None
         The measure, with the partitions of the continuous columns; None if columns were discretised.
     densities_ : dict or None
         The density of every variable given its parents; see :class:`~anbexact.networks.densities.FamilyDensity`. Then
@@ -62,9 +65,15 @@ class MeasuredClassifier(NetworkClassifier):
     level_cost_: float
 
     @property
-    def measure_(self) -> Universal | None:
+    def universal_score_(self) -> Universal | None:
         """The measure, with the partitions of the continuous columns; None if columns were discretised."""
         return getattr(getattr(self, "model_", None), "measure", None)
+
+    @property
+    def measure_(self) -> Universal | None:
+        """The former name of ``universal_score_``."""
+        warn("measure_ is now called universal_score_", DeprecationWarning)
+        return self.universal_score_
 
     @property
     def densities_(self) -> Densities | None:
@@ -98,12 +107,18 @@ class MeasuredClassifier(NetworkClassifier):
         universal = self._universal()
         return () if universal is None else universal.partitions
 
-    def _learn_model(self, read: TrainingColumns) -> Network:
+    def _model_learner(self) -> Callable[[TrainingColumns], Model]:
         universal = self._universal()
-        if universal is None:
-            network = super()._learn_model(read)
+        return self._learn_model if universal is None else partial(self._learn_measured, universal)
+
+    def set_model(self, model: Model) -> Self:
+        """Store a network that was learned elsewhere; see :meth:`NetworkClassifier.set_model`."""
+        if not isinstance(model, DensityNetwork):
             self.__dict__.pop("level_cost_", None)  # of an earlier fit
-            return network
+        return super().set_model(model)
+
+    def _learn_measured(self, universal: UniversalMeasure, read: TrainingColumns) -> Network:
+        """Return the network of densities by a universal measure."""
         measured = universal.measured(read.columns, read.weights, read.categories)
         weights = read.learned_weights(measured)
         for column in read.columns:
@@ -150,7 +165,7 @@ class MeasuredClassifier(NetworkClassifier):
         it costs.
         """
         check_is_fitted(self)
-        if self.measure_ is None:
+        if self.universal_score_ is None:
             return super().discrete_form()
         discrete = self.to_discrete()
         cells = ", ".join(f"{name} {len(cuts) + 1}" for name, cuts in discrete.cut_points_.items())
@@ -163,4 +178,4 @@ class MeasuredClassifier(NetworkClassifier):
     @property
     def score_name_(self) -> str:
         """Name of the score of the structure, as in the literature."""
-        return super().score_name_ if self.measure_ is None else self.measure_.name
+        return super().score_name_ if self.universal_score_ is None else self.universal_score_.name

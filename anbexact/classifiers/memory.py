@@ -3,44 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from math import prod
 
-from anbexact._runtime.deadline import Deadline, seconds_left
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
-from anbexact.networks.density_counts import density_bytes
-from anbexact.parameters.counts import memory_needed, table_bytes
-from anbexact.scores import Universal
+from anbexact.parameters.counts import memory_needed
+from anbexact.scores.capabilities import largest_shape, set_shape
 from anbexact.search.constraints import Edge
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
-ROOM = 1 << 28
+TABLE_MEMORY = 1 << 28
 """Bytes that all conditional tables together may take where those of the structure do not fit into memory."""
-Search = Callable[[int | None, float | None], Structure]
 
 
-def learn_within_memory(
-    search: Search,
-    table: DiscreteTable,
-    score: object,
-    max_parents: int | None,
-    time_limit: float | None,
-    required: Collection[Edge] = (),
-) -> Structure:
-    """Return what ``search(max_parents, time_limit)`` finds; with fewer parents where its tables are too large.
+def affordable_limit(
+    table: DiscreteTable, score: object, structure: Structure, required: Collection[Edge] = ()
+) -> int | None:
+    """Return a limit on parents by which the tables of a structure would fit into memory, with a warning.
 
-    Only where ``max_parents`` is None; then the structure is learned again in the time left, with a warning.
-    ``required`` are arcs that must be there, however many parents they give a variable.
+    None where they fit as it is. ``required`` are arcs that must be there, however many parents they give a variable.
     """
-    deadline = Deadline(time_limit)
-    structure = search(max_parents, time_limit)
-    sizes = density_bytes(table, structure, score) if isinstance(score, Universal) else table_bytes(table, structure)
-    needed = memory_needed(sizes.values())
-    if max_parents is not None or needed <= available_memory():
-        return structure
+    families = ((name, *parents) for name, parents in structure.parents.items())
+    needed = memory_needed(8 * prod(set_shape(score, table, family)) for family in families)
+    if needed <= available_memory():
+        return None
     with_class = all(structure.class_name in structure.parents[name] for name in structure.features)
     fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts where it need not be there
     most = max([min(_most_parents(table, score), max(fewer, 0)), *Counter(child for _, child in required).values()])
@@ -48,30 +37,14 @@ def learn_within_memory(
         f"the conditional tables of the structure found would take {human_bytes(needed)}: learned again with "
         f"max_parents={most}; give max_parents= to choose it yourself"
     )
-    return search(most, seconds_left(deadline))
-
-
-def _most_parents(table: DiscreteTable, score: object) -> int:
-    """Return how many feature parents every feature may have without the tables outgrowing ``ROOM``."""
-    features = table.vocabulary.features
-    of_class = table.vocabulary.arity(table.vocabulary.class_name)
-    most = 0
-    while most < len(features) and 8 * len(features) * of_class * prod(_largest(table, score, most + 2)) <= ROOM:
-        most += 1
     return most
 
 
-def _largest(table: DiscreteTable, score: object, size: int) -> list[int]:
-    """Return the numbers of states of the features that have most of them; at the levels that so many have."""
-    features = table.vocabulary.features
-    if isinstance(score, Universal):
-        level = score.most_levels(min(size, len(score.partitions)), table.weight_sum)
-        arities = [
-            len(score.partitions[name].masses_at(min(level, score.n_levels(name))))
-            if name in score.partitions
-            else table.vocabulary.arity(name)
-            for name in features
-        ]
-    else:
-        arities = list(table.shape(features))
-    return sorted(arities, reverse=True)[:size]
+def _most_parents(table: DiscreteTable, score: object) -> int:
+    """Return how many feature parents every feature may have without the tables outgrowing ``TABLE_MEMORY``."""
+    n_features = len(table.vocabulary.features)
+    size = 8 * n_features * table.vocabulary.arity(table.vocabulary.class_name)
+    most = 0
+    while most < n_features and size * prod(largest_shape(score, table, most + 2)) <= TABLE_MEMORY:
+        most += 1
+    return most

@@ -12,8 +12,8 @@ from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
 from anbexact._runtime.warn import warn
 from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
-from anbexact.scores import Score
-from anbexact.search.ess import learn_with_best_ess
+from anbexact.scores import BDeu, Score
+from anbexact.search.ess import START_ESS, climb_in_ess
 from anbexact.structures.structure import Structure
 from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
@@ -24,11 +24,11 @@ FOLDS = 5
 SHARE_OF_CHOICE = 0.5
 """Part of a time limit within which equivalent sample sizes are chosen, where quicker searches choose them."""
 
-MARGIN = 0.01
+MARGIN_NATS = 0.01
 """Nats per row by which structures with fewer parents, or the frequencies of the classes, must predict better."""
-WARNED_FROM = 30
+LEAST_ROWS_COMPARED = 30
 """Distinct rows from which a comparison with the frequencies of the classes means something."""
-TIE = 1e-9
+TIE_NATS = 1e-9
 """Nats per row by which one equivalent sample size must predict better than the one before it."""
 
 Learn = Callable[[DiscreteTable, Score, float | None], Structure]
@@ -123,7 +123,10 @@ def learn_structure(
     rehearses = learner.rehearse != learner.learn
     with abandonable(), heard_once():
         choosing = deadline.within(SHARE_OF_CHOICE * deadline.left) if rehearses else deadline
-        found = _candidates(table, learner, ess, choosing)
+        found: dict[float, Structure | None] = {ess: None}
+        if learner.chooses_ess:
+            first = learner.rehearse(table, BDeu(START_ESS), seconds_left(choosing))
+            found = _candidates(table, learner, ess, first, choosing)
         choice = _Choice(learner.rehearse, next(iter(found)), smoothing)
         if few and not choosing.passed:
             choice = _cross_validated(table, learner, found, smoothing, choosing)
@@ -148,12 +151,13 @@ class _Choice:
 
 
 def _candidates(
-    table: DiscreteTable, learner: Learner, ess: float, deadline: Deadline
+    table: DiscreteTable, learner: Learner, ess: float, first: Structure, deadline: Deadline
 ) -> dict[float, Structure | None]:
-    """Return the equivalent sample sizes of the score to choose from, the first by default, with their structures."""
-    if not learner.chooses_ess:
-        return {ess: None}
-    structure, score = learn_with_best_ess(table, learner.rehearse, seconds_left(deadline))
+    """Return the equivalent sample sizes of the score to choose from, the first by default, with their structures.
+
+    ``first`` is the structure from which the most probable one is searched for.
+    """
+    structure, score = climb_in_ess(table, learner.rehearse, first, deadline)
     found: dict[float, Structure | None] = {score.ess: structure}
     if learner.validates and table.weight_sum < FEW_ROWS and not deadline.passed:
         other = learner.rehearse(table, learner.score(ess), seconds_left(deadline))
@@ -183,13 +187,13 @@ def _cross_validated(
         tried = _held_out(table, folds, learner, _Choice(learner.rehearse, size, smoothing), deadline)
         if tried is None:
             return _Choice(learner.rehearse, sizes[0], smoothing)
-        if tried[1] > value + TIE * table.weight_sum:
+        if tried[1] > value + TIE_NATS * table.weight_sum:
             best, value = tried
     for learn in learner.fewer:
         tried = _held_out(table, folds, learner, _Choice(learn, best.ess, smoothing), deadline)
         if tried is None:
             break
-        if tried[1] > value + MARGIN * table.weight_sum:
+        if tried[1] > value + MARGIN_NATS * table.weight_sum:
             best, value = tried
     _compare_with_frequencies(table, folds, value)
     return best
@@ -221,7 +225,7 @@ def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value
     for rows, others in folds:
         counts = np.bincount(rows.column(name), rows.weights, n_classes) + 1
         by_frequencies += float(others.weights @ np.log(counts / counts.sum())[others.column(name)])
-    if len(table.weights) >= WARNED_FROM and value < by_frequencies - MARGIN * table.weight_sum:
+    if len(table.weights) >= LEAST_ROWS_COMPARED and value < by_frequencies - MARGIN_NATS * table.weight_sum:
         ours, theirs = -value / table.weight_sum, -by_frequencies / table.weight_sum
         warn(
             "in cross-validation, left-out rows are predicted worse than by the frequencies of the classes (log loss "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -119,7 +119,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         SearchTooLargeError
             If the search needs more memory than allowed.
         """
-        return self._fit(X, y, None, sample_weight)
+        read = self._read(X, y, None, sample_weight)
+        self._keep(self._model_learner()(read), read)
+        self._refit(X, y, sample_weight)
+        return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learned: counts add, so the tables are those of all rows together.
@@ -152,7 +155,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
                 "classes to weights, or sample_weight"
             )
         if not hasattr(self, "model_"):
-            return self._fit(X, y, classes, sample_weight)
+            read = self._read(X, y, classes, sample_weight)
+            self._keep(self._model_learner()(read), read)
+            self._refit(X, y, sample_weight)
+            return self
         known = self.classes_.tolist()
         if classes is not None and set(map(native, check_classes(classes))) != set(known):
             raise ValueError(
@@ -163,13 +169,22 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         self.dropped_ = dropped
         return self
 
-    def _fit(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> Self:
-        """Learn everything; ``classes`` are declared states of the class."""
+    def _read(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> TrainingColumns:
+        """Return what is learned from; ``classes`` are declared states of the class."""
         self.check_parameters()
-        read = training_columns(self, X, y, sample_weight, classes, named=self._undropped())
-        self.set_model(self._learn_model(read))
+        return training_columns(self, X, y, sample_weight, classes, named=self._undropped())
+
+    def _model_learner(self) -> Callable[[TrainingColumns], Model]:
+        """Return what learns the model."""
+        return self._learn_model
+
+    def _keep(self, model: Model, read: TrainingColumns) -> None:
+        """Store what was learned, and which columns were left out."""
+        self.set_model(model)
         self.dropped_ = dict(read.dropped)
-        return self
+
+    def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:  # for classifiers that have it
+        """Refit the model that was learned."""
 
     def _undropped(self) -> Collection[Hashable]:
         """Return the columns that are never left out, whatever they look like."""

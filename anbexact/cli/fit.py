@@ -151,7 +151,7 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
     """Print what was learned: cells of continuous columns, structure, refit and accuracy."""
     classifier = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
     print_reading(classifier)
-    if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
+    if isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None:
         _print_cells(classifier)
     else:
         _print_cuts(classifier, AUTO if args.discretizer in (None, "auto") else args.discretizer)
@@ -192,12 +192,12 @@ def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
 
 def _print_cells(classifier: MeasuredClassifier) -> None:
     """Print into how many cells continuous columns fall, at their finest and at their likeliest levels."""
-    assert classifier.measure_ is not None
+    assert classifier.universal_score_ is not None
     assert classifier.densities_ is not None
     likeliest = likeliest_levels(classifier.densities_)
     cells = [
         f"{name} {len(partition.cuts_at(likeliest[name])) + 1} of {len(partition.masses)}"
-        for name, partition in classifier.measure_.partitions.items()
+        for name, partition in classifier.universal_score_.partitions.items()
     ]
     if cells:
         print_wrapped(f"measured; cells at the likeliest level, of those at the finest: {'; '.join(cells)}")

@@ -65,6 +65,6 @@ def write_model(classifier: DiscreteClassifier, path: str) -> None:
     except ValueError as error:
         raise InputError(str(error)) from None
     note(f"the names and types that {path} cannot hold are in {path}.names.json: keep the two together")
-    measured = isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None
+    measured = isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None
     if isinstance(classifier, NetworkClassifier) and classifier.counts_ is not None and not measured:
         note(f"{path} holds no counts: rows can be added only to a classifier saved as JSON")

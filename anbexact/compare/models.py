@@ -68,9 +68,9 @@ def choose(
         raise TypeError(f"models must be names, or a mapping of names to classifiers, not {models!r}")
     names = MODELS if models is None else (models,) if isinstance(models, str) else tuple(models)
     known = (*MODELS, *rivals(), *refits())
-    strangers = [name for name in names if name not in known]
-    if strangers or not names:
-        raise ValueError(f"models must be among {', '.join(map(repr, known))}, not {strangers or names!r}")
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        raise ValueError(f"models must be among {', '.join(map(repr, known))}, not {unknown or names!r}")
     columns = read_columns(data.frame)
     _refuse_states([name for name in names if name in OF_NUMBERS], columns)
     numbers = np.column_stack([_as_numbers(column) for column in columns])

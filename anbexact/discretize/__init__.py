@@ -1,28 +1,35 @@
 """Cut points for continuous columns: rules that find them, as scikit-learn transformers, and their use."""
 
+from anbexact._runtime.moved import keep_moved_names
 from anbexact.discretize.base import CutPointDiscretizer
 from anbexact.discretize.cuts import Cuts, cut_codes, cut_texts, cuts_from_edges, interval_names
 from anbexact.discretize.groups import MODLGrouper, group_values
 from anbexact.discretize.mdlp import MDLPDiscretizer
 from anbexact.discretize.median import MedianDiscretizer
 from anbexact.discretize.modl import MODLDiscretizer
-from anbexact.discretize.partition_rules import Counts, EqualWidth, NestedCuts, PartitionRule, Quantiles
+from anbexact.discretize.partition_rules import (
+    CountPartition,
+    EqualWidthPartition,
+    FixedCutsPartition,
+    PartitionRule,
+    QuantilePartition,
+)
 from anbexact.discretize.rules import AUTO, RULES, find_cut_points
 
 __all__ = [
     "AUTO",
     "RULES",
-    "Counts",
+    "CountPartition",
     "CutPointDiscretizer",
     "Cuts",
-    "EqualWidth",
+    "EqualWidthPartition",
+    "FixedCutsPartition",
     "MDLPDiscretizer",
     "MODLDiscretizer",
     "MODLGrouper",
     "MedianDiscretizer",
-    "NestedCuts",
     "PartitionRule",
-    "Quantiles",
+    "QuantilePartition",
     "cut_codes",
     "cut_texts",
     "cuts_from_edges",
@@ -30,3 +37,5 @@ __all__ = [
     "group_values",
     "interval_names",
 ]
+
+keep_moved_names(__name__)

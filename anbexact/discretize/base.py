@@ -18,7 +18,7 @@ from anbexact.tables.table import Weights, check_weights
 Values = npt.NDArray[np.float64]
 Labels = npt.NDArray[np.int64]
 Starts = npt.NDArray[np.intp]
-OUTER = 0.2
+OUTER_SHARE = 0.2
 """Share of the weight in the lowest, and in the highest, of three coarse intervals."""
 
 
@@ -69,7 +69,7 @@ def with_coarse_cuts(cuts: Cuts, values: Values, weights: Weights) -> Cuts:
         return cuts
     below = np.cumsum(weights)
     parted = [float(weights[values <= cut].sum() / below[-1]) for cut in cuts]
-    shares = [s for s in (OUTER, 1 - OUTER) if all(abs(s - own) >= OUTER - 1e-9 for own in parted)]
+    shares = [s for s in (OUTER_SHARE, 1 - OUTER_SHARE) if all(abs(s - own) >= OUTER_SHARE - 1e-9 for own in parted)]
     nearest = [int(np.abs(below[ends] - share * below[-1]).round(9).argmin()) for share in shares]
     coarse = [midpoint(float(values[k]), float(values[k + 1])) for k in ends[nearest]]
     return np.unique(np.array([*cuts, *coarse], dtype=np.float64))

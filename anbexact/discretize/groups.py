@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from anbexact._kernels.groups import best_division, joined_values, log_divisions, moved_values
 from anbexact._kernels.modl import joined_blocks
 from anbexact.discretize.base import Labels, row_weights, with_coarse_cuts
-from anbexact.discretize.modl import TIE, Prices, Sums, interval_prices, log_gammas, modl_partition
+from anbexact.discretize.modl import TIE_NATS, Prices, Sums, interval_prices, log_gammas, modl_partition
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
 from anbexact.tables.native_values import sorted_positions
@@ -193,7 +193,7 @@ def modl_groups(sums: Sums) -> npt.NDArray[np.int64]:
     if n_classes == 2:
         return _runs(joined, prices)[element]
     total = float(sums.sum())
-    tie = TIE * total
+    tie = TIE_NATS * total
     logs = log_gammas(sums, total)
     most = len(prices) - 1
     if len(joined) <= EXACT_VALUES:

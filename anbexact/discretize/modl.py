@@ -21,13 +21,13 @@ from anbexact.tables.table import Weights
 
 Prices = npt.NDArray[np.float64]
 Sums = npt.NDArray[np.float64]
-TIE = 1e-10
+TIE_NATS = 1e-10
 """Costs that differ by fewer nats a row count as equal."""
-FINEST = 1 << 14
+MOST_BLOCKS = 1 << 14
 """Blocks of values that are told apart; more are joined into this many of about equal weight."""
-EXACT = 1 << 18
+MOST_EXACT_BLOCKS_SQUARED = 1 << 18
 """Squared number of blocks times classes up to which dynamic programming is used."""
-TABULATED = 1 << 20
+MOST_TABULATED_WEIGHT = 1 << 20
 """Total weight up to which ln Γ is tabulated."""
 
 
@@ -109,11 +109,11 @@ def _without_pure_neighbours(starts: Starts, labels: Labels) -> Starts:
 
 
 def _fewer(starts: Starts, weights: Weights) -> Starts:
-    """Return the starts of blocks of rows, joined into ``FINEST`` of about equal weight if there are more."""
-    if len(starts) <= FINEST:
+    """Return the starts of blocks of rows, joined into ``MOST_BLOCKS`` of about equal weight if there are more."""
+    if len(starts) <= MOST_BLOCKS:
         return starts
     before = np.append(0.0, np.cumsum(np.add.reduceat(weights, starts)))
-    parts = np.floor(before[:-1] * (FINEST / before[-1]))
+    parts = np.floor(before[:-1] * (MOST_BLOCKS / before[-1]))
     return np.asarray(starts[np.append(True, parts[1:] > parts[:-1])])
 
 
@@ -147,9 +147,9 @@ def modl_partition(sums: Sums, prices: Prices, most: int | None) -> npt.NDArray[
     n_blocks, n_classes = len(sums) - 1, sums.shape[1]
     total = float(sums[-1].sum())
     logs = log_gammas(sums, total)
-    tie = TIE * total
+    tie = TIE_NATS * total
     most = min(most or n_blocks, n_blocks)
-    affordable = max(int(np.sqrt(EXACT / n_classes)), 2)
+    affordable = max(int(np.sqrt(MOST_EXACT_BLOCKS_SQUARED / n_classes)), 2)
     if n_blocks <= affordable:
         return np.asarray(best_partition(sums, prices, most, tie, logs))
     coarse = joined_blocks(sums, affordable, logs)
@@ -162,6 +162,6 @@ def log_gammas(sums: Sums, total: float) -> npt.NDArray[np.float64]:
 
     Nothing is returned if the weights are not whole numbers.
     """
-    if total > TABULATED or (sums != np.rint(sums)).any():
+    if total > MOST_TABULATED_WEIGHT or (sums != np.rint(sums)).any():
         return np.empty(0)
     return np.asarray(gammaln(np.arange(int(total) + sums.shape[1] + 2, dtype=np.float64)))

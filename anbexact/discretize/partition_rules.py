@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.moved import keep_moved_names
 from anbexact.discretize.base import Values
 from anbexact.discretize.cuts import midpoint
 from anbexact.tables.partitions import NestedPartition
@@ -52,7 +53,7 @@ class PartitionRule(ABC):
 
 
 @dataclass(frozen=True)
-class Quantiles(PartitionRule):
+class QuantilePartition(PartitionRule):
     """Level k cuts at the sample's quantiles i/2ᵏ; the measure of a cell is its share of the sample.
 
     Each cut lies halfway between two observed values, where the share below is nearest to i/2ᵏ. Ties can make cuts
@@ -84,7 +85,7 @@ class Quantiles(PartitionRule):
 
 
 @dataclass(frozen=True)
-class EqualWidth(PartitionRule):
+class EqualWidthPartition(PartitionRule):
     """Level k halves an interval k times: 2ᵏ cells of equal width, whose measure it is. There are 14 levels at most.
 
     Parameters
@@ -124,7 +125,7 @@ class EqualWidth(PartitionRule):
 
 
 @dataclass(frozen=True)
-class Counts(PartitionRule):
+class CountPartition(PartitionRule):
     """Whole numbers without an upper end: level k tells the first k of them apart, and joins the rest.
 
     The measure of the j-th number is ``1/j - 1/(j + 1)``, so that of all numbers from the j-th on is ``1/j``.
@@ -153,7 +154,7 @@ class Counts(PartitionRule):
         if abs(int(self.first)) > LARGEST_FIRST:
             raise ValueError(
                 f"the first number must be a whole one from -2**51 to 2**51, not {self.first!r}: subtract an offset "
-                "from the column, or use another rule, such as Quantiles()"
+                "from the column, or use another rule, such as QuantilePartition()"
             )
         object.__setattr__(self, "first", int(self.first))
 
@@ -164,7 +165,7 @@ class Counts(PartitionRule):
         if broken.any():
             raise ValueError(
                 f"column {name!r} is declared to hold counts, but holds {float(values[broken.argmax()])!r}: round "
-                "it, or use another rule, such as Quantiles()"
+                "it, or use another rule, such as QuantilePartition()"
             )
         levels = min(levels, MOST_COUNTS)
         j = np.arange(1, levels + 1)
@@ -173,7 +174,7 @@ class Counts(PartitionRule):
 
 
 @dataclass(frozen=True)
-class NestedCuts(PartitionRule):
+class FixedCutsPartition(PartitionRule):
     """Cut points of one's own, level by level, within an interval; the measure of a cell is its width.
 
     Parameters
@@ -273,3 +274,6 @@ def _nested(cuts: Sequence[float], entered: Sequence[int], masses: Values) -> Ne
     """Return a nested partition whose levels are numbered without gaps."""
     number = {level: k for k, level in enumerate(sorted(set(entered)), 1)}
     return NestedPartition(tuple(cuts), tuple(number[level] for level in entered), tuple(masses.tolist()))
+
+
+keep_moved_names(__name__)

@@ -16,9 +16,9 @@ from anbexact.tables.vocabulary import LEFT_OUT
 
 FEWEST_ROWS = 50
 """Observed rows from which a column can be taken for an identifier."""
-DISTINCT = 0.95
+DISTINCT_SHARE = 0.95
 """Share of distinct values from which a column of text is an identifier, and labels cannot be classes."""
-CHANCE = 1e-4
+CHANCE_PROBABILITY = 1e-4
 """Probability below which the lack of repetitions among whole numbers is not chance."""
 LOOKS_LIKE_AN_IDENTIFIER = "looks like an identifier"
 """What the warning about columns that are left out says of them."""
@@ -26,7 +26,7 @@ MANY_CLASSES = 100
 """More classes than this are questioned."""
 FEWEST_TEXTS = 20
 """Different values of a column of text from which it is asked whether they are numbers or dates."""
-UNREAD = 0.1
+UNREAD_SHARE = 0.1
 """Part of the values that may be something else."""
 _NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
 _DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}\b|\d{1,2}:\d{2}(:\d{2})?\b")
@@ -100,27 +100,27 @@ def identifier_reason(column: Column, kept: npt.NDArray[np.bool_]) -> str:
         return ""
     if column.numbers is None:
         codes, categories = column.coded
-        if len(categories) < DISTINCT * n:
+        if len(categories) < DISTINCT_SHARE * n:
             return ""
         n_distinct = len(pd.unique(codes[observed]))
-        if n_distinct < DISTINCT * n:
+        if n_distinct < DISTINCT_SHARE * n:
             return ""
         advice = unread_advice(categories)
         return f"{n_distinct:,} different values in {n:,} rows{advice and ': ' + advice}"
     values = column.numbers[observed]
     if values.dtype.kind == "f" and (column.codes is None or (values % 1 != 0).any()):
         return ""
-    if float(values.max()) - float(values.min()) + 1 < DISTINCT * n:
+    if float(values.max()) - float(values.min()) + 1 < DISTINCT_SHARE * n:
         return ""
     distinct = np.sort(pd.unique(values))
     n_repeated = n - len(distinct)
-    if len(distinct) < DISTINCT * n:
+    if len(distinct) < DISTINCT_SHARE * n:
         return ""
     steps = np.diff(distinct)
     numbers = float(distinct[-1] - distinct[0]) / float(np.gcd.reduce(steps.astype(np.int64))) + 1
     if n_repeated == 0 and _is_called_id(column.name):
         return f"a different whole number in each of {n:,} rows, and an id by its name"
-    if pdtr(n_repeated, n * (n - 1) / (2 * numbers)) < CHANCE:
+    if pdtr(n_repeated, n * (n - 1) / (2 * numbers)) < CHANCE_PROBABILITY:
         return f"whole numbers that number the rows, {len(distinct):,} different ones in {n:,} rows"
     return ""
 
@@ -131,10 +131,10 @@ def unread_advice(categories: Sequence[object]) -> str:
     if len(texts) < FEWEST_TEXTS or len(texts) < len(categories):
         return ""
     others = [value for value in texts if not _NUMBER.fullmatch(value)]
-    if len(others) <= UNREAD * len(texts):
+    if len(others) <= UNREAD_SHARE * len(texts):
         exceptions = f", but for {', '.join(map(repr, others[:3]))}" if others else ""
         return f"it holds numbers as text{exceptions}; convert it with pandas.to_numeric(..., errors='coerce')"
-    if sum(not _DATE.match(value) for value in texts) <= UNREAD * len(texts):
+    if sum(not _DATE.match(value) for value in texts) <= UNREAD_SHARE * len(texts):
         return "it holds dates or times as text; convert it with pandas.to_datetime"
     return ""
 
@@ -162,7 +162,7 @@ def question_class(target: Column, weights: npt.NDArray[np.float64], declared: S
             f"the class {target.name!r} is {labels[counts.index[0]]!r} in every row: with a single class there is "
             "nothing to tell apart, and every row will be predicted to have it",
         )
-    elif n >= FEWEST_ROWS and n_classes >= DISTINCT * n:
+    elif n >= FEWEST_ROWS and n_classes >= DISTINCT_SHARE * n:
         raise ValueError(
             f"the class {target.name!r} has {n_classes:,} different labels in {n:,} rows, so that almost every row "
             "would be a class of its own: it looks like an identifier or a measurement. Choose another column, or, "

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from anbexact.discretize import PartitionRule, Quantiles
+from anbexact.discretize import PartitionRule, QuantilePartition
 from anbexact.inputs.continuous import continuous_columns, discretise, numbers_of, refuse_infinite
 from anbexact.scores.universal import Universal, most_levels
 from anbexact.tables.columns import Column
@@ -27,7 +27,7 @@ class UniversalMeasure:
     Parameters
     ----------
     partitions : mapping of column name to PartitionRule
-        Rules for columns of one's own choice; :class:`~anbexact.discretize.Quantiles` for all other columns of
+        Rules for columns of your choice; :class:`~anbexact.discretize.QuantilePartition` for all other columns of
         numbers with more than 10 distinct values. A column that is named here is continuous, however few values it
         has.
     levels, epsilon
@@ -63,7 +63,7 @@ class UniversalMeasure:
             raise TypeError(f"partitions must map column names to rules, not be a {type(self.partitions).__name__}")
         for name, rule in self.partitions.items():
             if not isinstance(rule, PartitionRule):
-                raise TypeError(f"the partition of {name!r} must be a rule such as Quantiles(), not {rule!r}")
+                raise TypeError(f"the partition of {name!r} must be a rule such as QuantilePartition(), not {rule!r}")
         object.__setattr__(self, "partitions", dict(self.partitions))
 
     def __hash__(self) -> int:
@@ -122,10 +122,10 @@ class UniversalMeasure:
         measured: Collection[Hashable],
     ) -> Universal:
         """Return the score, with the partitions of the columns ``measured``; rows of weight 0 count for nothing."""
-        strangers = [name for name in self.partitions if name not in {column.name for column in columns}]
-        if strangers:
+        unknown = [name for name in self.partitions if name not in {column.name for column in columns}]
+        if unknown:
             raise ValueError(
-                f"partitions names {strangers[0]!r}, but the columns are {[column.name for column in columns]}"
+                f"partitions names {unknown[0]!r}, but the columns are {[column.name for column in columns]}"
             )
         twice = [name for name in self.partitions if name in declared]
         if twice:
@@ -141,11 +141,15 @@ class UniversalMeasure:
 
     def _partition(self, column: Column, weights: Weights, levels: int) -> NestedPartition:
         """Return the partition of a column."""
-        rule = self.partitions.get(column.name, Quantiles())
-        if column.quantity is not None and column.quantity.kind != "decimal" and not isinstance(rule, Quantiles):
+        rule = self.partitions.get(column.name, QuantilePartition())
+        if (
+            column.quantity is not None
+            and column.quantity.kind != "decimal"
+            and not isinstance(rule, QuantilePartition)
+        ):
             raise ValueError(
                 f"column {column.name!r} holds {column.quantity.noun}, whose units depend on the rows: the partition "
-                f"of such a column must be Quantiles(), not {rule!r}"
+                f"of such a column must be QuantilePartition(), not {rule!r}"
             )
         numbers = np.asarray(numbers_of(column, column.quantity, "is given a partition, but"), dtype=np.float64)
         observed = (weights > 0) & ~np.isnan(numbers)

@@ -120,10 +120,10 @@ def count_pairs(table: DiscreteTable, n_jobs: int | None = None, progress: Progr
     """
     vocabulary = table.vocabulary
     counts = PairCounts(vocabulary)
-    of_class = np.ascontiguousarray(table.column(vocabulary.class_name))
-    counts.of_class[:] = np.bincount(of_class, table.weights, counts.n_classes)
+    class_codes = np.ascontiguousarray(table.column(vocabulary.class_name))
+    counts.of_class[:] = np.bincount(class_codes, table.weights, counts.n_classes)
     codes = np.array([table.column(name) for name in vocabulary.features])
-    arguments = codes, of_class, table.weights, counts.offsets, counts.rows, counts.n_classes
+    arguments = codes, class_codes, table.weights, counts.offsets, counts.rows, counts.n_classes
     features = range(len(codes))[::-1]  # the last has most pairs
     tasks = (partial(add_pairs, *arguments, i, counts.weights) for i in features)
     run_tasks(tasks, len(features), thread_count(n_jobs), Deadline(), "pair counts", progress)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from math import prod
 
-from anbexact.networks.cells import Axes, Levels
-from anbexact.parameters.counts import Counts, FamilyCounts, check_room
+from anbexact.networks.cells import Levels
+from anbexact.parameters.counts import Counts, FamilyCounts, check_tables_fit
 from anbexact.scores import Universal
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
@@ -22,11 +22,7 @@ def family_levels(table: DiscreteTable, structure: Structure, score: Universal) 
 
 def density_bytes(table: DiscreteTable, structure: Structure, score: Universal) -> dict[Hashable, int]:
     """Return the size of the density of every variable, 8 bytes a cell."""
-    axes = Axes(score, table.vocabulary)
-    return {
-        name: 8 * prod(axes.shape((name, *structure.parents[name]), levels))
-        for name, levels in family_levels(table, structure, score).items()
-    }
+    return {name: 8 * prod(score.set_shape(table, (name, *parents))) for name, parents in structure.parents.items()}
 
 
 def count_at_levels(table: DiscreteTable, structure: Structure, score: Universal) -> Counts:
@@ -42,7 +38,7 @@ def count_at_levels(table: DiscreteTable, structure: Structure, score: Universal
         "give the universal measure fewer levels=, group the states of discrete ones, or limit the parents by "
         "max_parents= where the search has it"
     )
-    check_room(sizes, structure, advice)
+    check_tables_fit(sizes, structure, advice)
     for name, levels in family_levels(table, structure, score).items():
         if prod(levels) * sizes[name] > 8 * MOST_STEPS:
             raise ValueError(

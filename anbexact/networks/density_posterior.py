@@ -18,7 +18,7 @@ from anbexact.networks.densities import FamilyDensity
 from anbexact.networks.posterior import Posterior
 from anbexact.networks.probable_levels import finest_levels
 from anbexact.parameters.counts import memory_needed
-from anbexact.scores.universal import View
+from anbexact.scores.base import View
 from anbexact.structures.structure import parents_first
 from anbexact.tables.vocabulary import CodeArray
 
@@ -101,7 +101,7 @@ class DensityPosterior:
             for rows in np.split(by_group, np.cumsum(np.bincount(group))[:-1]):
                 yield self._of_pattern(codes[:, rows[0]] < 0), rows
 
-    def _check_room(self, n_missing: int, shapes: Sequence[tuple[int, ...]]) -> None:
+    def _check_memory(self, n_missing: int, shapes: Sequence[tuple[int, ...]]) -> None:
         """Refuse densities, at the finest cells of what is missing, that would not fit into memory."""
         needed = memory_needed(8 * prod(shape) for shape in shapes)
         if needed > available_memory():
@@ -125,7 +125,7 @@ class DensityPosterior:
             self._axes.shape(d.variables, [common.get(v, k) for v, k in zip(d.variables, d.levels, strict=True)])
             for d in chosen.values()
         ]
-        self._check_room(len(missing), shapes)
+        self._check_memory(len(missing), shapes)
         return self._at_levels(chosen, common)
 
     def _at_levels(self, densities: Mapping[Hashable, FamilyDensity], common: Mapping[Hashable, int]) -> _AtLevels:

@@ -42,6 +42,6 @@ class Estimation:
         if self.rule == "friedman":
             return friedman_tables(counts)
         if self.rule == "acll":
-            score = self.score if isinstance(self.score, ACLL) else ACLL()
+            score = ACLL.of(self.score)
             return acll_tables(counts, class_name, score.prior, score.pseudo_count)
         return eap_tables(counts, self.smoothing)

@@ -67,9 +67,9 @@ def explanation_text(explanation: Explanation) -> str:
     for cells, text in zip(table, texts, strict=True):
         start = "  " + "  ".join(_aligned(cell, width) for cell, width in zip(cells, widths, strict=True)) + "  "
         indent = " " * len(start)
-        room = max(WIDTH, len(start) + 30)
+        width = max(WIDTH, len(start) + 30)
         whole = INTERVAL.sub("\\1\N{NO-BREAK SPACE}\\2", text)
-        wrapped = textwrap.wrap(whole, room, initial_indent=start, subsequent_indent=indent + "  ") or [start]
+        wrapped = textwrap.wrap(whole, width, initial_indent=start, subsequent_indent=indent + "  ") or [start]
         lines += [line.replace("\N{NO-BREAK SPACE}", " ").rstrip() for line in wrapped]
     if explanation.note:
         lines += textwrap.wrap(explanation.note, WIDTH)

@@ -24,11 +24,11 @@ from scipy.special import betainc, betainccinv, betaincinv, betaln
 
 from anbexact._runtime.arrays import Floats
 
-MASS = 0.95
+CREDIBLE_MASS = 0.95
 """Posterior probability of an interval."""
 LOG_TINY = -600.0
 """ln of a number below which x^a / (a B(a, b)) stands for the incomplete beta function."""
-AT_ONCE = 4096
+INTERVALS_PER_BATCH = 4096
 """Terms whose intervals are computed at once."""
 TOLERANCE = 1e-4
 """Nats to which the ends of an interval are computed."""
@@ -59,12 +59,12 @@ def log_ratio_intervals(a: Floats, b: Floats, other_a: Floats, other_b: Floats) 
     Statistical Analysis (1973), section 2.8, on shortest intervals.
     """
     low, high = np.empty(len(a)), np.empty(len(a))
-    for start in range(0, len(a), AT_ONCE):
-        part = slice(start, start + AT_ONCE)
+    for start in range(0, len(a), INTERVALS_PER_BATCH):
+        part = slice(start, start + INTERVALS_PER_BATCH)
         own = a[part], b[part], other_a[part], other_b[part]
         below, cdf = _shortest(own[0], own[2]), _distribution(*own)
         low[part] = _root(cdf, below, *_bounds(below, *own))
-        high[part] = _root(cdf, below + MASS, *_bounds(below + MASS, *own))
+        high[part] = _root(cdf, below + CREDIBLE_MASS, *_bounds(below + CREDIBLE_MASS, *own))
     return low, high
 
 
@@ -77,15 +77,15 @@ def log_odds_intervals(a: Floats, other_a: Floats) -> tuple[Floats, Floats]:
         Parameters of two states in one Dirichlet distribution.
     """
     below = _shortest(a, other_a)
-    return _logit_quantile(below, a, other_a), _logit_quantile(below + MASS, a, other_a)
+    return _logit_quantile(below, a, other_a), _logit_quantile(below + CREDIBLE_MASS, a, other_a)
 
 
 def _shortest(a: Floats, other_a: Floats) -> Floats:
     """Return the probability below the shortest interval of Z, by golden section: Z has a log-concave density."""
-    left, right = np.zeros(len(a)), np.full(len(a), 1 - MASS)
+    left, right = np.zeros(len(a)), np.full(len(a), 1 - CREDIBLE_MASS)
 
     def width(below: Floats) -> Floats:
-        return _logit_quantile(below + MASS, a, other_a) - _logit_quantile(below, a, other_a)
+        return _logit_quantile(below + CREDIBLE_MASS, a, other_a) - _logit_quantile(below, a, other_a)
 
     inner = [right - _GOLDEN * (right - left), left + _GOLDEN * (right - left)]
     widths = [width(inner[0]), width(inner[1])]

@@ -36,7 +36,7 @@ MOST_HIDDEN = 1024
 """Joint states of the hidden cells of a row up to which these are summed one by one."""
 FACTOR_BYTES = 64_000_000
 """Rows of one pattern are worked in chunks whose largest factor stays below this."""
-COPIES = 4
+FACTOR_COPIES = 4
 """Arrays of a factor's size that are held while it is summed out."""
 
 
@@ -232,7 +232,7 @@ class Posterior:
         families = [family for family in self._families if family.child in needed]
         scopes = [tuple(v for v in family.features if v in missing) for family in families]
         order, largest = self._elimination_order(scopes)
-        if COPIES * 8 * largest > min(available_memory() / 2, COPIES * FACTOR_BYTES * 16):
+        if FACTOR_COPIES * 8 * largest > min(available_memory() / 2, FACTOR_COPIES * FACTOR_BYTES * 16):
             raise ValueError(
                 f"marginalising {len(missing)} missing or unknown cells needs a factor of "
                 f"{human_bytes(8 * largest)}: fill some of them in, or learn with fewer max_parents"

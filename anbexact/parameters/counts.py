@@ -80,7 +80,7 @@ def memory_needed(sizes: Iterable[int]) -> int:
     return 2 * sum(listed) + max(listed, default=0)
 
 
-def check_room(sizes: Mapping[Hashable, int], structure: Structure, advice: str) -> None:
+def check_tables_fit(sizes: Mapping[Hashable, int], structure: Structure, advice: str) -> None:
     """Refuse conditional tables, of so many bytes each, that would not fit into memory; `advice` ends the message."""
     needed = memory_needed(sizes.values())
     if needed > available_memory():
@@ -101,7 +101,7 @@ def count_families(table: DiscreteTable, structure: Structure) -> Counts:
         If the conditional tables of the structure would not fit into memory.
     """
     advice = "group their states, or limit the parents by max_parents= (kDB, CkG: k=) where the search has it"
-    check_room(table_bytes(table, structure), structure, advice)
+    check_tables_fit(table_bytes(table, structure), structure, advice)
     return {
         name: FamilyCounts(name, parents, table.shape([name, *parents]), *table.observed_cells([name, *parents]))
         for name, parents in structure.parents.items()

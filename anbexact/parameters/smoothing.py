@@ -14,9 +14,9 @@ from anbexact._runtime.line_search import best_on_log_grid, best_on_log_scale
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
-LEAST = 0.1
+LEAST_SMOOTHING = 0.1
 """Smallest equivalent sample size that is tried; the largest is the total weight, or 100."""
-HELD_OUT_TRIED = 16
+N_HELD_OUT_SIZES = 16
 """Equivalent sample sizes by which held-out rows are predicted."""
 MOST_PREDICTED = 100_000
 """Distinct rows that are predicted at most; of more, that many at even distances."""
@@ -61,14 +61,14 @@ class _Family:
 def _families(table: DiscreteTable, structure: Structure) -> list[_Family]:
     """Return the families of a structure that the class is part of; the others do not bear on its posterior."""
     class_name = structure.class_name
-    of_class = table.column(class_name).astype(np.int64)
+    class_codes = table.column(class_name).astype(np.int64)
     n_classes = table.vocabulary.arity(class_name)
 
     def counted(names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Floats]:
         """Return the joint state of every row, and the weights by joint state and class."""
         state = table.groups(names)
         n_states = int(state.max()) + 1
-        flat = np.bincount(state * n_classes + of_class, table.weights, n_states * n_classes)
+        flat = np.bincount(state * n_classes + class_codes, table.weights, n_states * n_classes)
         return state, flat.astype(np.float64, copy=False).reshape(n_states, n_classes)
 
     families = []
@@ -108,25 +108,25 @@ class LeaveOneOut:
         n_rows = len(table.codes)
         chosen = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_PREDICTED)).astype(np.int64))
         self._weights = table.weights[chosen]
-        self._of_class = table.column(structure.class_name)[chosen].astype(np.int64)
+        self._class_codes = table.column(structure.class_name)[chosen].astype(np.int64)
         self._n_classes = table.vocabulary.arity(structure.class_name)
         self._families = [replace(family, state=family.state[chosen]) for family in _families(table, structure)]
 
     def log_likelihood(self, ess: float) -> float:
         """Return the conditional log likelihood for tables of this equivalent sample size; nats, total of rows."""
         logs = [family.logs(ess) for family in self._families]
-        n_rows, n_classes = len(self._of_class), self._n_classes
+        n_rows, n_classes = len(self._class_codes), self._n_classes
         step = max(1, BLOCK_CELLS // n_classes)
         total = 0.0
         for first in range(0, n_rows, step):
             block = slice(first, first + step)
-            of_class = self._of_class[block]
-            joint = np.zeros((len(of_class), n_classes))
-            own = np.zeros(len(of_class))
+            class_codes = self._class_codes[block]
+            joint = np.zeros((len(class_codes), n_classes))
+            own = np.zeros(len(class_codes))
             for family, (of_cells, lowered) in zip(self._families, logs, strict=True):
                 joint += of_cells[family.state[block]]
-                own += lowered[family.state[block], of_class]
-            joint[np.arange(len(own)), of_class] = own
+                own += lowered[family.state[block], class_codes]
+            joint[np.arange(len(own)), class_codes] = own
             total += float(self._weights[block] @ (own - logsumexp(joint, axis=1)))
         return total
 
@@ -143,7 +143,9 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     The structure stays as it is. About 14 values are tried, each at the cost of predicting all training rows.
     """
     left_out = LeaveOneOut(table, structure)
-    return best_on_log_scale(left_out.log_likelihood, LEAST, most_smoothing(table), first_look=8, precision=0.05)
+    return best_on_log_scale(
+        left_out.log_likelihood, LEAST_SMOOTHING, most_smoothing(table), first_look=8, precision=0.05
+    )
 
 
 class HeldOut:
@@ -162,16 +164,16 @@ class HeldOut:
         weights = np.concatenate([learned.weights, np.zeros(len(held_out.codes))])
         self._families = _families(replace(learned, codes=codes, weights=weights), structure)
         self._first = len(learned.codes)
-        self._of_class = held_out.column(structure.class_name).astype(np.int64)
+        self._class_codes = held_out.column(structure.class_name).astype(np.int64)
         self._n_classes = held_out.vocabulary.arity(structure.class_name)
         self._weights = held_out.weights
 
     def log_likelihoods(self, ess: Floats) -> Floats:
         """Return the conditional log likelihood for tables of each equivalent sample size; totals in nats."""
-        joint = np.zeros((len(ess), len(self._of_class), self._n_classes))
+        joint = np.zeros((len(ess), len(self._class_codes), self._n_classes))
         for family in self._families:
             joint += family.log_cells(ess)[:, family.state[self._first :]]
-        of_truth = np.take_along_axis(joint, self._of_class[None, :, None], axis=2)[:, :, 0]
+        of_truth = np.take_along_axis(joint, self._class_codes[None, :, None], axis=2)[:, :, 0]
         return np.asarray((of_truth - logsumexp(joint, axis=2)) @ self._weights)
 
 
@@ -183,7 +185,7 @@ def best_held_out_smoothing(folds: Sequence[HeldOut], most: float) -> tuple[floa
     """
     return best_on_log_grid(
         lambda grid: np.sum([fold.log_likelihoods(grid) for fold in folds], axis=0),
-        LEAST,
+        LEAST_SMOOTHING,
         most,
-        points=HELD_OUT_TRIED,
+        points=N_HELD_OUT_SIZES,
     )

@@ -114,8 +114,8 @@ def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int
     return {
         "structure": {
             "parents": [
-                [number[child], [number[parent] for parent in of_child]]
-                for child, of_child in structure.parents.items()
+                [number[child], [number[parent] for parent in child_parents]]
+                for child, child_parents in structure.parents.items()
             ],
             "score": encode(structure.score),
             "certificate": {key: encode(value) for key, value in structure.certificate.statement().items()},
@@ -129,7 +129,7 @@ def _describe_tables(classifier: NetworkClassifier, number: Mapping[Hashable, in
     """Return the counts and how they become tables; the tables themselves where nothing was counted."""
     if isinstance(classifier, MeasuredClassifier) and classifier.densities_ is not None:
         return {
-            "measure": encode(classifier.measure_),
+            "measure": encode(classifier.universal_score_),
             "level_cost": encode(classifier.level_cost_),
             "levels": [list(density.levels) for density in classifier.densities_.values()],
             "counts": _describe_counts(classifier, number),

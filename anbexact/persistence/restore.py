@@ -44,7 +44,8 @@ from anbexact.persistence.checked import (
 from anbexact.persistence.proofs import restore_proof
 from anbexact.persistence.refits import restore_refit
 from anbexact.persistence.values import decode
-from anbexact.scores import BDeu, Universal
+from anbexact.scores import BDeu
+from anbexact.scores.universal import as_universal
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.quantities import Quantity
 from anbexact.tables.vocabulary import Vocabulary
@@ -226,8 +227,8 @@ def _read_structure(document: Mapping[str, Any], vocabulary: Vocabulary) -> Stru
         text(certificate["method"])
         children = references([listed(pair, 2)[0] for pair in listed(described["parents"])], len(names))
         parents = {
-            names[child]: tuple(names[parent] for parent in references(of_child, len(names)))
-            for child, (_, of_child) in zip(children, described["parents"], strict=True)
+            names[child]: tuple(names[parent] for parent in references(child_parents, len(names)))
+            for child, (_, child_parents) in zip(children, described["parents"], strict=True)
         }
         proof = described.get("proof")
         if proof is not None:
@@ -274,9 +275,7 @@ def _restore_measured(
     cut_points: dict[Hashable, Cuts],
 ) -> MeasuredClassifier:
     """Return a classifier whose densities follow from counts at levels."""
-    measure = decode(document["measure"])
-    if not isinstance(measure, Universal):
-        raise ValueError("the measure is not universal")
+    measure = as_universal(decode(document["measure"]))
     if any(len(partition.masses) != vocabulary.arity(name) for name, partition in measure.partitions.items()):
         raise ValueError("a partition is at odds with the states")
     finest = {name: list(partition.cuts) for name, partition in measure.partitions.items()}

@@ -20,13 +20,13 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.discretize import (
-    Counts,
-    EqualWidth,
+    CountPartition,
+    EqualWidthPartition,
+    FixedCutsPartition,
     MDLPDiscretizer,
     MedianDiscretizer,
     MODLDiscretizer,
-    NestedCuts,
-    Quantiles,
+    QuantilePartition,
 )
 from anbexact.inputs.universal_measure import UniversalMeasure
 from anbexact.scores.registry import SCORE_TYPES
@@ -40,10 +40,10 @@ OBJECTS: dict[str, type[Any]] = {
     for cls in (
         UniversalMeasure,
         NestedPartition,
-        Quantiles,
-        EqualWidth,
-        Counts,
-        NestedCuts,
+        QuantilePartition,
+        EqualWidthPartition,
+        CountPartition,
+        FixedCutsPartition,
         Quantity,
         KBinsDiscretizer,
         MDLPDiscretizer,
@@ -52,6 +52,13 @@ OBJECTS: dict[str, type[Any]] = {
     )
 }
 """Objects other than scores and classifiers that may stand in a constructor parameter."""
+FORMER_NAMES = {
+    "Counts": CountPartition,
+    "EqualWidth": EqualWidthPartition,
+    "NestedCuts": FixedCutsPartition,
+    "Quantiles": QuantilePartition,
+}
+"""Names by which older files call objects."""
 
 
 def register_object(cls: AnyType) -> AnyType:
@@ -132,7 +139,7 @@ def decode(form: Any) -> Any:
     tag, value = form["type"], form["value"]
     if tag == "mapping":
         return {decode(key): decode(item) for key, item in value}
-    if (known := _object_type(tag)) is not None:
+    if (known := _object_type(tag) or FORMER_NAMES.get(tag)) is not None:
         return known(**{name: decode(item) for name, item in value.items()})
     if tag not in _FORMS:
         raise ValueError(f"the type {tag!r} is not known")

@@ -139,8 +139,8 @@ def sample_sizes(classifier: DiscreteClassifier) -> str:
     if isinstance(classifier, AODEClassifier):
         return f"equivalent sample size {classifier.ess_:.4g}"
     assert isinstance(classifier, NetworkClassifier)
-    if isinstance(classifier, MeasuredClassifier) and classifier.measure_ is not None:
-        return _measure(classifier.measure_, classifier.model_.discrete_cut_points)
+    if isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None:
+        return _measure(classifier.universal_score_, classifier.model_.discrete_cut_points)
     in_score = classifier.score_name_ in ("BDeu", "BDs")
     if classifier.parameters != "eap":
         tables = f"tables by {classifier.parameters}"

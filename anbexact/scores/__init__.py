@@ -1,7 +1,15 @@
 """Scores of structures: total over the data in nats, to be maximised; decomposable, but for CLL and CMDL."""
 
 from anbexact.scores.acll import ACLL, acll_constants
-from anbexact.scores.base import BoundedScore, FamilyScore, Score, SetScore, family_counts
+from anbexact.scores.base import (
+    BoundedScore,
+    FamilyScore,
+    MixedSetScore,
+    Score,
+    SetScore,
+    StructureScore,
+    family_counts,
+)
 from anbexact.scores.bdeu import BDeu
 from anbexact.scores.bds import BDs
 from anbexact.scores.cll import CLL, CMDL
@@ -29,8 +37,10 @@ __all__ = [
     "BDs",
     "BoundedScore",
     "FamilyScore",
+    "MixedSetScore",
     "Score",
     "SetScore",
+    "StructureScore",
     "Universal",
     "acll_constants",
     "family_counts",

@@ -20,9 +20,9 @@ Sampler = Callable[[np.random.Generator, int], npt.ArrayLike]
 """``sampler(rng, size)`` returns positive numbers, shape (size, classes): draws of (P(x, c) for every class c)."""
 Prior = str | tuple[str, float, float] | Sampler
 
-SAMPLES = 1_000_000
+N_SAMPLES = 1_000_000
 """Draws of a sampler from which the constants are estimated, always with the same seed."""
-BLOCK = 20_000
+SAMPLES_PER_BATCH = 20_000
 """Draws that are asked for at once."""
 SEED = 0
 
@@ -150,6 +150,11 @@ class ACLL(FamilyScore):
         object.__setattr__(self, "prior", _check_prior(self.prior))
         object.__setattr__(self, "pseudo_count", check_positive("pseudo_count", self.pseudo_count))
 
+    @classmethod
+    def of(cls, score: object) -> ACLL:
+        """Return a score if it is an aCLL, whose parameters it has; else one with the default parameters."""
+        return score if isinstance(score, cls) else cls()
+
     def constants(self, n_classes: int, weight_sum: float) -> tuple[float, float]:
         """Return β and γ for this many classes over rows of this total weight; see :func:`acll_constants`."""
         beta, gamma = _constants(n_classes, self.prior, np.array([weight_sum], dtype=np.float64))
@@ -195,7 +200,7 @@ class ACLL(FamilyScore):
         class_name = table.vocabulary.class_name
         n_classes = 1 if class_name is None else table.vocabulary.arity(class_name)
         _, gamma = self.constants(n_classes, table.weight_sum)
-        total = sum(self.local_score(table, child, of_child) for child, of_child in parents.items())
+        total = sum(self.local_score(table, child, child_parents) for child, child_parents in parents.items())
         return total + gamma * table.weight_sum
 
     def parameters(self, counts: Floats, class_axis: int) -> Floats:
@@ -323,15 +328,15 @@ def _uniform_constants(s: int) -> tuple[float, float]:
 def _sampled_constants(s: int, sampler: Sampler) -> tuple[float, float]:
     """Return β and γ estimated from draws: Algorithm 1 of the paper."""
     rng = np.random.default_rng(SEED)
-    log_sums, sums_of_logs = np.empty(SAMPLES), np.empty(SAMPLES)
-    for start in range(0, SAMPLES, BLOCK):
-        draws = np.asarray(sampler(rng, BLOCK), dtype=np.float64)
-        if draws.shape != (BLOCK, s):
-            raise ValueError(f"the sampler of the prior returned shape {draws.shape}, not {(BLOCK, s)}")
+    log_sums, sums_of_logs = np.empty(N_SAMPLES), np.empty(N_SAMPLES)
+    for start in range(0, N_SAMPLES, SAMPLES_PER_BATCH):
+        draws = np.asarray(sampler(rng, SAMPLES_PER_BATCH), dtype=np.float64)
+        if draws.shape != (SAMPLES_PER_BATCH, s):
+            raise ValueError(f"the sampler of the prior returned shape {draws.shape}, not {(SAMPLES_PER_BATCH, s)}")
         if not (np.isfinite(draws) & (draws > 0)).all():
             raise ValueError("the sampler of the prior returned numbers that are not positive and finite")
-        log_sums[start : start + BLOCK] = np.log(draws.sum(axis=1))
-        sums_of_logs[start : start + BLOCK] = np.log(draws).sum(axis=1)
+        log_sums[start : start + SAMPLES_PER_BATCH] = np.log(draws.sum(axis=1))
+        sums_of_logs[start : start + SAMPLES_PER_BATCH] = np.log(draws).sum(axis=1)
     covariance = np.cov(log_sums, sums_of_logs)
     if not covariance[1, 1] > 0:
         raise ValueError("the sampler of the prior always returns the same numbers: there is nothing to fit")

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
+from anbexact.tables.partitions import NestedPartition
 from anbexact.tables.table import DiscreteTable
+
+View = tuple[Hashable, int]
+"""A variable at one of its levels; a variable without partition has one level."""
 
 
 @runtime_checkable
@@ -58,6 +62,62 @@ class SetScore(Score, Protocol):
 
     def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
         """Return a bound on the local score of a feature over all parent sets with the class; in nats."""
+
+
+@runtime_checkable
+class MixedSetScore(Score, Protocol):
+    """A score whose F is a mixture over levels of the variables, as that of :class:`~anbexact.scores.Universal` is.
+
+    ``F(T) = ln mean_k exp(F_k(T) - Σ_v ln η)`` over the tuples k of levels, F_k being the set score by ``base`` of
+    the variables at these levels, and ln η their reference measures over all rows.
+    """
+
+    @property
+    def base(self) -> SetScore:
+        """The score of one tuple of levels."""
+
+    @property
+    def partitions(self) -> Mapping[Hashable, NestedPartition]:
+        """The partitions of the variables that have levels."""
+
+    def n_levels(self, name: Hashable) -> int:
+        """Return the number of levels that a variable has at all."""
+
+    def most_levels(self, n_continuous: int, weight_sum: float) -> int:
+        """Return the most levels that a variable takes part with in sets of so many that have levels."""
+
+    def at_levels(self, table: DiscreteTable, views: Sequence[View]) -> DiscreteTable:
+        """Return a table, without class, of variables at some of their levels; its names are the views."""
+
+    def coarsest(self, table: DiscreteTable) -> DiscreteTable:
+        """Return the table with all variables at level 1, equal rows collapsed."""
+
+    def log_measure(self, table: DiscreteTable, view: View) -> float:
+        """Return Σ_n ln η over the cells of all rows; nats, total."""
+
+    def set_score(self, table: DiscreteTable, names: Sequence[Hashable]) -> float:
+        """Return F of the named variables; total in nats."""
+
+    def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
+        """Return a bound on the local score of a feature over all parent sets with the class; in nats."""
+
+
+@runtime_checkable
+class StructureScore(Protocol):
+    """A score of whole structures, as :class:`~anbexact.scores.CLL` is: it is no sum of local scores.
+
+    It says so by a true attribute ``conditional``.
+    """
+
+    @property
+    def name(self) -> str:
+        """Short name, as in the literature."""
+
+    def price(self, weight_sum: float) -> float:
+        """Return what a free parameter costs, over rows of this total weight; in nats."""
+
+    def structure_score(self, table: DiscreteTable, parents: Mapping[Hashable, Sequence[Hashable]]) -> float:
+        """Return the score of a structure; total in nats."""
 
 
 @runtime_checkable

@@ -128,15 +128,15 @@ class BDeu(FamilyScore):
         de Campos and Ji, JMLR 12 (2011); Correia, Cussens and de Campos, AISTATS 2020.
         """
         arity = table.vocabulary.arity(child)
-        of_class = table.groups(table.vocabulary.common_parents)
+        class_codes = table.groups(table.vocabulary.common_parents)
         atoms = table.groups([name for name in table.vocabulary.names if name != child])
         joint = np.zeros((atoms.max() + 1, arity))
         np.add.at(joint, (atoms, table.column(child)), table.weights)
         likelihood = xlogy(joint, joint).sum(axis=1) - xlogy(joint.sum(axis=1), joint.sum(axis=1))
         class_of_atom = np.zeros(len(joint), dtype=np.intp)
-        class_of_atom[atoms] = of_class
-        seen = np.zeros((of_class.max() + 1, arity))
-        np.add.at(seen, (of_class, table.column(child)), table.weights)
+        class_of_atom[atoms] = class_codes
+        seen = np.zeros((class_codes.max() + 1, arity))
+        np.add.at(seen, (class_codes, table.column(child)), table.weights)
         observed = np.minimum(seen, 1.0).sum(axis=1)
         bounds = np.bincount(class_of_atom, likelihood, len(seen))
         return float(np.minimum(bounds, -observed * np.log(arity)).sum())

@@ -98,18 +98,18 @@ def _log_likelihood(table: DiscreteTable, parents: Parents) -> float:
     class_name = table.vocabulary.class_name
     if class_name is None:
         raise ValueError("the table has no class: pass y, or class_name=, when it is made")
-    of_class = table.column(class_name).astype(np.int64)
-    logs = np.zeros((len(of_class), table.vocabulary.arity(class_name)))
-    for child, of_child in parents.items():
-        if class_name in (child, *of_child):
+    class_codes = table.column(class_name).astype(np.int64)
+    logs = np.zeros((len(class_codes), table.vocabulary.arity(class_name)))
+    for child, child_parents in parents.items():
+        if class_name in (child, *child_parents):
             with np.errstate(divide="ignore"):
-                logs += np.log(_factor(table, of_class, child, of_child))
-    own = logs[np.arange(len(of_class)), of_class]
+                logs += np.log(_factor(table, class_codes, child, child_parents))
+    own = logs[np.arange(len(class_codes)), class_codes]
     return float(table.weights @ (own - logsumexp(logs, axis=1)))
 
 
 def _factor(
-    table: DiscreteTable, of_class: npt.NDArray[np.int64], child: Hashable, parents: Sequence[Hashable]
+    table: DiscreteTable, class_codes: npt.NDArray[np.int64], child: Hashable, parents: Sequence[Hashable]
 ) -> Floats:
     """Return the conditional probability of the child of every row, if its class were another; (rows, classes)."""
     class_name = table.vocabulary.class_name
@@ -117,7 +117,7 @@ def _factor(
 
     def counts(names: list[Hashable]) -> Floats:
         groups = table.groups(names)
-        flat = np.bincount(groups * n_classes + of_class, table.weights, (int(groups.max()) + 1) * n_classes)
+        flat = np.bincount(groups * n_classes + class_codes, table.weights, (int(groups.max()) + 1) * n_classes)
         return np.asarray(flat.reshape(-1, n_classes)[groups], dtype=np.float64)
 
     given = counts([name for name in parents if name != class_name])

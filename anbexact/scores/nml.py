@@ -16,9 +16,9 @@ from anbexact.scores.base import FamilyScore
 from anbexact.scores.likelihood import _MaximumLikelihoodScore, log_likelihoods
 from anbexact.scores.registry import register_score
 
-RECURSION = 1024
+MOST_RECURSIVE_STATES = 1024
 """Numbers of states up to which the recursion is used; beyond, the expansion is within 2e-8 of it."""
-STIRLING = 16.0
+LEAST_STIRLING_SIZE = 16.0
 """Sample sizes from which Stirling's series is exact to rounding."""
 
 
@@ -162,8 +162,8 @@ def _log_regret_of_one(n: float, k: float) -> float:
 
 def _log_regrets(n: Floats, k: Floats) -> Floats:
     values = np.zeros(len(n))
-    few = (k < RECURSION + 0.5) & (n > 0)
-    many = (k >= RECURSION + 0.5) & (n > 0)
+    few = (k < MOST_RECURSIVE_STATES + 0.5) & (n > 0)
+    many = (k >= MOST_RECURSIVE_STATES + 0.5) & (n > 0)
     values[few] = _by_recursion(n[few], np.rint(k[few]))
     values[many] = _by_expansion(n[many], k[many])
     return values
@@ -186,10 +186,10 @@ def _by_recursion(n: Floats, k: Floats) -> Floats:
 
 def _log_regret_two(n: Floats) -> Floats:
     """Return ln C(n, 2) = ln Γ(n+1, n) + n - n ln n."""
-    z = 1 / np.maximum(n, STIRLING)
+    z = 1 / np.maximum(n, LEAST_STIRLING_SIZE)
     series = z / 12 - z**3 / 360 + z**5 / 1260 - z**7 / 1680 + 0.5 * np.log(2 * np.pi / z)
-    small = np.minimum(n, STIRLING)
-    complete = np.where(n < STIRLING, gammaln(small + 1) + small - xlogy(small, small), series)
+    small = np.minimum(n, LEAST_STIRLING_SIZE)
+    complete = np.where(n < LEAST_STIRLING_SIZE, gammaln(small + 1) + small - xlogy(small, small), series)
     two: Floats = complete + np.log(gammaincc(n + 1, n))
     return two
 

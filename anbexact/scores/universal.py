@@ -12,16 +12,13 @@ import numpy as np
 from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats
-from anbexact.scores.base import SetScore
+from anbexact.scores.base import SetScore, View
 from anbexact.scores.kt import KT
 from anbexact.scores.likelihood import HQ
 from anbexact.scores.registry import register_score
 from anbexact.tables.partitions import NestedPartition
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
-
-View = tuple[Hashable, int]
-"""A variable at one of its levels; a variable without partition has one level."""
 
 
 @register_score()
@@ -121,6 +118,31 @@ class Universal:
         """Return ``max(2, ⌊ln N⌋)``, the most continuous variables of which a set should be scored."""
         return max(2, int(log(max(weight_sum, 1.0))))
 
+    def default_max_parents(self, weight_sum: float) -> int:
+        """Return the limit on parents by which no set has more variables than :meth:`most_variables`."""
+        return self.most_variables(weight_sum) - 1
+
+    @property
+    def needed_variables(self) -> tuple[Hashable, ...]:
+        """The continuous variables: their number decides how many levels the others have."""
+        return tuple(self.partitions)
+
+    def n_cells(self, table: DiscreteTable, name: Hashable, level: int) -> int:
+        """Return the number of cells that a variable has at a level, or at its last one."""
+        if name not in self.partitions:
+            return table.vocabulary.arity(name)
+        return len(self.partitions[name].masses_at(min(level, self.n_levels(name))))
+
+    def set_shape(self, table: DiscreteTable, names: Sequence[Hashable]) -> tuple[int, ...]:
+        """Return the numbers of cells of the variables of a set, at the finest levels that they take part with."""
+        levels = self.levels_of(names, table.weight_sum)
+        return tuple(self.n_cells(table, name, level) for name, level in zip(names, levels, strict=True))
+
+    def set_arities(self, table: DiscreteTable, size: int) -> tuple[int, ...]:
+        """Return the numbers of cells that the features have in sets of so many continuous variables."""
+        level = self.most_levels(min(size, len(self.partitions)), table.weight_sum)
+        return tuple(self.n_cells(table, name, level) for name in table.vocabulary.features)
+
     def levels_of(self, names: Sequence[Hashable], weight_sum: float) -> tuple[int, ...]:
         """Return how many levels each variable of a set takes part with."""
         most = self.most_levels(sum(name in self.partitions for name in names), weight_sum)
@@ -206,6 +228,13 @@ class Universal:
             ratios = sorted(min(before, own) / min(after, own) for own in others)
             lost = max(lost, sum(log(ratio) for ratio in ratios[-size:]))
         return widest + lost
+
+
+def as_universal(value: Any) -> Universal:
+    """Return a value that must be a universal measure; refuse others with a ValueError."""
+    if not isinstance(value, Universal):
+        raise ValueError("the measure is not universal")
+    return value
 
 
 def level_tuples(levels: Sequence[int]) -> list[tuple[int, ...]]:

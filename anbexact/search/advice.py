@@ -13,7 +13,7 @@ from anbexact.tables.table import DiscreteTable
 
 LONG_SEARCH = 30.0
 """Estimated seconds above which a search is announced."""
-FEW = 2
+FEW_PARENTS = 2
 """The limit on parents that is recommended."""
 
 
@@ -34,8 +34,8 @@ def expected_to_be_long(table: DiscreteTable, constraints: Constraints, seconds:
         return f"{enumerated_families(n, max_parents):,} parent sets"
 
     shorter = ["time_limit=, in seconds, ends the search with the best structure found by then"]
-    if most > FEW:
-        shorter.insert(0, f"max_parents={FEW} leaves {sets(FEW)}")
+    if most > FEW_PARENTS:
+        shorter.insert(0, f"max_parents={FEW_PARENTS} leaves {sets(FEW_PARENTS)}")
     return (
         f"the search over {n} features and {len(table.weights):,} distinct rows ({sets(most)}) may take about "
         f"{human_seconds(seconds)}. To shorten it: {'; '.join(shorter)}; TANClassifier is quicker still."
@@ -46,6 +46,6 @@ def not_proved(certificate: Certificate, constraints: Constraints) -> str:
     """Return the advice for a search that gave its proof up."""
     gap = "nothing is proved" if isinf(certificate.gap) else f"the gap is at most {certificate.gap:.6g} nats"
     ways = ["time_limit=, in seconds, lets the search for a proof go on for longer than half a minute"]
-    if constraints.max_parents > FEW:
-        ways.insert(0, f"max_parents={FEW} is proved optimal in seconds as a rule")
+    if constraints.max_parents > FEW_PARENTS:
+        ways.insert(0, f"max_parents={FEW_PARENTS} is proved optimal in seconds as a rule")
     return f"the structure is not proved optimal ({gap}; see its certificate): {'; '.join(ways)}."

@@ -17,9 +17,9 @@ from anbexact.search.exact.solution import rounding_error
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
-LEAST, MOST = 0.01, 1e5
+LEAST_ESS, MOST_ESS = 0.01, 1e5
 """The range that is searched."""
-START = 10.0
+START_ESS = 10.0
 """Where the search starts: nearer than 1 to what most tables end at."""
 MOST_SEARCHES = 5
 """Structures learned at most."""
@@ -46,7 +46,7 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
         parameters = ess / sizes
         return float((times * (gammaln(parameters + weights) - gammaln(parameters))).sum())
 
-    return best_on_log_scale(score, LEAST, MOST, first_look=15, precision=1e-3)
+    return best_on_log_scale(score, LEAST_ESS, MOST_ESS, first_look=15, precision=1e-3)
 
 
 def learn_with_best_ess(
@@ -81,10 +81,18 @@ def learn_with_best_ess(
     The marginal likelihood as a function of the equivalent sample size: Silander, Kontkanen and Myllymäki, *On
     sensitivity of the MAP Bayesian network structure to the equivalent sample size parameter*, UAI 2007.
     """
-    score = BDeu(START)
+    deadline = Deadline(time_limit)
     with abandonable(), heard_once():
-        deadline = Deadline(time_limit)
-        structure = learn(table, score, time_limit)
+        structure = learn(table, BDeu(START_ESS), time_limit)
+        return climb_in_ess(table, learn, structure, deadline)
+
+
+def climb_in_ess(
+    table: DiscreteTable, learn: Learn, structure: Structure, deadline: Deadline
+) -> tuple[Structure, BDeu]:
+    """Climb from the best structure for the equivalent sample size ``START_ESS``; see :func:`learn_with_best_ess`."""
+    score = BDeu(START_ESS)
+    with abandonable(), heard_once():
         for _ in range(MOST_SEARCHES - 1):
             better = BDeu(best_ess(table, structure))
             if deadline.passed:

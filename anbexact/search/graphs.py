@@ -58,7 +58,7 @@ def ancestors(parents: Sequence[int]) -> list[int]:
 def children(parents: Sequence[int]) -> list[int]:
     """Return the children of every node, given its parents; or the descendants, given its ancestors."""
     found = [0] * len(parents)
-    for child, of_child in enumerate(parents):
-        for parent in elements(of_child):
+    for child, child_parents in enumerate(parents):
+        for parent in elements(child_parents):
             found[parent] |= 1 << child
     return found

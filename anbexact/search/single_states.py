@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Concatenate, ParamSpec, cast
 
-from anbexact.scores import BDeu, Universal
+from anbexact.scores import BDeu
+from anbexact.scores.capabilities import needed_variables
 from anbexact.search.constraints import Edge
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
@@ -21,8 +22,8 @@ def single_states(table: DiscreteTable, score: object, keep: Collection[Hashable
     """Return the features of one state that a search by a score can do without, in table order.
 
     A feature of one state scores 0 whatever its parents, and changes nothing as a parent, by a score that says so
-    with a true attribute ``ignores_single_states``; see :class:`~anbexact.scores.Score`. Continuous variables of a
-    universal measure stay, as their number decides how many levels the others have.
+    with a true attribute ``ignores_single_states``; see :class:`~anbexact.scores.Score`. Those that the score
+    needs all the same stay; see :func:`~anbexact.scores.capabilities.needed_variables`.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ def single_states(table: DiscreteTable, score: object, keep: Collection[Hashable
     """
     if not getattr(score, "ignores_single_states", False):
         return ()
-    kept = {*keep, *(score.partitions if isinstance(score, Universal) else ())}
+    kept = {*keep, *needed_variables(score)}
     return tuple(name for name in table.vocabulary.features if table.vocabulary.arity(name) == 1 and name not in kept)
 
 
@@ -43,11 +44,59 @@ def without(table: DiscreteTable, names: Collection[Hashable]) -> DiscreteTable:
     return replace(table, vocabulary=Vocabulary(states, vocabulary.class_name), codes=table.codes.T[places].T)
 
 
-def single_states_apart(*, below_class: bool) -> Callable[[Search[P]], Search[P]]:
-    """Let a search work on the table without its features of one state.
+@dataclass(frozen=True)
+class SingleStates:
+    """A table without its features of one state, and how they join the structure that is found for the others.
 
-    They join the structure afterwards, without children; the class is their parent if ``below_class``. Those that
-    ``required`` arcs name stay in the table, and so do all of them if the score is not known to ignore them.
+    Attributes
+    ----------
+    table : DiscreteTable
+        The table without them.
+    forbidden : iterable of (parent, child)
+        The forbidden arcs that bear on it.
+    names : tuple
+        All variables, in the order of the whole table.
+    apart : tuple
+        The features that were left out.
+    """
+
+    table: DiscreteTable
+    forbidden: Iterable[Edge]
+    names: tuple[Hashable, ...]
+    apart: tuple[Hashable, ...]
+
+    @classmethod
+    def of(
+        cls, table: DiscreteTable, score: object, required: Iterable[Edge] = (), forbidden: Iterable[Edge] = ()
+    ) -> SingleStates:
+        """Leave out the features of one state that a search by a score can do without.
+
+        Those that ``required`` arcs name stay in the table, and so do all of them if the score is not known to ignore
+        them.
+        """
+        keep = () if isinstance(required, Iterator) else _ends(required)
+        apart, names = single_states(table, score, keep), table.vocabulary.names
+        if not apart:
+            return cls(table, forbidden, names, ())
+        return cls(without(table, apart), _without_edges(forbidden, apart, names), names, apart)
+
+    def added_to(self, structure: Structure, *, below_class: bool) -> Structure:
+        """Return a structure with the features that were left out, which have no children.
+
+        Parameters
+        ----------
+        below_class : bool
+            Whether the class is their parent: so it is where it is a parent of every feature.
+        """
+        if not self.apart:
+            return structure
+        above = (structure.class_name,) if below_class else ()
+        parents = {name: above if name in self.apart else structure.parents[name] for name in self.names}
+        return replace(structure, parents=parents)
+
+
+def single_states_apart(*, below_class: bool) -> Callable[[Search[P]], Search[P]]:
+    """Let a search work on the table without its features of one state; see :class:`SingleStates`.
 
     Parameters
     ----------
@@ -57,22 +106,16 @@ def single_states_apart(*, below_class: bool) -> Callable[[Search[P]], Search[P]
 
     def decorated(search: Search[P]) -> Search[P]:
         @wraps(search)
-        def door(table: DiscreteTable, *args: P.args, **kwargs: P.kwargs) -> Structure:
+        def apart(table: DiscreteTable, *args: P.args, **kwargs: P.kwargs) -> Structure:
             options: dict[str, Any] = kwargs
             score = args[0] if args else options.get("score")
-            required = options.get("required", ())
-            keep = () if isinstance(required, Iterator) else _ends(required)
-            apart = single_states(table, BDeu() if score is None else score, keep)
-            if not apart:
-                return search(table, *args, **kwargs)
+            edges = options.get("required", ()), options.get("forbidden", ())
+            rest = SingleStates.of(table, BDeu() if score is None else score, *edges)
             if "forbidden" in options:
-                options["forbidden"] = _without_edges(options["forbidden"], apart, table.vocabulary.names)
-            structure = search(without(table, apart), *args, **kwargs)
-            above = (structure.class_name,) if below_class else ()
-            parents = {name: above if name in apart else structure.parents[name] for name in table.vocabulary.names}
-            return replace(structure, parents=parents)
+                options["forbidden"] = rest.forbidden
+            return rest.added_to(search(rest.table, *args, **kwargs), below_class=below_class)
 
-        return cast(Search[P], door)
+        return cast(Search[P], apart)
 
     return decorated
 

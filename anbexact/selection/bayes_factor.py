@@ -105,8 +105,8 @@ def log_bayes_factors(
 
 def check_distinct(table: DiscreteTable, names: Sequence[Hashable]) -> None:
     """Refuse what is no variable of a table, or is named twice."""
-    strangers = [name for name in names if name not in table.vocabulary.states]
-    if strangers:
-        raise ValueError(f"{strangers[0]!r} is no variable of the table; they are {list(table.vocabulary.names)}")
+    unknown = [name for name in names if name not in table.vocabulary.states]
+    if unknown:
+        raise ValueError(f"{unknown[0]!r} is no variable of the table; they are {list(table.vocabulary.names)}")
     if len(set(names)) < len(names):
         raise ValueError(f"the variables {names!r} are not distinct")

@@ -22,9 +22,9 @@ from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
 FOLDS = 2
-PLACES = 9
+COMPARED_DECIMALS = 9
 """Decimals to which accuracy and conditional log likelihood, in nats per row, are compared."""
-TIE = 1e-9
+TIE_NATS = 1e-9
 """Log probabilities of classes that are no further apart are equal."""
 SHARE_OF_FOLDS = 0.7
 """Part of the time limit that the choice of ESS and threshold may take."""
@@ -58,8 +58,7 @@ def learn_selected(
     table: DiscreteTable,
     learn: Learn,
     *,
-    ess: Sequence[float],
-    thresholds: Sequence[float],
+    choices: Sequence[tuple[float, float]],
     network_ess: float | None = None,
     always: Collection[Hashable] = (),
     time_limit: float | None = None,
@@ -68,8 +67,8 @@ def learn_selected(
 ) -> Selection:
     """Drop every feature X_i with BF(C, X_i) > δ, and learn the structure over the others.
 
-    Where there are several equivalent sample sizes or thresholds δ, the pair with the highest accuracy in two-fold
-    cross-validation is taken; of equally accurate ones that of the highest conditional log likelihood, then the
+    Where there are several choices, the one with the highest accuracy in two-fold cross-validation is taken; of
+    equally accurate ones that of the highest conditional log likelihood, then the
     first. A row with several most probable classes counts in equal shares for each. Bayes factors, structure and EAP
     tables are made anew in every fold.
 
@@ -79,19 +78,19 @@ def learn_selected(
         A table with a class.
     learn : callable
         ``learn(table, score, seconds)`` returns the best structure it finds in the given time (None: no limit).
-    ess, thresholds : sequence of float
-        What is chosen from.
+    choices : sequence of (ess, threshold)
+        Equivalent sample sizes of the Bayes factors, and thresholds δ, to choose from.
     network_ess : float, optional
         Equivalent sample size of the score and the tables; by default that of the Bayes factors.
     always : collection of features
         Features that are never dropped.
     time_limit : float, optional
-        Seconds for everything; pairs that were not tried out in 0.7 of it are not considered.
+        Seconds for everything; choices that were not tried in 0.7 of it are not considered.
 
     Raises
     ------
     KeyboardInterrupt
-        When interrupted while pairs are tried out, once the search under way has ended.
+        When interrupted while choices are tried, once the search under way has ended.
 
     References
     ----------
@@ -99,12 +98,11 @@ def learn_selected(
     """
     check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
-    pairs = [(a, d) for a in ess for d in thresholds]
-    chosen = pairs[0]
-    if len(pairs) > 1:
+    chosen = choices[0]
+    if len(choices) > 1:
         with abandonable(), heard_once():
             share = deadline.within(SHARE_OF_FOLDS * deadline.left)
-            chosen = _Validation(table, learn, network_ess, always, n_jobs, share).best(pairs, progress)
+            chosen = _Validation(table, learn, network_ess, always, n_jobs, share).best(choices, progress)
     factors = log_bayes_factors(table, ess=chosen[0], n_jobs=n_jobs)
     kept = _kept(table, factors, chosen[1], always)
     score = BDeu(chosen[0] if network_ess is None else network_ess)
@@ -170,7 +168,9 @@ class _Validation:
             values = [self._value(fold, ess, threshold) for fold in range(len(self.folds))]
             if self.deadline.passed or not values:
                 break
-            right, likelihood = (round(sum(own) / self.weight_sum, PLACES) for own in zip(*values, strict=True))
+            right, likelihood = (
+                round(sum(own) / self.weight_sum, COMPARED_DECIMALS) for own in zip(*values, strict=True)
+            )
             if (right, likelihood) > best:
                 best, chosen = (right, likelihood), (ess, threshold)
             if progress is not None:
@@ -192,7 +192,7 @@ class _Validation:
             logs = posterior.log_posterior(codes.astype(np.int16, copy=False), self.n_jobs)
             truth = held_out.column(class_name).astype(np.intp)
             of_truth = logs[np.arange(len(truth)), truth]
-            highest = logs >= logs.max(axis=1, keepdims=True) - TIE
-            share = np.where(of_truth >= logs.max(axis=1) - TIE, 1 / highest.sum(axis=1), 0.0)
+            highest = logs >= logs.max(axis=1, keepdims=True) - TIE_NATS
+            share = np.where(of_truth >= logs.max(axis=1) - TIE_NATS, 1 / highest.sum(axis=1), 0.0)
             self._known[key] = float(held_out.weights @ share), float(held_out.weights @ of_truth)
         return self._known[key]

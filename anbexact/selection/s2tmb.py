@@ -61,6 +61,8 @@ class S2TMB:
         for y in sorted(set(range(len(names))) - found - {x}):
             parents = learn(found | spouses | {x, y})
             found = neighbours(parents, x)
-            of_children = frozenset(v for of_child in parents.values() if x in of_child for v in of_child)
+            of_children = frozenset(
+                v for child_parents in parents.values() if x in child_parents for v in child_parents
+            )
             spouses = of_children - found - {x}
         return tuple(names[v] for v in sorted(found))

@@ -72,14 +72,17 @@ def local_networks(table: DiscreteTable, score: Score) -> Callable[[frozenset[in
         states = own.vocabulary.states
         own = replace(own, vocabulary=Vocabulary(states, own.vocabulary.names[-1]))
         parents = learn_gbn(own, score).parents
-        return {position[child]: tuple(position[name] for name in of_child) for child, of_child in parents.items()}
+        return {
+            position[child]: tuple(position[name] for name in child_parents)
+            for child, child_parents in parents.items()
+        }
 
     return learn
 
 
 def neighbours(parents: Parents, x: int) -> frozenset[int]:
     """Return the parents and children of a variable in a network."""
-    return frozenset(parents[x]) | {child for child, of_child in parents.items() if x in of_child}
+    return frozenset(parents[x]) | {child for child, child_parents in parents.items() if x in child_parents}
 
 
 def potential_neighbours(n: int, x: int, learn: Callable[[frozenset[int]], Parents]) -> frozenset[int]:

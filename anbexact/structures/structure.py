@@ -71,8 +71,8 @@ def parents_first(parents: Mapping[Hashable, Collection[Hashable]]) -> tuple[Has
     """
     place = {name: k for k, name in enumerate(parents)}
     children: dict[Hashable, list[Hashable]] = {name: [] for name in parents}
-    for child, of_child in parents.items():
-        for parent in of_child:
+    for child, child_parents in parents.items():
+        for parent in child_parents:
             children[parent].append(child)
     missing = {name: len(of_name) for name, of_name in parents.items()}
     ready = [name for name, count in missing.items() if count == 0]
@@ -129,13 +129,13 @@ class Structure:
         return cls(class_name, parents, score, Certificate.unknown("structure given, not searched"))
 
     def __post_init__(self) -> None:
-        parents = {child: tuple(of_child) for child, of_child in self.parents.items()}
-        for child, of_child in parents.items():
-            strangers = [parent for parent in of_child if parent not in parents]
-            if strangers:
-                raise ValueError(f"{strangers[0]!r}, a parent of {child!r}, is not a variable of the structure")
-            if len(set(of_child)) < len(of_child):
-                twice = next(parent for k, parent in enumerate(of_child) if parent in of_child[:k])
+        parents = {child: tuple(child_parents) for child, child_parents in self.parents.items()}
+        for child, child_parents in parents.items():
+            unknown = [parent for parent in child_parents if parent not in parents]
+            if unknown:
+                raise ValueError(f"{unknown[0]!r}, a parent of {child!r}, is not a variable of the structure")
+            if len(set(child_parents)) < len(child_parents):
+                twice = next(parent for k, parent in enumerate(child_parents) if parent in child_parents[:k])
                 raise ValueError(f"{twice!r} is named more than once among the parents of {child!r}")
         if self.class_name not in parents:
             raise ValueError(f"the class {self.class_name!r} is not a variable of the structure")
@@ -153,7 +153,7 @@ class Structure:
     @property
     def edges(self) -> tuple[tuple[Hashable, Hashable], ...]:
         """All arcs as (parent, child) pairs, children in table order."""
-        return tuple((parent, child) for child, of_child in self.parents.items() for parent in of_child)
+        return tuple((parent, child) for child, child_parents in self.parents.items() for parent in child_parents)
 
     @property
     def feature_edges(self) -> tuple[tuple[Hashable, Hashable], ...]:
@@ -162,7 +162,7 @@ class Structure:
 
     def children(self, name: Hashable) -> tuple[Hashable, ...]:
         """Return the children of a variable, in table order."""
-        return tuple(child for child, of_child in self.parents.items() if name in of_child)
+        return tuple(child for child, child_parents in self.parents.items() if name in child_parents)
 
     def topological_order(self) -> tuple[Hashable, ...]:
         """Return the variables with parents before children: by depth, then in table order.

@@ -17,7 +17,7 @@ HANDLE_MISSING = ("auto", "marginalize", "own_state", "error")
 """What can become of missing cells."""
 MOST_LOST = 0.02
 """Share of the weight of all rows, and of any class, that ``handle_missing="auto"`` may leave out of training."""
-DIGITS = 12
+COMPARED_DECIMALS = 12
 """Decimals to which shares are compared, so that the order in which weights are summed does not matter."""
 
 
@@ -170,18 +170,18 @@ def common_gaps(
     if target is None:
         codes, n_classes = np.zeros(len(weights), dtype=np.intp), 1
     else:
-        of_class, categories = target.coded
-        codes, n_classes = np.maximum(of_class, 0).astype(np.intp), len(categories)  # of weight 0 where missing
+        class_codes, categories = target.coded
+        codes, n_classes = np.maximum(class_codes, 0).astype(np.intp), len(categories)  # of weight 0 where missing
     sizes = np.bincount(codes, weights, n_classes)
 
     def lost(rows: Mask) -> float:
         shares = np.bincount(codes[rows], weights[rows], n_classes)
         of_classes = shares[sizes > 0] / sizes[sizes > 0]
-        return round(float(max(shares.sum() / sizes.sum(), of_classes.max())), DIGITS)
+        return round(float(max(shares.sum() / sizes.sum(), of_classes.max())), COMPARED_DECIMALS)
 
     own = {name for name, gap in gaps.items() if lost(gap) > most_lost}
     rest = [name for name in gaps if name not in own and name not in free]
-    rest.sort(key=lambda name: -round(float(weights[gaps[name]].sum() / sizes.sum()), DIGITS))
+    rest.sort(key=lambda name: -round(float(weights[gaps[name]].sum() / sizes.sum()), COMPARED_DECIMALS))
     per_row = np.zeros(len(weights), dtype=np.intp)
     for name in rest:
         per_row += gaps[name]

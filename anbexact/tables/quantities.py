@@ -33,7 +33,7 @@ from anbexact.tables.moments import (
 
 Ticks = npt.NDArray[np.int64]
 
-EXACT = 2**53
+LARGEST_EXACT_INTEGER = 2**53
 """Whole numbers up to which floats are exact."""
 MOST_PLACES = 20
 """Decimal places that are always shown."""
@@ -243,7 +243,7 @@ def in_ticks(quantity: Quantity, ticks: Ticks) -> Quantity:
         unit = next(unit for unit, length in UNITS.items() if length <= own or not (ticks % (length // own)).any())
         ratio = UNITS[unit] // own
     low, high = (int(ticks.min()) // ratio, int(ticks.max()) // ratio) if len(ticks) else (0, 0)
-    return replace(quantity, unit=unit, origin=0 if max(-low, high) <= EXACT else (low + high) // 2)
+    return replace(quantity, unit=unit, origin=0 if max(-low, high) <= LARGEST_EXACT_INTEGER else (low + high) // 2)
 
 
 def of_ticks(quantity: Quantity, ticks: Ticks, missing: npt.NDArray[np.bool_]) -> tuple[Quantity, Floats]:

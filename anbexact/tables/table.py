@@ -18,7 +18,7 @@ from anbexact.tables.native_values import native, sorted_positions
 from anbexact.tables.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
 
 Weights = npt.NDArray[np.float64]
-DENSE = 8
+DENSE_CELLS_PER_ROW = 8
 """Cells of a contingency table, for each distinct row, up to which it is laid out whole."""
 
 
@@ -144,7 +144,7 @@ class DiscreteTable:
 
     def cell_weights(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
         """Return the weights of the observed joint states of the named variables, in no useful order."""
-        if int(np.prod(self.shape(names), dtype=object)) <= DENSE * len(self.codes):
+        if int(np.prod(self.shape(names), dtype=object)) <= DENSE_CELLS_PER_ROW * len(self.codes):
             counts = self.counts(names).ravel()
             return counts[counts > 0]
         return np.bincount(self.groups(names), self.weights).astype(np.float64, copy=False)
@@ -152,7 +152,7 @@ class DiscreteTable:
     def observed_cells(self, names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Weights]:
         """Return the observed cells of the contingency table: ascending flat positions, and weights."""
         size = int(np.prod(self.shape(names), dtype=object))
-        if size <= DENSE * len(self.codes):
+        if size <= DENSE_CELLS_PER_ROW * len(self.codes):
             counts = self.counts(names).ravel()
             cells = np.flatnonzero(counts)
             return cells, counts[cells]
@@ -165,7 +165,7 @@ class DiscreteTable:
         Observed joint states are numbered from 0 in lexicographic order.
         """
         size = int(np.prod(self.shape(names), dtype=object))
-        if size <= DENSE * len(self.codes):
+        if size <= DENSE_CELLS_PER_ROW * len(self.codes):
             flat = self._flat(names)
             observed = np.zeros(size, dtype=bool)
             observed[flat] = True
@@ -198,8 +198,8 @@ def table_from_columns(
     columns, target, weights, rows = _usable_rows(columns, target, weights, cells)
     states = {column.name: _states(column, categories, groups, column.name in cells.own_state) for column in columns}
     if target is not None:
-        of_class = _states(target, categories, {}, False)
-        states[target.name] = tuple(of_class[i] for i in sorted_positions(of_class))
+        class_states = _states(target, categories, {}, False)
+        states[target.name] = tuple(class_states[i] for i in sorted_positions(class_states))
     declared = {} if categories is None else categories
     quantities = {c.name: c.quantity for c in columns if c.quantity is not None and c.name not in declared}
     vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities, groups=groups)
@@ -225,10 +225,10 @@ def table_in_vocabulary(
     """
     _refuse_missing_class(target, weights)
     cells = known_missing_cells(columns, weights, vocabulary, handle_missing)
-    columns, of_class, weights, rows = _usable_rows(columns, target, weights, cells)
-    assert of_class is not None
+    columns, class_column, weights, rows = _usable_rows(columns, target, weights, cells)
+    assert class_column is not None
     advice = "states are fixed once learned: fit again with all rows, or leave out such rows"
-    return _collapsed(vocabulary, [*columns, of_class], weights, rows, handle_missing, advice)
+    return _collapsed(vocabulary, [*columns, class_column], weights, rows, handle_missing, advice)
 
 
 def _refuse_missing_class(target: Column | None, weights: Weights) -> None:
@@ -337,9 +337,9 @@ def check_declared(categories: Categories, names: Sequence[Hashable]) -> None:
         return
     if not isinstance(categories, Mapping):
         raise TypeError(f"categories must map column names to lists of states, not be a {type(categories).__name__}")
-    strangers = [name for name in categories if name not in names]
-    if strangers:
-        raise ValueError(f"categories names {strangers[0]!r}, but the columns are {list(names)}")
+    unknown = [name for name in categories if name not in names]
+    if unknown:
+        raise ValueError(f"categories names {unknown[0]!r}, but the columns are {list(names)}")
 
 
 def _states(

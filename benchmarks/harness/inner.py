@@ -11,7 +11,8 @@ from anbexact._runtime.tasks import thread_count
 from anbexact.scores import BoundedScore, SetScore, Universal
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.candidates import Candidates, candidate_lists
-from anbexact.search.exact.lattice import all_set_scores
+from anbexact.search.exact.lattice import at_all_levels, set_scorer
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.scoring.set_scores import prepare
 
 
@@ -20,7 +21,9 @@ def set_scores(
 ) -> tuple[tuple[object, ...], np.ndarray]:
     """Return the features in the order of bits, and F(S) for every mask of at most so many of them; total in nats."""
     problem = prepare(table, score, max_size)
-    scores = all_set_scores(problem, table, score, thread_count(None), Deadline(), None)
+    threads, deadline = thread_count(None), Deadline()
+    scores = set_scorer(problem)(problem, threads, deadline, None)
+    scores = at_all_levels(problem, scores, table, score, threads, deadline, None)
     assert scores is not None  # there is no deadline
     return problem.features, scores
 
@@ -35,7 +38,5 @@ def parent_set_lists(
 ) -> Candidates:
     """Return the candidate lists of all features, at most up to ``largest`` feature parents, ended after a limit."""
     constraints = make_constraints(table.vocabulary.features, max_parents, (), ())
-    return candidate_lists(
-        table, score, constraints, threads=thread_count(None), deadline=Deadline(limit), memory=available_memory(),
-        most_sets=np.inf, largest=largest, progress=None,
-    )  # fmt: skip
+    means = ListMeans(thread_count(None), Deadline(limit), available_memory())
+    return candidate_lists(table, score, constraints, means, largest=largest)

@@ -20,7 +20,7 @@ from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder, StandardScal
 from strategies import SCORES, random_problem
 
 import anbexact
-import anbexact.classifiers.memory as room
+import anbexact.classifiers.memory as memory
 from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, NaiveBayesClassifier, classifiers
 from anbexact.classifiers import BNC2PClassifier, FixedStructureClassifier, GreedyGBNClassifier, MCDAGClassifier
 from anbexact.cli import main
@@ -328,8 +328,8 @@ class TestANB:
         X, y = load_tic_tac_toe()
         free = ANBClassifier(ess=1.0).fit(X, y)
         tables = [table.values.nbytes for table in free.conditional_tables_.values()]
-        monkeypatch.setattr(room, "available_memory", lambda: 2 * sum(tables) + max(tables) - 1)
-        monkeypatch.setattr(room, "ROOM", 8 * 9 * 2 * 3**3)  # room for two parents, but so many it has already
+        monkeypatch.setattr(memory, "available_memory", lambda: 2 * sum(tables) + max(tables) - 1)
+        monkeypatch.setattr(memory, "TABLE_MEMORY", 8 * 9 * 2 * 3**3)  # two parents, as it has already
         with pytest.warns(UserWarning, match=r"structure found would take .* kB: learned again with max_parents=1"):
             few = ANBClassifier(ess=1.0).fit(X, y)
         assert max(map(len, free.structure_.parents.values())) == 3
@@ -438,8 +438,8 @@ class TestGreedy:
 
     def test_tables_too_large_for_the_memory_are_learned_again_with_fewer_parents(self, monkeypatch):
         X, y = load_tic_tac_toe()
-        monkeypatch.setattr(room, "available_memory", lambda: 1000)
-        monkeypatch.setattr(room, "ROOM", 8 * 9 * 2 * 3**2)
+        monkeypatch.setattr(memory, "available_memory", lambda: 1000)
+        monkeypatch.setattr(memory, "TABLE_MEMORY", 8 * 9 * 2 * 3**2)
         with pytest.warns(UserWarning, match=r"structure found would take .* kB: learned again with max_parents=1"):
             few = GreedyGBNClassifier().fit(X, y)
         assert few.structure_.parents == GreedyGBNClassifier(max_parents=1).fit(X, y).structure_.parents

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from tiers import examples
 
-import anbexact.classifiers.memory as room
+import anbexact.classifiers.memory as memory
 from anbexact import (
     ANBClassifier,
     CkGClassifier,
@@ -32,7 +32,8 @@ from anbexact import (
 )
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.discretize import Counts, NestedCuts, Quantiles
+from anbexact.datasets import load_iris
+from anbexact.discretize import CountPartition, FixedCutsPartition, QuantilePartition
 from anbexact.networks import density_counts, density_posterior, probable_levels
 from anbexact.scores import KT
 from anbexact.search.exact.learn import affordable_parents
@@ -41,7 +42,7 @@ from anbexact.structures.structure import Structure
 MODELS = (NaiveBayesClassifier, TANClassifier, FANClassifier, CkGClassifier, ANBClassifier, GBNClassifier)
 OWN_CUTS = ([2.5], [0.5, 7.25], [5.0])
 STATES = ["u", "v", "w"]
-RULES = {"q": Quantiles(), "n": Counts(), "o": NestedCuts(OWN_CUTS, -4, 12)}
+RULES = {"q": QuantilePartition(), "n": CountPartition(), "o": FixedCutsPartition(OWN_CUTS, -4, 12)}
 CLASSES = [0, 1, 2]
 
 
@@ -342,10 +343,10 @@ class TestFit:
         assert classifier.score(X, y) > 0.7
         assert classifier.score_name_ == "universal"
         assert not hasattr(classifier, "conditional_tables_")
-        assert list(classifier.measure_.partitions) == ["q0", "q1", "o2"]
+        assert list(classifier.universal_score_.partitions) == ["q0", "q1", "o2"]
         read = UniversalMeasure() if measure == "universal" else measure
         table, score = read.read(X, y)
-        assert score == classifier.measure_
+        assert score == classifier.universal_score_
         structure = classifier.structure_
         assert structure.score == pytest.approx(
             sum(score.local_score(table, name, parents) for name, parents in structure.parents.items())
@@ -383,7 +384,7 @@ class TestFit:
         weighted = ANBClassifier(continuous=measure).fit(X, y, sample_weight=times)
         again = np.repeat(np.arange(len(y)), times)
         copied = ANBClassifier(continuous=measure).fit(X.iloc[again], y.iloc[again])
-        assert weighted.measure_ == copied.measure_
+        assert weighted.universal_score_ == copied.universal_score_
         assert dict(weighted.structure_.parents) == dict(copied.structure_.parents)
         np.testing.assert_allclose(weighted.predict_proba(X), copied.predict_proba(X), rtol=1e-9)
         assert weighted.level_cost_ == pytest.approx(copied.level_cost_, rel=1e-9, abs=1e-12)
@@ -398,7 +399,7 @@ class TestFit:
             classifier = ANBClassifier(continuous="universal").fit(asked, y)
         kept = asked.notna().all(axis=1)
         complete = ANBClassifier(continuous="universal").fit(X[kept], y[kept])
-        assert classifier.measure_ == complete.measure_
+        assert classifier.universal_score_ == complete.universal_score_
         np.testing.assert_array_equal(classifier.predict_proba(X), complete.predict_proba(X))
 
     def test_a_missing_state_of_a_discrete_column_may_be_its_own(self):
@@ -448,11 +449,11 @@ class TestMostParents:
         free = ANBClassifier(continuous="universal").fit(X, y)
         assert free.structure_.feature_edges
         sizes = [density.values.nbytes for density in free.densities_.values()]
-        monkeypatch.setattr(room, "ROOM", 1)
-        monkeypatch.setattr(room, "available_memory", lambda: 2 * sum(sizes) + max(sizes))
+        monkeypatch.setattr(memory, "TABLE_MEMORY", 1)
+        monkeypatch.setattr(memory, "available_memory", lambda: 2 * sum(sizes) + max(sizes))
         again = ANBClassifier(continuous="universal").fit(X, y)
         assert again.structure_.parents == free.structure_.parents
-        monkeypatch.setattr(room, "available_memory", lambda: 2 * sum(sizes) + max(sizes) - 1)
+        monkeypatch.setattr(memory, "available_memory", lambda: 2 * sum(sizes) + max(sizes) - 1)
         with pytest.warns(UserWarning, match=r"would take .* kB: learned again with max_parents=0"):
             few = ANBClassifier(continuous="universal").fit(X, y)
         assert not few.structure_.feature_edges
@@ -542,7 +543,7 @@ class TestToDiscrete:
             warnings.simplefilter("error")
             assert classifier.network_ is first
             assert clone(classifier).fit(X, y).to_discrete().predict(X).tolist() == discrete.predict(X).tolist()
-        assert classifier.measure_ is not None  # it stays as it was
+        assert classifier.universal_score_ is not None  # it stays as it was
 
     def test_of_discretised_columns_is_refused(self):
         X, y = example()
@@ -568,7 +569,7 @@ class TestToDiscrete:
 class TestStates:
     """What stays of an earlier fit, in copies and under other parameters."""
 
-    MEASURED = ("densities_", "measure_", "level_cost_")
+    MEASURED = ("densities_", "universal_score_", "level_cost_")
     PLAIN = ("conditional_tables_", "ess_", "smoothing_", "parameters_")
 
     def has(self, classifier, names):
@@ -631,7 +632,7 @@ class TestStates:
         for twin in (pickle.loads(pickle.dumps(classifier)), copy.deepcopy(classifier), clone(classifier).fit(X, y)):
             np.testing.assert_array_equal(twin.predict_proba(holed(X, 0)), classifier.predict_proba(holed(X, 0)))
             assert twin.level_cost_ == classifier.level_cost_
-        other = classifier.set_params(continuous="universal").fit(X, y).measure_
+        other = classifier.set_params(continuous="universal").fit(X, y).universal_score_
         assert other.n_levels("q0") == 4 > measure.levels
 
 
@@ -654,8 +655,14 @@ class TestRefusals:
             ({"smoothing": 1.0}, "smoothing=1.0 goes with continuous='discretize'"),
             ({"discretizer": "mdlp"}, "discretizer='mdlp' goes with continuous='discretize'"),
             ({"discretizer": None}, "discretizer=None goes with continuous='discretize'"),
-            ({"continuous": UniversalMeasure({"q9": Quantiles()})}, "partitions names 'q9', but the columns are"),
-            ({"categories": {"q0": [1.0]}, "continuous": UniversalMeasure({"q0": Quantiles()})}, "'q0' has declared"),
+            (
+                {"continuous": UniversalMeasure({"q9": QuantilePartition()})},
+                "partitions names 'q9', but the columns are",
+            ),
+            (
+                {"categories": {"q0": [1.0]}, "continuous": UniversalMeasure({"q0": QuantilePartition()})},
+                "'q0' has declared",
+            ),
         ],
     )
     @pytest.mark.parametrize("model", MODELS)
@@ -709,7 +716,7 @@ class TestUnusualTables:
     @pytest.mark.parametrize("model", MODELS)
     def test_little_to_learn_from(self, model):
         X, y = example()
-        one_row = model(continuous=UniversalMeasure({"q0": Quantiles()})).fit(X[:1], y[:1])
+        one_row = model(continuous=UniversalMeasure({"q0": QuantilePartition()})).fit(X[:1], y[:1])
         np.testing.assert_array_equal(one_row.predict_proba(X), 1.0)
         one_class = model(continuous="universal").fit(X, y * 0)
         np.testing.assert_array_equal(one_class.predict_proba(holed(X, 0)), 1.0)
@@ -717,7 +724,7 @@ class TestUnusualTables:
 
     def test_a_constant_column_tells_nothing(self):
         X, y = example()
-        measure = UniversalMeasure({"q9": Quantiles(), "o8": RULES["o"]})
+        measure = UniversalMeasure({"q9": QuantilePartition(), "o8": RULES["o"]})
         naive = NaiveBayesClassifier(continuous=measure).fit(X.assign(q9=3.0, o8=1.0), y)
         assert naive.cut_points_["q9"].tolist() == []
         assert naive.densities_["q9"].values.tolist() == [[1.0] * 3]
@@ -783,8 +790,8 @@ def test_tables_that_do_not_fit_are_learned_again_with_fewer_parents(monkeypatch
     measure = UniversalMeasure(levels=3)
     classifier = ANBClassifier(continuous=measure).fit(X, y)
     most = max(map(len, classifier.structure_.parents.values()))
-    sizes = density_counts.density_bytes(measure.read(X, y)[0], classifier.structure_, classifier.measure_)
-    monkeypatch.setattr(room, "available_memory", lambda: sum(sizes.values()))
+    sizes = density_counts.density_bytes(measure.read(X, y)[0], classifier.structure_, classifier.universal_score_)
+    monkeypatch.setattr(memory, "available_memory", lambda: sum(sizes.values()))
     with pytest.warns(UserWarning, match=r"learned again with max_parents=\d"):
         classifier.fit(X, y)
     assert max(map(len, classifier.structure_.parents.values())) < most
@@ -808,3 +815,9 @@ def test_by_default_wide_tables_have_as_many_parents_as_can_be_scored():
     assert affordable_parents(10_000, 9) == 1
     classifier = ANBClassifier(continuous="universal", time_limit=0.5).fit(X, X[:, 0] > 0)
     assert "at most 4 feature parents" in classifier.structure_.certificate.method
+
+
+def test_the_former_name_of_the_score():
+    classifier = NaiveBayesClassifier(continuous="universal").fit(*load_iris())
+    with pytest.warns(DeprecationWarning, match="^measure_ is now called universal_score_$"):
+        assert classifier.measure_ is classifier.universal_score_

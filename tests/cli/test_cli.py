@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 import anbexact
-import anbexact.search.exact.learn as anb
 from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier
 from anbexact.cli import main
@@ -21,6 +20,7 @@ from anbexact.compare import COLUMNS
 from anbexact.compare.folds import prepare
 from anbexact.datasets import load_anes96, load_dataset, load_monks
 from anbexact.report.text import read_comparison
+from anbexact.search.exact import plan
 
 REFITTED = ("NB", "TAN", "FAN", "C2G", "kDB", "ANB")
 OWN_LINES = [f"{name}{what}" for name in REFITTED for what in ("", " refitted")]
@@ -332,7 +332,7 @@ def test_reading_a_comparison():
 
 @pytest.mark.slow
 def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
-    monkeypatch.setattr(anb, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(plan, "available_memory", lambda: 100_000)
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.integers(0, 2, (60, 60))).add_prefix("v")
     table.assign(y=rng.integers(0, 3, 60)).to_csv("wide.csv", index=False)

@@ -22,7 +22,6 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import anbexact
-import anbexact.search.exact.learn as anb
 from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, SearchTooLargeError, TANClassifier
 from anbexact.adapters import LogitModel, to_logit
 from anbexact.classifiers import AODEClassifier, FixedStructureClassifier, LogitFANClassifier
@@ -30,6 +29,7 @@ from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibr
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.models import model_parameters
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
+from anbexact.search.exact import plan
 
 WEDGE = {
     "is_monk": (),
@@ -623,7 +623,7 @@ def test_too_large_search_is_a_line_of_its_own(monkeypatch):
 
 @pytest.mark.slow
 def test_really_too_large(monkeypatch):
-    monkeypatch.setattr(anb, "available_memory", lambda: 100_000)
+    monkeypatch.setattr(plan, "available_memory", lambda: 100_000)
     rng = np.random.default_rng(0)
     frame = compare(rng.integers(0, 2, (40, 60)), rng.integers(0, 2, 40), folds=2)
     refused = ["ANB", "ANB refitted"]
@@ -685,7 +685,7 @@ def test_parameters_of_a_universal_measure_are_those_at_the_likeliest_levels(mod
     expected = 0
     for density in classifier.densities_.values():
         cells = [
-            len(classifier.measure_.partitions[v].cuts_at(level)) + 1 if v in X else 3
+            len(classifier.universal_score_.partitions[v].cuts_at(level)) + 1 if v in X else 3
             for v, level in zip(density.variables, density.likeliest, strict=True)
         ]
         expected += (cells[0] - 1) * math.prod(cells[1:])

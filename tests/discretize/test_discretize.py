@@ -247,7 +247,7 @@ class TestMODL:
         weights = rng.integers(1, 3, 600) if whole else rng.exponential(size=600)
         weights = weights.astype(float).tolist()
         exact = oracles.modl_cost(values, labels, weights, modl(values, labels, weights))
-        monkeypatch.setattr("anbexact.discretize.modl.EXACT", 200)
+        monkeypatch.setattr("anbexact.discretize.modl.MOST_EXACT_BLOCKS_SQUARED", 200)
         found = modl(values, labels, weights)
         assert (len(found) > 0) == (seed > 0)
         assert exact - 1e-6 <= oracles.modl_cost(values, labels, weights, found) <= exact + 3.0
@@ -267,7 +267,7 @@ class TestMODL:
         labels = rng.integers(0, 2, 5000)
         values = rng.normal(labels * 2.0, 1)
         fine = oracles.modl_cost(values, labels, [1] * 5000, modl(values, labels))
-        monkeypatch.setattr("anbexact.discretize.modl.FINEST", 500)
+        monkeypatch.setattr("anbexact.discretize.modl.MOST_BLOCKS", 500)
         coarse = modl(values, labels)
         assert fine <= oracles.modl_cost(values, labels, [1] * 5000, coarse) <= fine + 30.0
 

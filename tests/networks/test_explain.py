@@ -147,8 +147,8 @@ def density_at(classifier, density, row, label):
     """The value of a density in the cells of a row, found by counting the cut points below."""
     index = []
     for v, level in zip(density.variables, density.levels, strict=True):
-        if v in classifier.measure_.partitions:
-            index.append(sum(cut < row[v] for cut in classifier.measure_.partitions[v].cuts_at(level)))
+        if v in classifier.universal_score_.partitions:
+            index.append(sum(cut < row[v] for cut in classifier.universal_score_.partitions[v].cuts_at(level)))
         elif v in row:
             index.append(classifier.vocabulary_.states[v].index(row[v]))
         else:

@@ -6,7 +6,7 @@ import pytest
 import scipy.stats
 from scipy.special import digamma, polygamma
 
-from anbexact.networks.intervals import MASS, log_odds_intervals, log_ratio_intervals
+from anbexact.networks.intervals import CREDIBLE_MASS, log_odds_intervals, log_ratio_intervals
 
 DRAWS = 200_000
 SLACK = 2e-4
@@ -20,9 +20,9 @@ def interval(function, *parameters):
 
 def check_against(draws, low, high):
     """The interval holds 95 % of the draws, within five standard errors and the slack of its ends."""
-    error = 5 * np.sqrt(MASS * (1 - MASS) / len(draws)) + 0.001
-    assert np.mean((draws >= low - SLACK) & (draws <= high + SLACK)) >= MASS - error
-    assert np.mean((draws >= low + SLACK) & (draws <= high - SLACK)) <= MASS + error
+    error = 5 * np.sqrt(CREDIBLE_MASS * (1 - CREDIBLE_MASS) / len(draws)) + 0.001
+    assert np.mean((draws >= low - SLACK) & (draws <= high + SLACK)) >= CREDIBLE_MASS - error
+    assert np.mean((draws >= low + SLACK) & (draws <= high - SLACK)) <= CREDIBLE_MASS + error
 
 
 @pytest.mark.parametrize(

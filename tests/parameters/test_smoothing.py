@@ -23,7 +23,7 @@ from anbexact.parameters.smoothing import (
     best_smoothing,
     most_smoothing,
 )
-from anbexact.search.ess import START, best_ess, learn_with_best_ess
+from anbexact.search.ess import START_ESS, best_ess, learn_with_best_ess
 from anbexact.search.scoring.totals import total_score
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.folds import split_table
@@ -207,7 +207,7 @@ class TestFewRows:
 
         chosen = learn_structure(table, learner(slow), 1.0, None, 1e-9)
         assert len(searches) == 1
-        assert chosen.ess == START
+        assert chosen.ess == START_ESS
 
     def test_fewer_parents_where_they_predict_better(self):
         """Each of 12 features says a little about the class of 60 rows, and nothing about the others."""

@@ -40,7 +40,7 @@ from anbexact import (
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
-from anbexact.discretize import Counts, NestedCuts, Quantiles
+from anbexact.discretize import CountPartition, EqualWidthPartition, FixedCutsPartition, QuantilePartition
 from anbexact.persistence import classifiers as files
 from anbexact.persistence import values
 from anbexact.scores import CLL, CMDL, HQ, MIT, BDs
@@ -495,8 +495,26 @@ def test_every_score_may_be_a_parameter(tmp_path, score):
 
 
 OWN_MEASURE = UniversalMeasure(
-    {"popul": Counts(), "age": NestedCuts([[40], [25.5, 60]], 0, 120), "TVnews": Quantiles()}, levels=3, epsilon=0.2
+    {"popul": CountPartition(), "age": FixedCutsPartition([[40], [25.5, 60]], 0, 120), "TVnews": QuantilePartition()},
+    levels=3,
+    epsilon=0.2,
 )
+
+
+@pytest.mark.parametrize(
+    ("former", "rule"),
+    [
+        ("Counts", CountPartition(2)),
+        ("EqualWidth", EqualWidthPartition(0, 3)),
+        ("NestedCuts", FixedCutsPartition([[40], [25.5, 60]], 0, 120)),
+        ("Quantiles", QuantilePartition()),
+    ],
+)
+def test_rules_for_partitions_by_their_former_names(former, rule):
+    form = values.encode(UniversalMeasure({"age": rule}))
+    older = json.loads(json.dumps(form).replace(type(rule).__name__, former))
+    assert older != form
+    assert values.decode(older) == values.decode(form) == UniversalMeasure({"age": rule})
 
 
 @pytest.mark.parametrize("measure", ["universal", UniversalMeasure(), OWN_MEASURE], ids=["name", "default", "own"])
@@ -508,7 +526,7 @@ def test_measured(model, measure, tmp_path):
     classifier = model(continuous=measure).fit(X, y, sample_weight=weights)
     loaded = through_file(classifier, tmp_path)
     assert loaded.continuous == classifier.continuous
-    assert loaded.measure_ == classifier.measure_
+    assert loaded.universal_score_ == classifier.universal_score_
     assert loaded.level_cost_ == classifier.level_cost_
     assert loaded.structure_ == classifier.structure_
     assert list(loaded.densities_) == list(classifier.densities_)

@@ -93,7 +93,7 @@ def test_of_measured_columns_is_of_their_likeliest_cells(recwarn):
     assert (report["log_bayes_factor"] < 0).all()
     assert not recwarn.list
     np.testing.assert_array_equal(
-        classifier.cut_points_["petal_width"], classifier.measure_.partitions["petal_width"].cuts
+        classifier.cut_points_["petal_width"], classifier.universal_score_.partitions["petal_width"].cuts
     )
 
 

@@ -5,7 +5,7 @@ from importlib import import_module
 
 import pytest
 
-from anbexact._runtime.moved import MOVED, SPLIT
+from anbexact._runtime.moved import MOVED, RENAMED, SPLIT
 
 
 @pytest.mark.parametrize("former", sorted(MOVED))
@@ -27,3 +27,10 @@ def test_names_that_left_a_module_are_still_there(module):
             with pytest.warns(DeprecationWarning, match=f"^{module}.{name} is now {place}.{name}$"):
                 assert getattr(former, name) is own[name]
     assert not hasattr(former, "unheard_of")
+
+
+@pytest.mark.parametrize(("module", "former"), [(m, name) for m in sorted(RENAMED) for name in RENAMED[m]])
+def test_former_names_of_classes(module, former):
+    present = RENAMED[module][former]
+    with pytest.warns(DeprecationWarning, match=f"^{module}.{former} is now called {present}$"):
+        assert getattr(import_module(module), former) is getattr(import_module(module), present)

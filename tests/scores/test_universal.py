@@ -16,7 +16,6 @@ from strategies import problems, table_of
 from tiers import examples
 
 import anbexact.search.exact.lattice as lattice
-import anbexact.search.exact.learn as exact
 import anbexact.search.scoring.universal_sets as mixtures
 from anbexact import (
     DiscreteTable,
@@ -33,7 +32,8 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.discretize import Counts, EqualWidth, NestedCuts, Quantiles
 from anbexact.scores import KT, Score, SetScore, Universal
 from anbexact.search import learn_greedy_gbn
-from anbexact.search.exact.lattice import all_set_scores
+from anbexact.search.exact import plan
+from anbexact.search.exact.lattice import at_all_levels, set_scorer
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import prepare
 from anbexact.search.scoring.universal_sets import Mixture
@@ -260,7 +260,8 @@ class TestManySets:
             assert found == pytest.approx(list(expected.values()), rel=1e-10, abs=1e-9)
         most = len(features) if max_size is None else max_size
         problem = prepare(table, score, most)
-        found = all_set_scores(problem, table, score, 1, Deadline(), None)
+        coarse = set_scorer(problem)(problem, 1, Deadline(), None)
+        found = at_all_levels(problem, coarse, table, score, 1, Deadline(), None)
         for mask, value in enumerate(found):
             if mask.bit_count() <= most:
                 members = [name for b, name in enumerate(problem.features) if mask >> b & 1]
@@ -283,7 +284,7 @@ class TestManySets:
         self.check(mixed, class_name, max_size=2)
 
     def test_batches_are_cut_where_they_get_long(self, monkeypatch):
-        monkeypatch.setattr(mixtures, "TERMS_AT_ONCE", 10)
+        monkeypatch.setattr(mixtures, "TERMS_PER_BATCH", 10)
         self.check(random_mixed(4, "iqin", n_rows=50, levels=3))
 
     def test_hannan_and_quinn(self):
@@ -595,10 +596,10 @@ class TestRefusals:
         with pytest.raises(SearchTooLargeError, match="up to 14 features have too many tuples of levels: give the"):
             learn_anb(table, score)
         assert learn_anb(table, score, max_parents=1).certificate.optimal
-        monkeypatch.setattr(exact, "MOST_TERMS", 14 * 3 + 14 * 13 // 2 * 9 - 1)
+        monkeypatch.setattr(plan, "MOST_TERMS", 14 * 3 + 14 * 13 // 2 * 9 - 1)
         with pytest.raises(SearchTooLargeError, match="up to 2 features have too many tuples of levels"):
             learn_anb(table, score, max_parents=1)
-        monkeypatch.setattr(exact, "MOST_TERMS", 14 * 3 + 14 * 13 // 2 * 9)
+        monkeypatch.setattr(plan, "MOST_TERMS", 14 * 3 + 14 * 13 // 2 * 9)
         assert learn_anb(table, score, max_parents=1).certificate.optimal
 
     def test_a_class_with_a_partition(self):

@@ -281,7 +281,7 @@ class TestConsistentKGraph:
     def test_blocks_do_not_matter(self, monkeypatch):
         problem = random_problem(12, 7, n_rows=200, max_arity=2)
         expected = learn_ckg(problem.table, k=4)
-        monkeypatch.setattr(k_graph, "BLOCK", 3)
+        monkeypatch.setattr(k_graph, "PARENT_SETS_PER_BATCH", 3)
         blocked = learn_ckg(problem.table, k=4)
         assert dict(blocked.parents) == dict(expected.parents)
         assert blocked.score == expected.score
@@ -325,7 +325,7 @@ class TestPairScores:
         assert np.allclose(gains, gains.T, rtol=1e-9, atol=1e-9) or not score.score_equivalent
 
     @each_score
-    @pytest.mark.parametrize("limit", ["LARGEST_TABLE", "BATCH_CELLS", "TASK_STEPS", "TABULATED"])
+    @pytest.mark.parametrize("limit", ["LARGEST_TABLE", "BATCH_CELLS", "TASK_STEPS", "TABULATED_WEIGHTS"])
     def test_do_not_depend_on_how_they_are_parted(self, score, limit, monkeypatch):
         problem = random_problem(6, 5, n_rows=60, max_arity=3, weights="whole")
         expected = pair_scores(FamilyScorer(problem.table, score(), 1, Deadline()), None)
@@ -544,7 +544,7 @@ class TestLimits:
 
     def test_a_k_graph_keeps_what_it_found_in_time(self, monkeypatch):
         problem = random_problem(11, 8, n_rows=300, max_arity=3)
-        monkeypatch.setattr(k_graph, "BLOCK", 1)
+        monkeypatch.setattr(k_graph, "PARENT_SETS_PER_BATCH", 1)
         scored = []
 
         def stop(self, children, *arguments):

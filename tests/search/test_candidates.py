@@ -22,6 +22,7 @@ from anbexact.scores import BIC, HQ, K2, LL, QNML, BoundedScore
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact import configurations, laid_out_rows, parent_set_identification
 from anbexact.search.exact.candidates import candidate_lists, has_candidates
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import members, pack, unpack
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
@@ -44,10 +45,8 @@ def listed(
     table = problem.table
     named = [[(f"f{a}", f"f{b}") for a, b in edges] for edges in (required, forbidden)]
     constraints = make_constraints(table.vocabulary.features, max_parents, *named)
-    return candidate_lists(
-        table, score, constraints, threads=threads, deadline=deadline or Deadline(), memory=memory,
-        most_sets=most_sets, largest=largest, progress=progress,
-    )  # fmt: skip
+    means = ListMeans(threads, deadline or Deadline(), memory, most_sets, progress)
+    return candidate_lists(table, score, constraints, means, largest=largest)
 
 
 def rounding(problem):

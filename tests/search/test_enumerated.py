@@ -11,12 +11,13 @@ from strategies import SCORES, problems, random_problem
 from test_pruned import check, named
 from tiers import examples
 
-import anbexact.search.exact.learn as exact
 from anbexact import SearchTooLargeError, UniversalMeasure, learn_anb, learn_gbn, verify
 from anbexact._runtime.deadline import Deadline
 from anbexact.scores import ACLL, FNML, KT, MIT, BDeu, BoundedScore
 from anbexact.search.constraints import make_constraints
+from anbexact.search.exact import plan
 from anbexact.search.exact.enumerated import EnumeratedLists, enumerated_families, enumerated_lists, ranks, subsets
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import members
 from anbexact.search.scoring.pair_scores import FamilyScorer
 
@@ -26,7 +27,7 @@ BOUNDLESS = [of_name() for of_name in SCORES.values() if not isinstance(of_name(
 @pytest.fixture(name="_beyond")
 def _forced(monkeypatch):
     """Let nothing fit into memory that goes through all sets of features."""
-    monkeypatch.setattr(exact._Search, "fits", property(lambda _self: False))
+    monkeypatch.setattr(plan.Plan, "fits", property(lambda _self: False))
 
 
 @pytest.mark.parametrize("n", range(8))
@@ -39,10 +40,8 @@ def test_ranks_are_the_places_of_subsets(n):
 
 def listed(problem, score, *, seconds=None, most_sets=inf, largest=None, memory=inf, threads=1, **constraints):
     limits = make_constraints(problem.table.vocabulary.features, **named(constraints))
-    return enumerated_lists(
-        problem.table, score, limits, threads=threads, deadline=Deadline(seconds), memory=memory,
-        most_sets=most_sets, largest=largest, progress=None,
-    )  # fmt: skip
+    means = ListMeans(threads, Deadline(seconds), memory, most_sets)
+    return enumerated_lists(problem.table, score, limits, means, largest=largest)
 
 
 CONSTRAINTS = st.fixed_dictionaries(
@@ -112,7 +111,7 @@ def test_a_universal_measure_finds_the_optimum_of_the_lattice(learn, monkeypatch
     X["b"] = X["a"] ** 2 + 0.1 * (X.index.to_numpy() * 13 % 80)
     table, score = UniversalMeasure().read(X, y)
     by_lattice = learn(table, score, max_parents=2)
-    monkeypatch.setattr(exact._Search, "fits", property(lambda _self: False))
+    monkeypatch.setattr(plan.Plan, "fits", property(lambda _self: False))
     structure = learn(table, score, max_parents=2)
     assert by_lattice.certificate.method.startswith("lattice")
     assert structure.certificate.method.startswith("pruned")
@@ -170,7 +169,7 @@ class TestLimits:
     def test_a_time_limit_gives_a_bound_that_holds(self, monkeypatch):
         problem = random_problem(8, 5, n_rows=60)
         best = learn_anb(problem.table, KT(), max_parents=2)
-        monkeypatch.setattr(exact, "MOST_ENUMERATED", enumerated_families(5, 2))
+        monkeypatch.setattr(plan, "MOST_ENUMERATED", enumerated_families(5, 2))
         structure = learn_anb(problem.table, KT(), max_parents=2, time_limit=1e-9)
         check(problem, KT(), structure, max_parents=2)
         assert not structure.certificate.optimal

@@ -13,11 +13,11 @@ from strategies import SCORES, ess_values, problems, random_problem, table_of
 from test_pruned import few_sets
 
 import anbexact
-import anbexact.classifiers.memory as room
+import anbexact.classifiers.memory as memory
 import anbexact.search.exact.branch_and_cut as branch_and_cut
-import anbexact.search.exact.learn as door
 from anbexact import BDeu, GBNClassifier, learn_anb, learn_gbn, learn_naive_bayes, verify
 from anbexact.scores import BIC, FNML, LL
+from anbexact.search.exact import plan
 from anbexact.search.exact.candidates import has_candidates
 from anbexact.search.scoring.totals import total_score
 
@@ -78,7 +78,7 @@ class TestOptimum:
         general = problem.table.without_class()
         with pytest.MonkeyPatch.context() as patch:
             if lists:
-                patch.setattr(door._Search, "fits", property(lambda _self: False))
+                patch.setattr(plan.Plan, "fits", property(lambda _self: False))
                 patch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", 1)
             listed = lists and has_candidates(problem.table, score)
             structure = learn_gbn(problem.table, score) if listed or not lists else None
@@ -101,7 +101,7 @@ class TestOptimum:
         }
         with pytest.MonkeyPatch.context() as patch:
             if lists:
-                patch.setattr(door._Search, "fits", property(lambda _self: False))
+                patch.setattr(plan.Plan, "fits", property(lambda _self: False))
             structure = learn_gbn(problem.table, BDeu(ess), max_parents=limits["max_parents"], **named)
         assert structure.certificate.method.startswith("pruned search") == lists
         rows, weights, arities = problem.rows, problem.weights, problem.arities
@@ -156,7 +156,7 @@ class TestOptimum:
 
     def test_lists_that_are_cut_say_so(self, monkeypatch):
         problem = random_problem(5, 9, n_rows=200)
-        monkeypatch.setattr(door._Search, "fits", property(lambda _self: False))
+        monkeypatch.setattr(plan.Plan, "fits", property(lambda _self: False))
         few_sets(monkeypatch, 60)
         structure = learn_gbn(problem.table, BDeu(10.0))
         assert not structure.certificate.optimal
@@ -218,8 +218,8 @@ class TestClassifier:
     def test_learns_again_with_fewer_parents_where_tables_are_too_large(self, monkeypatch):
         problem = random_problem(10, 6, n_rows=300)
         X, y = problem.frame()
-        monkeypatch.setattr(room, "available_memory", lambda: 1000.0)
-        monkeypatch.setattr(room, "ROOM", 2000)
+        monkeypatch.setattr(memory, "available_memory", lambda: 1000.0)
+        monkeypatch.setattr(memory, "TABLE_MEMORY", 2000)
         with pytest.warns(UserWarning, match="learned again with max_parents="):
             classifier = GBNClassifier(ess=100.0).fit(X, y)
         most = max(map(len, classifier.structure_.parents.values()))
@@ -285,7 +285,7 @@ def test_lists_and_lattice_agree_whatever_the_order_of_rows(learn, seed, monkeyp
     """Equally good structures are common: the rule for ties decides, not rounding."""
     problem = random_problem(seed, 5, n_rows=40, weights="real")
     usual = learn(problem.table)
-    monkeypatch.setattr(door._Search, "fits", property(lambda _self: False))
+    monkeypatch.setattr(plan.Plan, "fits", property(lambda _self: False))
     order = np.random.default_rng(seed).permutation(len(problem.rows))
     turned = table_of([problem.rows[k] for k in order], [problem.weights[k] for k in order], problem.arities)
     for table in (problem.table, turned):

@@ -18,12 +18,13 @@ from tiers import examples, repeats
 
 import anbexact.search.exact.branch_and_cut as branch_and_cut
 import anbexact.search.exact.configurations as configurations
-import anbexact.search.exact.learn as anb
 import anbexact.search.exact.pruned as pruned
 from anbexact import BDeu, SearchTooLargeError, learn_anb, verify
 from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BIC, FNML, K2, LL
 from anbexact.search.constraints import make_constraints
+from anbexact.search.exact import exact_search, learn, plan
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.pruned import solve_pruned
 from anbexact.search.scoring.totals import total_score
 
@@ -31,14 +32,18 @@ from anbexact.search.scoring.totals import total_score
 @pytest.fixture(name="_beyond")
 def _forced(monkeypatch):
     """Let the search go by candidate lists, however few the features."""
-    monkeypatch.setattr(anb, "QUICK", -1.0)
-    monkeypatch.setattr(anb._Search, "fits", property(lambda _self: False))
+    monkeypatch.setattr(plan, "LEAST_SECONDS_FOR_LISTS", -1.0)
+    monkeypatch.setattr(plan.Plan, "fits", property(lambda _self: False))
 
 
 def few_sets(patch, most_sets):
     """Let no more parent sets be scored."""
     made = pruned.candidate_lists
-    patch.setattr(pruned, "candidate_lists", lambda *a, **k: made(*a, **{**k, "most_sets": most_sets}))
+
+    def with_few(table, score, constraints, means, **kwargs):
+        return made(table, score, constraints, means._replace(most_sets=most_sets), **kwargs)
+
+    patch.setattr(pruned, "candidate_lists", with_few)
 
 
 @pytest.fixture(name="_solver", params=["as is", "cuts"])
@@ -57,10 +62,7 @@ def solved(problem, score, *, seconds=None, most_sets=inf, memory=inf, **constra
     """Return what the pruned search finds, the door left aside."""
     table = problem.table
     limits = make_constraints(table.vocabulary.features, **named(constraints))
-    return solve_pruned(
-        table, score, limits, threads=2, deadline=Deadline(seconds), memory=memory, most_sets=most_sets,
-        complete=False, progress=None,
-    )  # fmt: skip
+    return solve_pruned(table, score, limits, ListMeans(2, Deadline(seconds), memory, most_sets), complete=False)
 
 
 def check(problem, score, structure, **constraints):
@@ -119,8 +121,8 @@ class TestOptimum:
         assume(score.bounded_at(sum(problem.weights)))
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(branch_and_cut, "MOST_FEATURES_EXHAUSTED", exhausted)
-            patch.setattr(anb, "QUICK", -1.0)
-            patch.setattr(anb._Search, "fits", property(lambda _self: False))
+            patch.setattr(plan, "LEAST_SECONDS_FOR_LISTS", -1.0)
+            patch.setattr(plan.Plan, "fits", property(lambda _self: False))
             structure = learn_anb(problem.table, score, n_jobs=1, **named(constraints))
         expected = brute_force(problem, score, **constraints)
         assert structure.score == pytest.approx(expected, rel=1e-9, abs=1e-9)
@@ -167,8 +169,8 @@ class TestOptimum:
             check(problem, score, structure)
             with pytest.MonkeyPatch.context() as patch:
                 patch.undo()
-                patch.setattr(anb._Search, "prunes", False)
-                patch.setattr(anb._Search, "fits", property(lambda _self: True))
+                patch.setattr(plan.Plan, "prunes", False)
+                patch.setattr(plan.Plan, "fits", property(lambda _self: True))
                 lattice = learn_anb(problem.table, score)
             assert "dynamic programme" in lattice.certificate.method
             assert structure.score == pytest.approx(lattice.score, rel=1e-10)
@@ -219,9 +221,8 @@ class TestIncomplete:
     def test_complete_or_nothing(self):
         problem = random_problem(321, 6)
         constraints = make_constraints(problem.table.vocabulary.features, None, (), ())
-        options = {"threads": 1, "memory": inf, "complete": True, "progress": None}
         found = [
-            solve_pruned(problem.table, BDeu(), constraints, deadline=Deadline(), most_sets=most, **options)
+            solve_pruned(problem.table, BDeu(), constraints, ListMeans(1, Deadline(), inf, most), complete=True)
             for most in (10, inf)
         ]
         assert found[0] is None
@@ -231,7 +232,7 @@ class TestIncomplete:
     @pytest.mark.parametrize("score", [BDeu(1.0), BIC(), LL(), K2()], ids=str)
     def test_time(self, score, seconds, monkeypatch):
         problem = random_problem(330, 34, n_rows=300, max_arity=3)
-        deadlines = watch(monkeypatch, anb)
+        deadlines = watch(monkeypatch, learn)
         structure = learn_anb(problem.table, score, time_limit=seconds)
         assert deadlines[0].late < 20
         check(problem, score, structure)
@@ -248,7 +249,7 @@ class TestIncomplete:
     @pytest.mark.parametrize("name", BOUNDED)
     def test_rows_not_laid_out_in_time(self, name, looks, monkeypatch):
         """What was not laid out has the required parents, and a bound; the statement is true and can be checked."""
-        monkeypatch.setattr(anb, "Deadline", lambda _seconds: Looks(looks))
+        monkeypatch.setattr(learn, "Deadline", lambda _seconds: Looks(looks))
         score = BOUNDED[name]()
         problem = random_problem(333, 6, n_rows=80)
         constraints = {"required": [(0, 3), (3, 4)]}
@@ -336,11 +337,11 @@ class TestDoor:
         """Where both fit, lists that are not complete are dropped; complete ones are the answer."""
         problem = random_problem(403, 8, n_rows=100)
         expected = learn_anb(problem.table)
-        monkeypatch.setattr(anb, "QUICK", -1.0)
+        monkeypatch.setattr(plan, "LEAST_SECONDS_FOR_LISTS", -1.0)
         if few:
             few_sets(monkeypatch, 5)
         else:
-            monkeypatch.setattr(anb._Search, "seconds", 1e6)
+            monkeypatch.setattr(plan.Plan, "seconds", 1e6)
         structure = learn_anb(problem.table)
         assert structure.certificate.method == ("lattice dynamic programme" if few else "pruned search")
         assert structure.score == pytest.approx(expected.score, rel=1e-12)
@@ -351,13 +352,14 @@ class TestDoor:
     def test_a_trial_in_which_kernels_were_compiled_is_repeated(self, compiled, listed, monkeypatch):
         problem = random_problem(405, 8, n_rows=100)
         expected = learn_anb(problem.table)
-        monkeypatch.setattr(anb, "QUICK", -1.0)
-        monkeypatch.setattr(anb._Search, "seconds", 1.0)
+        monkeypatch.setattr(plan, "LEAST_SECONDS_FOR_LISTS", -1.0)
+        monkeypatch.setattr(plan.Plan, "seconds", 1.0)
         trials = []
 
-        def slow_at_first(*args, deadline, **kwargs):
+        def slow_at_first(table, score, constraints, means, **kwargs):
+            deadline = means.deadline
             trials.append(deadline.seconds)
-            found = solve_pruned(*args, deadline=deadline, **kwargs)
+            found = solve_pruned(table, score, constraints, means, **kwargs)
             if len(trials) > 1:
                 return found
             with trigger_event("numba:compile") if compiled else nullcontext():
@@ -365,10 +367,10 @@ class TestDoor:
                     sum(range(10_000))
             return replace(found, bound=inf) if listed else None
 
-        monkeypatch.setattr(anb, "solve_pruned", slow_at_first)
+        monkeypatch.setattr(exact_search, "solve_pruned", slow_at_first)
         structure = learn_anb(problem.table, n_jobs=1)
         assert structure.certificate.method == ("pruned search" if compiled else "lattice dynamic programme")
-        assert trials == [anb.TRIED] * (2 if compiled else 1)
+        assert trials == [plan.TRIAL_SHARE] * (2 if compiled else 1)
         assert structure.score == pytest.approx(expected.score, rel=1e-12)
         assert structure.certificate.optimal
 

@@ -18,7 +18,6 @@ from tiers import examples
 import anbexact.search.exact.by_family as families
 import anbexact.search.exact.configurations as configurations
 import anbexact.search.exact.lattice as lattice
-import anbexact.search.exact.learn as anb
 from anbexact import BDeu, DiscreteTable, SearchTooLargeError, learn_anb, learn_naive_bayes
 from anbexact._kernels.lattice import ParentLimits, first_parent_set
 from anbexact._runtime import deadline as deadlines
@@ -26,6 +25,7 @@ from anbexact._runtime import progress as progress_module
 from anbexact._runtime.deadline import Deadline
 from anbexact.scores import FNML, K2, QNML
 from anbexact.search.constraints import make_constraints
+from anbexact.search.exact import exact_search, learn, plan
 from anbexact.search.scoring.totals import total_score
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
@@ -332,7 +332,7 @@ class TestTimeLimit:
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_stopped_at_any_moment(self, max_parents, weights, n_jobs, monkeypatch):
         monkeypatch.setattr(lattice, "LOW_BITS", 3)
-        monkeypatch.setattr(anb, "Deadline", Clock)
+        monkeypatch.setattr(learn, "Deadline", Clock)
         problem = random_problem(21, 8, n_rows=60, weights=weights)
         optimum = plain_optimum(problem, 1.0, max_parents=max_parents)
         stopped_in = set()
@@ -363,7 +363,7 @@ class TestTimeLimit:
     @pytest.mark.parametrize("max_parents", [1, 2, None])
     def test_respects_the_constraints(self, looks, max_parents, monkeypatch):
         monkeypatch.setattr(lattice, "LOW_BITS", 2)
-        monkeypatch.setattr(anb, "Deadline", Clock)
+        monkeypatch.setattr(learn, "Deadline", Clock)
         monkeypatch.setattr(Clock, "looks", looks)
         problem = random_problem(22, 7, n_rows=80)
         constraints = {"max_parents": max_parents, "required": [(2, 5), (5, 0)], "forbidden": [(1, 3), (3, 1)]}
@@ -384,7 +384,7 @@ class TestTimeLimit:
     @pytest.mark.parametrize("max_parents", [1, 2, None])
     def test_bound_improves_once_the_set_scores_are_known(self, max_parents, monkeypatch):
         problem = random_problem(22, 7, n_rows=80)
-        monkeypatch.setattr(anb, "Deadline", Clock)
+        monkeypatch.setattr(learn, "Deadline", Clock)
         monkeypatch.setattr(Clock, "looks", 0)
         early = learn_anb(problem.table, max_parents=max_parents, time_limit=1000, n_jobs=1)
         monkeypatch.undo()
@@ -395,7 +395,7 @@ class TestTimeLimit:
 
     def test_a_real_limit_is_kept(self, monkeypatch):
         problem = random_problem(23, 20, n_rows=2000, max_arity=3)
-        deadlines = watch(monkeypatch, anb)
+        deadlines = watch(monkeypatch, learn)
         structure = learn_anb(problem.table, time_limit=0.2)
         assert "time_limit" in structure.certificate.method
         assert deadlines[0].late < 20
@@ -408,7 +408,7 @@ class TestTimeLimit:
     def test_a_real_limit_is_kept_on_many_rows(self, n_jobs, monkeypatch):
         rng = np.random.default_rng(1)
         table = DiscreteTable.from_frame(rng.integers(0, 3, (20_000, 22)), rng.integers(0, 2, 20_000))
-        deadlines = watch(monkeypatch, anb)
+        deadlines = watch(monkeypatch, learn)
         structure = learn_anb(table, time_limit=0.5, n_jobs=n_jobs)
         assert "time_limit" in structure.certificate.method
         assert deadlines[0].late < 20
@@ -458,9 +458,9 @@ class TestMemoryLimit:
         assert "select features first" in message
 
     def test_forty_features_without_bounds_are_refused_before_any_set_is_scored(self, monkeypatch):
-        monkeypatch.setattr(anb, "solve_lattice", None)
-        monkeypatch.setattr(anb, "solve_families", None)
-        monkeypatch.setattr(anb, "solve_pruned", None)
+        monkeypatch.setattr(exact_search, "solve_lattice", None)
+        monkeypatch.setattr(exact_search, "solve_families", None)
+        monkeypatch.setattr(exact_search, "solve_pruned", None)
         table = light_table(40)
         with pytest.raises(SearchTooLargeError, match=r"40 features needs 1,099,511,627,776 sets, .* TB"):
             learn_anb(table, QNML())
@@ -764,10 +764,10 @@ class TestEveryScoreAndSearch:
 def test_lists_that_cannot_be_made_leave_the_lattice(monkeypatch):
     table = random_problem(3, 5, n_rows=40).table
     usual = learn_anb(table)
-    monkeypatch.setattr(anb, "QUICK", -1.0)
-    monkeypatch.setattr(anb, "lattice_seconds", lambda *_: 1e6)
-    monkeypatch.setattr(anb, "lattice_cost", lambda *_a, **_k: anb.Cost(1, 1, 1e6))
-    monkeypatch.setattr(anb, "cell_value_bytes", lambda _table: 0)
+    monkeypatch.setattr(plan, "LEAST_SECONDS_FOR_LISTS", -1.0)
+    monkeypatch.setattr(plan, "lattice_seconds", lambda *_: 1e6)
+    monkeypatch.setattr(plan, "lattice_cost", lambda *_a, **_k: plan.Cost(1, 1, 1e6))
+    monkeypatch.setattr(plan, "cell_value_bytes", lambda _table: 0)
     assert learn_anb(table).certificate.method == "pruned search"
     monkeypatch.setattr(configurations, "MOST_CONFIGURATION_COUNTS", 1)
     again = learn_anb(table)

@@ -12,7 +12,6 @@ from numba.core.event import Event, EventStatus
 from strategies import random_problem
 
 import anbexact.search.exact.lattice as lattice
-import anbexact.search.exact.learn as exact
 from anbexact import ANBClassifier, BDeu, DiscreteTable, learn_anb, learn_gbn, learn_tan, verify
 from anbexact._runtime import compilation
 from anbexact._runtime import deadline as deadlines
@@ -23,6 +22,7 @@ from anbexact._runtime.memory import SearchTooLargeError
 from anbexact.scores import AIC, BIC, K2, LL, QNML, BDs
 from anbexact.search.constraints import make_constraints
 from anbexact.search.ess import learn_with_best_ess
+from anbexact.search.exact import exact_search, plan
 from anbexact.search.exact.candidates import Candidates
 from anbexact.search.exact.parent_set_identification import ParentSetSearch
 from anbexact.search.exact.solution import local_bound
@@ -71,7 +71,7 @@ class TestCountingSets:
         table = random_table(20, 30_000, 3)
         steps = sum(comb(20, k) for k in range(4)) * len(table.weights)
         assert lattice.lattice_seconds(table, BDeu(), 2, Deadline()) == pytest.approx(
-            steps * lattice.COUNTING_STEP + 20 * 2**19 * 16e-9
+            steps * lattice.COUNTING_SECONDS + 20 * 2**19 * 16e-9
         )
 
     def test_an_ended_time_ends_it(self):
@@ -142,9 +142,9 @@ class TestFallback:
     @pytest.mark.parametrize("foreseen", [0.0, 100.0, 1e6])
     def test_of_the_search_through_all_sets(self, options, score, foreseen, monkeypatch):
         monkeypatch.setattr(lattice, "score_all_sets", lambda *_: None)
-        monkeypatch.setattr(exact, "solve_families", lambda *_: exact.Stopped(np.inf, 0))
-        monkeypatch.setattr(exact._Search, "seconds", foreseen)
-        monkeypatch.setattr(exact._Search, "prunes", False)
+        monkeypatch.setattr(exact_search, "solve_families", lambda *_: exact_search.Stopped(np.inf, 0))
+        monkeypatch.setattr(plan.Plan, "seconds", foreseen)
+        monkeypatch.setattr(plan.Plan, "prunes", False)
         table = random_problem(8, 6, n_rows=200).table
         edges = {name: value for name, value in options.items() if name != "max_parents"}
         structure = learn_anb(table, score, time_limit=60, **options)
@@ -162,8 +162,8 @@ class TestFallback:
             assert set(required) <= set(learn_gbn(table, time_limit=60, required=required).edges)
 
     def test_of_lists_that_there_was_no_time_for(self, monkeypatch):
-        monkeypatch.setattr(exact._Search, "prunes", True)
-        monkeypatch.setattr(exact._Search, "fits", False)
+        monkeypatch.setattr(plan.Plan, "prunes", True)
+        monkeypatch.setattr(plan.Plan, "fits", False)
         monkeypatch.setattr(ParentSetSearch, "lay_out", lambda *_: None)
         table = random_problem(8, 6, n_rows=200).table
         for search in (learn_anb, learn_gbn):
@@ -173,14 +173,14 @@ class TestFallback:
             assert not structure.certificate.optimal
             monkeypatch.undo()
             assert structure.certificate.upper_bound >= search(table).score - 1e-9
-            monkeypatch.setattr(exact._Search, "prunes", True)
-            monkeypatch.setattr(exact._Search, "fits", False)
+            monkeypatch.setattr(plan.Plan, "prunes", True)
+            monkeypatch.setattr(plan.Plan, "fits", False)
             monkeypatch.setattr(ParentSetSearch, "lay_out", lambda *_: None)
 
     def test_a_search_without_hope_is_not_begun(self, monkeypatch):
-        monkeypatch.setattr(exact._Search, "seconds", 1e6)
-        monkeypatch.setattr(exact._Search, "prunes", False)
-        monkeypatch.setattr(exact, "solve_lattice", None)
+        monkeypatch.setattr(plan.Plan, "seconds", 1e6)
+        monkeypatch.setattr(plan.Plan, "prunes", False)
+        monkeypatch.setattr(exact_search, "solve_lattice", None)
         structure = learn_anb(random_problem(8, 6).table, time_limit=60, n_jobs=1)
         assert structure.certificate.method.endswith(
             "stopped by time_limit, as all sets of features would take about 12 days"
@@ -189,7 +189,7 @@ class TestFallback:
 
     @pytest.mark.parametrize("score", [BDeu(), LL(), AIC(), QNML()], ids=lambda score: score.name)
     def test_rough_bounds_hold(self, score, monkeypatch):
-        monkeypatch.setattr("anbexact.search.exact.solution.LONG", 0)
+        monkeypatch.setattr("anbexact.search.exact.solution.MOST_CELLS_READ", 0)
         for weights in ("ones", "real"):
             problem = random_problem(6, 5, n_rows=30, weights=weights)
             for table in (problem.table, problem.table.without_class()):
@@ -216,13 +216,13 @@ class TestListsOfLongTables:
         Candidates(table, BDeu(), constraints, 1, needed)
 
     @pytest.mark.filterwarnings("ignore:the search over 10 features")
-    @pytest.mark.parametrize("name", ["SMALL", "LAY_OUT"])
+    @pytest.mark.parametrize("name", ["BYTES_IN_ANY_CASE", "SECONDS_PER_ROW_PAIR"])
     def test_do_not_take_the_place_of_all_sets_that_need_less(self, name, monkeypatch):
-        monkeypatch.setattr(exact._Search, "seconds", 100.0)
+        monkeypatch.setattr(plan.Plan, "seconds", 100.0)
         table = random_table(10, 500)
         assert "pruned" in learn_anb(table, max_parents=1).certificate.method
-        monkeypatch.setattr(exact, name, {"SMALL": -1, "LAY_OUT": 1.0}[name])
-        monkeypatch.setattr(exact, "lattice_cost", lambda *_, **__: exact.Cost(1, 1, 1.0))
+        monkeypatch.setattr(plan, name, {"BYTES_IN_ANY_CASE": -1, "SECONDS_PER_ROW_PAIR": 1.0}[name])
+        monkeypatch.setattr(plan, "lattice_cost", lambda *_, **__: plan.Cost(1, 1, 1.0))
         assert "lattice" in learn_anb(table, max_parents=1).certificate.method
 
 
@@ -241,7 +241,7 @@ def test_a_trial_goes_by_processor_time(monkeypatch):
 class TestAdvice:
     @pytest.fixture
     def foreseen(self, monkeypatch):
-        monkeypatch.setattr(exact._Search, "foreseen", 100.0)
+        monkeypatch.setattr(plan.Plan, "foreseen", 100.0)
 
     @pytest.mark.usefixtures("foreseen")
     def test_a_long_search_is_announced(self):
@@ -282,15 +282,15 @@ class TestAdvice:
     def test_lists_of_few_parents_are_foreseen_instead_of_all_sets(self, max_parents):
         problem = random_problem(5, 29, n_rows=200, max_arity=2)
         constraints = make_constraints(problem.table.vocabulary.features, max_parents, (), ())
-        search = exact._Search(problem.table, "c", BDeu(), constraints, 2, Deadline(), 64e9, None)
+        search = plan.Plan(problem.table, BDeu(), constraints, 2, Deadline(), 64e9)
         assert search.all_sets
         assert search.prunes
         assert search.foreseen < 5 < search.seconds
 
     def test_a_proof_that_was_given_up_is_told_of_once(self, monkeypatch):
-        monkeypatch.setattr(exact, "FEWER_SETS", 20)
-        monkeypatch.setattr(exact._Search, "prunes", True)
-        monkeypatch.setattr(exact._Search, "fits", False)
+        monkeypatch.setattr(exact_search, "FEWER_SETS", 20)
+        monkeypatch.setattr(plan.Plan, "prunes", True)
+        monkeypatch.setattr(plan.Plan, "fits", False)
         table = random_problem(1, 6, n_rows=200).table
         with pytest.warns(UserWarning, match=r"not proved optimal \(the gap is .*max_parents=2 is proved") as caught:
             learn_with_best_ess(table, lambda rows, score, limit: learn_anb(rows, score, time_limit=limit))
@@ -312,7 +312,7 @@ class TestAdvice:
         table = random_table(40, 250)
         options = {"score": BDeu(), "max_parents": 39, **options}
         constraints = make_constraints(table.vocabulary.features, options["max_parents"], (), ())
-        search = exact._Search(table, "class", options["score"], constraints, 2, Deadline(), 4e9, None)
+        search = plan.Plan(table, options["score"], constraints, 2, Deadline(), 4e9)
         assert search.prunes
         assert expected[0] <= search.foreseen <= expected[1]
 

@@ -10,11 +10,11 @@ from strategies import random_problem, table_of
 from test_candidates import WEIGHTS
 from tiers import examples
 
-import anbexact.search.exact.learn as anb
 import anbexact.search.exact.ties as ties
 from anbexact import BDeu, learn_anb, learn_gbn, verify
 from anbexact._runtime.deadline import Deadline
 from anbexact.scores import AIC, BIC, FNML, K2, LL, QNML
+from anbexact.search.exact import plan
 from anbexact.search.exact.branch_and_cut import solve_lists
 from anbexact.search.exact.parent_sets import ParentSets, pack
 from anbexact.search.exact.solution import first_optimum
@@ -76,8 +76,8 @@ class TestTheSearchDoesNotDecide:
     def test_more_features(self, n):
         table = random_problem(40 + n, n, n_rows=120, max_arity=3).table
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(anb, "QUICK", 1e9)
-            patch.setattr(anb, "AT_ONCE", 1e9)
+            patch.setattr(plan, "LEAST_SECONDS_FOR_LISTS", 1e9)
+            patch.setattr(plan, "LEAST_SECONDS_FOR_SHORT_LISTS", 1e9)
             usual = learn_anb(table, BDeu(10.0))
         assert "lattice" in usual.certificate.method
         for exhausted in (3, 14):

@@ -18,6 +18,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.scores import BIC, FNML, K2
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact.candidates import candidate_lists
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import members
 from anbexact.search.exact.solution import rounding_error
 from anbexact.structures.proof import Component, Duals, Exhaustion, Split
@@ -107,7 +108,7 @@ def lists_by_name(structure, table):
     proof, features = structure.certificate.proof, table.vocabulary.features
     found = candidate_lists(
         table, proof.score, make_constraints(features, proof.max_parents, proof.required, proof.forbidden),
-        threads=1, deadline=Deadline(), memory=math.inf, most_sets=math.inf, largest=proof.largest, progress=None,
+        ListMeans(1, Deadline(), memory=math.inf), largest=proof.largest,
     )  # fmt: skip
     return {
         name: [

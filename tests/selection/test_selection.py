@@ -17,11 +17,11 @@ from sklearn.preprocessing import OneHotEncoder
 from strategies import Problem, ess_values, problems, random_problem, table_of
 
 import anbexact
-import anbexact.search.exact.learn as exact
 import anbexact.selection.fsanb as fsanb
 from anbexact import ANBClassifier, BDeu, FSANBClassifier, learn_anb, verify
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import GreedyGBNClassifier
+from anbexact.search.exact import plan
 from anbexact.selection import BayesFactorSelector, log_bayes_factor, log_bayes_factors
 from anbexact.tables.folds import split_table
 
@@ -404,7 +404,7 @@ class TestLimits:
                 signal.raise_signal(signal.SIGINT)
             return usual(self, table, score, limit)
 
-        monkeypatch.setattr(exact._Search, "fits", property(lambda _self: False))
+        monkeypatch.setattr(plan.Plan, "fits", property(lambda _self: False))
         for cls in (ANBClassifier, FSANBClassifier):
             monkeypatch.setattr(cls, "_learn", learn)
         classifier = FSANBClassifier() if model == "fsanb" else ANBClassifier(ess="auto")

@@ -29,7 +29,7 @@ from anbexact import (
 from anbexact.adapters import from_file, from_pgmpy, to_file
 from anbexact.classifiers import AODEClassifier
 from anbexact.compare import compare
-from anbexact.discretize import EqualWidth, MDLPDiscretizer, interval_names, rules
+from anbexact.discretize import EqualWidthPartition, MDLPDiscretizer, interval_names, rules
 from anbexact.tables.frames import read_columns
 from anbexact.tables.moments import is_iso
 from anbexact.tables.quantities import Quantity, of_values
@@ -549,11 +549,16 @@ class TestMessages:
 
     def test_partitions_in_units_that_depend_on_the_rows(self):
         X, y = spread(CONTAINERS["datetime"]["pandas s"])
-        measure = UniversalMeasure({"a": EqualWidth(0, 1)})
-        with pytest.raises(ValueError, match=r"column 'a' holds datetimes.* must be Quantiles\(\), not EqualWidth"):
+        measure = UniversalMeasure({"a": EqualWidthPartition(0, 1)})
+        with pytest.raises(
+            ValueError, match=r"column 'a' holds datetimes.* must be QuantilePartition\(\), not Equal"
+        ):
             ANBClassifier(continuous=measure).fit(X, y)
         X, y = spread(CONTAINERS["decimal"]["polars"])
-        assert ANBClassifier(continuous=UniversalMeasure({"a": EqualWidth(-1, 101)})).fit(X, y).score(X, y) > 0.9
+        assert (
+            ANBClassifier(continuous=UniversalMeasure({"a": EqualWidthPartition(-1, 101)})).fit(X, y).score(X, y)
+            > 0.9
+        )
 
     def test_empty_columns_are_missing_cells(self):
         empty = [np.full(3, np.nan), [None] * 3, pd.array([pd.NaT] * 3), pd.array([None] * 3, dtype="Int64")]

@@ -76,7 +76,7 @@ class _Families:
         self.features = table.vocabulary.features
         self.common = table.vocabulary.common_parents
         self.n_classes = prod(table.shape(self.common))
-        self.of_class = (
+        self.class_codes = (
             table.column(*self.common).astype(np.int64) if self.common else np.zeros(len(table.codes), int)
         )
         self.codes = np.stack([table.column(name) for name in self.features])
@@ -88,7 +88,7 @@ class _Families:
         """Score the families whose parents, among the first ``decided`` features, are ``prefix``."""
         chosen = [b for b in range(decided) if prefix >> b & 1]
         if len(chosen) <= self.constraints.max_parents:
-            configuration = np.zeros(len(self.of_class), dtype=np.int64)
+            configuration = np.zeros(len(self.class_codes), dtype=np.int64)
             self._walk(chosen, decided, *self._refined(configuration, 1, chosen))
 
     def _refined(self, configuration: Groups, count: int, chosen: list[int]) -> tuple[Groups, int]:
@@ -125,7 +125,13 @@ class _Families:
             for k in range(0, len(alike), step):
                 batch = alike[k : k + step]
                 counts = count_children(
-                    configuration, count, self.of_class, self.n_classes, self.codes[batch], arity, self.table.weights
+                    configuration,
+                    count,
+                    self.class_codes,
+                    self.n_classes,
+                    self.codes[batch],
+                    arity,
+                    self.table.weights,
                 )
                 found = self.score.family_scores(counts, arities)
                 for b, value in zip(batch, found.tolist(), strict=True):
@@ -133,8 +139,8 @@ class _Families:
 
     def bound(self) -> float:
         """Return an upper bound on the total, infinite if the score does not offer any."""
-        of_child = getattr(self.score, "local_upper_bound", None)
-        return float("inf") if of_child is None else sum(of_child(self.table, child) for child in self.features)
+        upper_bound = getattr(self.score, "local_upper_bound", None)
+        return float("inf") if upper_bound is None else sum(upper_bound(self.table, child) for child in self.features)
 
     def read_back(self, totals: Floats, tolerance: float) -> dict[Hashable, tuple[Hashable, ...]]:
         """Return the feature parents in an optimal structure, ties broken as :func:`~anbexact.learn_anb` says."""

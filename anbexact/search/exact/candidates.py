@@ -16,6 +16,7 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
 from anbexact.scores import LL, BoundedScore
 from anbexact.search.constraints import Constraints
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_set_identification import ParentSetSearch
 from anbexact.search.exact.parent_sets import ParentSets
 from anbexact.search.exact.possible_parents import PossibleParents
@@ -40,13 +41,9 @@ def candidate_lists(
     table: DiscreteTable,
     score: BoundedScore,
     constraints: Constraints,
+    means: ListMeans,
     *,
-    threads: int,
-    deadline: Deadline,
-    memory: float,
-    most_sets: float,
     largest: int | None = None,
-    progress: Progress | None,
 ) -> Candidates:
     r"""Return the candidate lists of all features, in table order.
 
@@ -72,12 +69,10 @@ def candidate_lists(
 
     Parameters
     ----------
-    most_sets : float
-        No size is begun that would take the number of scored sets above this, as far as can be foreseen.
+    means : ListMeans
+        Time, memory and threads; what is known without the last size is returned when they do not suffice.
     largest : int, optional
-        Most feature parents that are gone through, though more be admitted.
-    memory : float
-        Bytes that the lists may take; what is known without the last size is returned when they do not suffice.
+        Most feature parents that are listed, though more be admitted.
 
     Raises
     ------
@@ -90,8 +85,8 @@ def candidate_lists(
     in it, weights below 1 count in proportion. g, h: Correia, Cussens and de Campos, AISTATS 2020. Penalised
     likelihoods: Tian, UAI 2000; de Campos, Scanagatta, Corani and Zaffalon, Artificial Intelligence 260 (2018).
     """
-    candidates = Candidates(table, score, constraints, threads, memory)
-    candidates.extend(deadline, most_sets=most_sets, largest=largest, progress=progress)
+    candidates = Candidates(table, score, constraints, means.threads, means.memory)
+    candidates.extend(means.deadline, most_sets=means.most_sets, largest=largest, progress=means.progress)
     return candidates
 
 

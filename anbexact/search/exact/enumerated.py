@@ -15,6 +15,7 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.units import human_bytes
 from anbexact.scores import Score
 from anbexact.search.constraints import Constraints
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import ParentSets, pack
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import n_sets
@@ -171,13 +172,9 @@ def enumerated_lists(
     table: DiscreteTable,
     score: Score,
     constraints: Constraints,
+    means: ListMeans,
     *,
-    threads: int,
-    deadline: Deadline,
-    memory: float,
-    most_sets: float,
     largest: int | None = None,
-    progress: Progress | None,
 ) -> EnumeratedLists:
     """Return the parent sets of all features that score higher than all their subsets: every family is scored.
 
@@ -190,13 +187,13 @@ def enumerated_lists(
     """
     n, most = len(table.vocabulary.features), constraints.max_parents
     needed = FAMILY_BYTES * n * max((k + 2) * comb(n - 1, k) for k in range(most + 1))
-    if needed > memory:
+    if needed > means.memory:
         raise SearchTooLargeError(
             f"scoring all families of {n} features with up to {most} parents needs {human_bytes(needed)}; "
-            f"{human_bytes(memory)} is available: lower max_parents, or select features first"
+            f"{human_bytes(means.memory)} is available: lower max_parents, or select features first"
         )
-    lists = EnumeratedLists(table, score, constraints, threads)
-    lists.extend(deadline, most_sets=most_sets, largest=largest, progress=progress)
+    lists = EnumeratedLists(table, score, constraints, means.threads)
+    lists.extend(means.deadline, most_sets=means.most_sets, largest=largest, progress=means.progress)
     return lists
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -16,26 +16,27 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
 from anbexact._runtime.units import human_bytes, human_seconds
-from anbexact.scores import SetScore, Universal
+from anbexact.scores import MixedSetScore, SetScore
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.enumerated import subsets
 from anbexact.search.exact.solution import Optimum, Stopped, first_optimum, local_bound, tie_tolerance
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import SETS_TIMES_ROWS, SetScoreProblem, n_sets, prepare, score_all_sets
-from anbexact.search.scoring.universal_sets import BLOCK
+from anbexact.search.scoring.universal_sets import MASKS_PER_BLOCK
 from anbexact.tables.table import DiscreteTable
 
+SetScorer = Callable[[SetScoreProblem, int, Deadline, Progress | None], npt.NDArray[np.float64] | None]
 LOW_BITS = 12
 """Bits of a set that are its place within a block."""
 LEAST_SAMPLES, MOST_SAMPLES, STEPS_TRIED = 4, 32, 100_000_000
 """Parts by whose work the time of all is estimated: how many, unless they take more steps than this."""
 FEWER_SETS_TIMES_ROWS = 23
 """Binary logarithm of the sets times rows of such a part, about."""
-LONG = 10_000
+LEAST_ROWS_COUNTED = 10_000
 """Distinct rows from which on sets may be counted one by one."""
-LAY_OUT, LAID_OUT_SHARE = 50e-9, 0.1
+LAY_OUT_SECONDS, LAID_OUT_SHARE = 50e-9, 0.1
 """Processor seconds that a row takes for each feature when it is laid out, and the part of the time left for this."""
-COUNTING_STEP, REFINING_STEP = 1.6e-9, 2.5e-9
+COUNTING_SECONDS, REFINING_SECONDS = 1.6e-9, 2.5e-9
 """Processor seconds that a row takes when a set is counted, and an entry when groups of rows are refined."""
 MOST_FEATURES = 62
 """A set of features is a mask of 64 bits."""
@@ -104,7 +105,7 @@ def lattice_seconds(table: DiscreteTable, score: SetScore, max_parents: int, dea
     of_networks = n * 2 ** (n - 1) * 16e-9
     if counting_pays(problem):
         return counting_seconds(problem) + float(of_networks)
-    if n * len(table.weights) * LAY_OUT > LAID_OUT_SHARE * deadline.left:
+    if n * len(table.weights) * LAY_OUT_SECONDS > LAID_OUT_SHARE * deadline.left:
         return None
     bits = SETS_TIMES_ROWS - FEWER_SETS_TIMES_ROWS + problem.decided
     decided = min(bits, n - problem.dense)
@@ -134,7 +135,7 @@ def counting_pays(problem: SetScoreProblem) -> bool:
     So it is where sets are few and small, rows many, and groups of rows do not become so small that they are settled.
     """
     n, most, rows = len(problem.features), problem.max_size, len(problem.table.weights)
-    if most >= n or rows < LONG:
+    if most >= n or rows < LEAST_ROWS_COUNTED:
         return False
     states = np.append(1.0, np.cumprod(problem.arities.astype(np.float64)))
     largest = [float(np.prod(np.sort(problem.arities)[n - size :].astype(np.float64))) for size in range(most + 1)]
@@ -146,12 +147,12 @@ def counting_pays(problem: SetScoreProblem) -> bool:
         for m in range(problem.dense, n)
         for size in range(most + 1)
     )
-    return bool(counting_seconds(problem) < entries * REFINING_STEP)
+    return bool(counting_seconds(problem) < entries * REFINING_SECONDS)
 
 
 def counting_seconds(problem: SetScoreProblem) -> float:
     """Estimate the processor time of counting all sets of a problem one by one."""
-    return n_sets(len(problem.features), problem.max_size) * len(problem.table.weights) * COUNTING_STEP
+    return n_sets(len(problem.features), problem.max_size) * len(problem.table.weights) * COUNTING_SECONDS
 
 
 def _counted_scores(
@@ -183,30 +184,35 @@ def _layer_sizes(low: int, high: int) -> list[int]:
     return [comb(high, k) * (low + 2 * (high - k)) * (1 << (low - 1)) for k in range(high + 1)]
 
 
-def all_set_scores(
+def set_scorer(problem: SetScoreProblem) -> SetScorer:
+    """Return what scores all sets of a problem soonest: :func:`score_all_sets`, or counting each set by itself."""
+    return _counted_scores if counting_pays(problem) else score_all_sets
+
+
+def at_all_levels(
     problem: SetScoreProblem,
+    scores: npt.NDArray[np.float64] | None,
     table: DiscreteTable,
-    score: SetScore | Universal,
+    score: SetScore | MixedSetScore,
     threads: int,
     deadline: Deadline,
     progress: Progress | None,
 ) -> npt.NDArray[np.float64] | None:
-    """Return F(set ∪ class) for every mask of a table prepared by :func:`prepare`; see :func:`score_all_sets`.
+    """Return F(set ∪ class) for every mask, given the scores of the problem that :func:`prepare` made of a table.
 
-    By a universal measure, sets that have their variables at the coarsest level only are scored as such, all
-    together; the others, at each of their tuples of levels.
+    They are the same, but for a mixed score: of that, the problem has all variables at their coarsest level, and sets
+    that have variables at several levels are scored at each of their tuples of levels. None when time ran out.
     """
-    solve = _counted_scores if counting_pays(problem) else score_all_sets
-    scores = solve(problem, threads, deadline, progress)
-    if scores is None or not isinstance(score, Universal):
-        return scores
     scorer = FamilyScorer(table, score, threads, deadline)
+    mixture = scorer.mixture
+    if scores is None or mixture is None:
+        return scores
     places = np.array([table.vocabulary.names.index(name) for name in problem.features])
     for b, name in enumerate(problem.features):
-        scores.reshape(-1, 2, 1 << b)[:, 1] -= score.log_measure(table, (name, 1))
+        scores.reshape(-1, 2, 1 << b)[:, 1] -= mixture.score.log_measure(table, (name, 1))
     bits = np.arange(len(places))
-    n_blocks = max(1, len(scores) // BLOCK)
-    for k, masks in enumerate(scorer.mixture.mixed_sets(problem.features, problem.max_size)):
+    n_blocks = max(1, len(scores) // MASKS_PER_BLOCK)
+    for k, masks in enumerate(mixture.mixed_sets(problem.features, problem.max_size)):
 
         def shown(phase: str, fraction: float, k: int = k) -> None:
             if progress is not None:
@@ -223,7 +229,7 @@ def all_set_scores(
 
 def solve_lattice(
     table: DiscreteTable,
-    score: SetScore | Universal,
+    score: SetScore | MixedSetScore,
     constraints: Constraints,
     threads: int,
     deadline: Deadline,
@@ -234,7 +240,8 @@ def solve_lattice(
     if deadline.passed:
         return unsolved(table, score)
     problem = prepare(table, score, constraints.max_parents + 1)
-    scores = all_set_scores(problem, table, score, threads, deadline, progress)
+    scores = set_scorer(problem)(problem, threads, deadline, progress)
+    scores = at_all_levels(problem, scores, table, score, threads, deadline, progress)
     if scores is None:
         return unsolved(table, score)
     optimum = _solve(problem, scores, constraints, threads, deadline, progress)
@@ -267,11 +274,11 @@ def _solve(
         places[sizes == k] = np.arange(comb(high, k))
     optimum = np.empty(1 << n)
     layers = _layer_sizes(low, high)
-    rooms = [np.empty(max(layers[parity::2], default=0)) for parity in (0, 1)]
+    buffers = [np.empty(max(layers[parity::2], default=0)) for parity in (0, 1)]
     previous = np.empty((0, 0, 0))
     for k in range(high + 1):
         blocks = np.flatnonzero(sizes == k)
-        current = rooms[k % 2][: layers[k]].reshape(len(blocks), -1, 1 << (low - 1))
+        current = buffers[k % 2][: layers[k]].reshape(len(blocks), -1, 1 << (low - 1))
         step = max(1, len(blocks) // (8 * threads))
 
         def tasks(
@@ -338,14 +345,14 @@ def _read_back(
     return {order[k]: tuple(order[p] for p in places) for k, places in chosen.items()}
 
 
-def unsolved(table: DiscreteTable, score: SetScore | Universal) -> Stopped:
-    """Return what is known before any set was scored."""
+def unsolved(table: DiscreteTable, score: SetScore | MixedSetScore, *_: object) -> Stopped:
+    """Return what is known before any set was scored; for the arguments of :func:`solve_lattice`."""
     return Stopped(sum(local_bound(table, score, child) for child in table.vocabulary.features), 0)
 
 
 def _upper_bound(
     table: DiscreteTable,
-    score: SetScore | Universal,
+    score: SetScore | MixedSetScore,
     problem: SetScoreProblem,
     scores: npt.NDArray[np.float64],
 ) -> float:

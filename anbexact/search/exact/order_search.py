@@ -9,9 +9,9 @@ from anbexact._kernels.orders import greedy_order, improve_order
 from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.listed_sets import Lists
 
-ROUNDS = 20
+RESTARTS_PER_LOOK = 20
 """Restarts between looks at the clock."""
-PATIENCE = 10
+IDLE_LOOKS = 10
 """Times that many restarts without a better choice after which the search ends."""
 
 
@@ -45,10 +45,10 @@ class Orders:
         """Restart from the best order and from greedy ones, in turn, until that has not helped for some time."""
         highest = self.lists.scores[self.lists.starts[:-1]]
         idle = 0
-        while idle < PATIENCE and not deadline.passed:
-            idle = 0 if self._search(self.order, ROUNDS) else idle + 1
+        while idle < IDLE_LOOKS and not deadline.passed:
+            idle = 0 if self._search(self.order, RESTARTS_PER_LOOK) else idle + 1
             lost = highest - self.lists.scores[self.chosen]
-            if self.start_from(highest - lost * self.rng.random(len(lost)), ROUNDS):
+            if self.start_from(highest - lost * self.rng.random(len(lost)), RESTARTS_PER_LOOK):
                 idle = 0
 
     def _search(self, order: npt.NDArray[np.int64], rounds: int) -> bool:

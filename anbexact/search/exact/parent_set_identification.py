@@ -149,7 +149,7 @@ class ParentSetSearch:
         atoms = rows.atoms._replace(
             cells=np.repeat(rows.atoms.cells, depths, axis=0), by_cell=np.empty((2, n_rows + 1))
         )
-        while self.behind and not deadline.passed and self._make_room():
+        while self.behind and not deadline.passed and self._grow_arrays():
             self.extent = extend_sets(
                 self.extent, SETS_PER_CALL, possible.most_added, rows.features, rows.scoring, rows.tables, atoms,
                 current, added, layout, self.open_sets, self.listed,
@@ -157,8 +157,8 @@ class ParentSetSearch:
             self.behind = self.extent.next < self.extent.end
         self.shared.take(-laid_out)
 
-    def _make_room(self) -> bool:
-        """Let the arrays have room for what one call of the kernel adds; return whether the memory sufficed."""
+    def _grow_arrays(self) -> bool:
+        """Let the arrays hold what one call of the kernel adds; return whether the memory sufficed."""
         most, words = SETS_PER_CALL + len(self.possible.added), self.open_sets.masks.shape[1]
         n_open, n_listed, old = self.extent.n_open, self.extent.n_listed, self.open_sets
         if n_open + most > len(old.best):

@@ -6,13 +6,12 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import inf
 
-from anbexact._runtime.deadline import Deadline
-from anbexact._runtime.progress import Progress
 from anbexact.scores import BoundedScore, Score
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.branch_and_cut import Choice, solve_lists
 from anbexact.search.exact.candidates import Candidates, candidate_lists, has_candidates
 from anbexact.search.exact.enumerated import EnumeratedLists, enumerated_lists
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import ParentSets, members
 from anbexact.search.exact.solution import rounding_error, tie_tolerance
 from anbexact.search.exact.ties import first_choice
@@ -61,52 +60,36 @@ def parent_set_lists(
     table: DiscreteTable,
     score: Score,
     constraints: Constraints,
+    means: ListMeans,
     *,
-    threads: int,
-    deadline: Deadline,
-    memory: float,
-    most_sets: float,
     largest: int | None = None,
-    progress: Progress | None,
 ) -> Candidates | EnumeratedLists:
     """Return candidate lists if the score has bounds, else those of all families."""
     if isinstance(score, BoundedScore) and has_candidates(table, score):
-        return candidate_lists(
-            table, score, constraints, threads=threads, deadline=deadline, memory=memory, most_sets=most_sets,
-            largest=largest, progress=progress,
-        )  # fmt: skip
-    return enumerated_lists(
-        table, score, constraints, threads=threads, deadline=deadline, memory=memory, most_sets=most_sets,
-        largest=largest, progress=progress,
-    )  # fmt: skip
+        return candidate_lists(table, score, constraints, means, largest=largest)
+    return enumerated_lists(table, score, constraints, means, largest=largest)
 
 
 def solve_pruned(
     table: DiscreteTable,
     score: Score,
     constraints: Constraints,
+    means: ListMeans,
     *,
-    threads: int,
-    deadline: Deadline,
-    memory: float,
-    most_sets: float,
     complete: bool,
-    progress: Progress | None,
 ) -> Pruned | None:
     """Return the best structure found by the deadline, with what is proved; see :func:`~anbexact.learn_anb`.
 
     Parameters
     ----------
-    memory, most_sets
-        See :func:`~anbexact.search.exact.candidates.candidate_lists`.
+    means : ListMeans
+        Time, memory and threads.
     complete : bool
         Whether lists that are not complete are of no use: then None is returned.
     """
-    features = table.vocabulary.features
-    candidates = parent_set_lists(
-        table, score, constraints, threads=threads, deadline=deadline.within(SHARE_OF_LISTS * deadline.left),
-        memory=memory, most_sets=most_sets, progress=progress,
-    )  # fmt: skip
+    features, deadline, progress = table.vocabulary.features, means.deadline, means.progress
+    share = deadline.within(SHARE_OF_LISTS * deadline.left)
+    candidates = parent_set_lists(table, score, constraints, means._replace(deadline=share))
     if complete and candidates.limit and not deadline.interrupted:
         return None
     tolerance = rounding_error(table) / 2
@@ -116,14 +99,14 @@ def solve_pruned(
         brief = candidates.limit not in ("", "time_limit") or isinstance(candidates, EnumeratedLists)
         choice = solve_lists(
             lists, features, tolerance, deadline.within(PROOF_SECONDS) if brief else deadline, progress,
-            threads=threads, most_nodes=MOST_NODES if brief else inf,
+            threads=means.threads, most_nodes=MOST_NODES if brief else inf,
         )  # fmt: skip
         return lists, candidates.largest, choice
 
     lists, largest, choice = solve()
     while candidates.limit == "time_limit" and not deadline.passed and choice.bound - choice.total <= tolerance:
         rest = deadline.within(SHARE_OF_LISTS * deadline.left)
-        if not candidates.extend(rest, most_sets=most_sets, progress=progress):
+        if not candidates.extend(rest, most_sets=means.most_sets, progress=progress):
             break
         following = solve()
         if following[-1].total < choice.total:
@@ -136,7 +119,7 @@ def solve_pruned(
     if choice.bound - choice.total <= tolerance and not deadline.passed:
         tie = tie_tolerance(table)
         first = first_choice(
-            lists, choice.chosen, choice.kept(), candidates.copies, tie, tolerance, deadline, threads
+            lists, choice.chosen, choice.kept(), candidates.copies, tie, tolerance, deadline, means.threads
         )
         found = found if first is None else first
     parents = {name: tuple(features[b] for b in found[k]) for k, name in enumerate(features)}

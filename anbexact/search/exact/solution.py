@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from anbexact.scores import BoundedScore, SetScore, Universal
+from anbexact.scores import BoundedScore, MixedSetScore, SetScore
 from anbexact.tables.table import DiscreteTable
 
 Parents = tuple[int, ...]
 """Numbers of features in table order, ascending."""
 ROUNDING = 1e-12
 """Local scores closer than this share of N ln(1+N), N the total weight, count as equal."""
-LONG = 4_000_000
+MOST_CELLS_READ = 4_000_000
 """Distinct rows times variables up to which a feature's bound looks at all rows (0.03 s or so for each feature)."""
 
 
@@ -67,9 +67,9 @@ def rough_bound(
     return float(-score.family_penalty(q, states, table.weight_sum)[1])
 
 
-def local_bound(table: DiscreteTable, score: SetScore | Universal, child: Hashable) -> float:
+def local_bound(table: DiscreteTable, score: SetScore | MixedSetScore, child: Hashable) -> float:
     """Return a bound on the local score of a feature over all parent sets, a rough one on long tables; in nats."""
-    long = len(table.weights) * len(table.vocabulary.names) > LONG
+    long = len(table.weights) * len(table.vocabulary.names) > MOST_CELLS_READ
     if long and isinstance(score, BoundedScore) and score.bounded_at(table.weight_sum):
         return rough_bound(table, score, child, table.vocabulary.common_parents)
     return score.local_upper_bound(table, child)

@@ -73,8 +73,8 @@ def _images(child: int, parents: Sequence[int], groups: Sequence[Sequence[int]])
     """Return the family, parents as a mask, with copies in each other's place in all ways."""
     touched = [group for group in groups if child in group or not set(group).isdisjoint(parents)]
     rest = sum(1 << b for b in parents if not any(b in group for group in touched))
-    of_child = next((group for group in touched if child in group), (child,))
-    for image in of_child:
+    images = next((group for group in touched if child in group), (child,))
+    for image in images:
         ways = [
             combinations([b for b in group if b != image], len(set(group).intersection(parents))) for group in touched
         ]

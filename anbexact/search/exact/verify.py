@@ -15,11 +15,12 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.units import human_bytes
-from anbexact.scores import SetScore, Universal
+from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.constraints import Constraints, make_constraints
 from anbexact.search.exact.candidates import has_candidates
 from anbexact.search.exact.case_bounds import ListedSets, case_bound
-from anbexact.search.exact.lattice import all_set_scores
+from anbexact.search.exact.lattice import at_all_levels, set_scorer
+from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import ParentSets, unpack
 from anbexact.search.exact.pruned import parent_set_lists
 from anbexact.search.exact.solution import rounding_error
@@ -146,8 +147,9 @@ def _without(
 def _is_admitted(structure: Structure, constraints: Constraints, common: Collection[Hashable]) -> bool:
     """Return whether the common parents are parents of all others, and the other parents are admitted."""
     return not any(structure.parents[name] for name in common) and all(
-        set(common) <= set(of_child) and constraints.admits(child, (name for name in of_child if name not in common))
-        for child, of_child in structure.parents.items()
+        set(common) <= set(child_parents)
+        and constraints.admits(child, (name for name in child_parents if name not in common))
+        for child, child_parents in structure.parents.items()
         if child not in common
     )
 
@@ -176,10 +178,8 @@ class _Check:
         An interrupt, which ends the lists, is raised again.
         """
         deadline, largest = Deadline(), self.proof.largest
-        made = parent_set_lists(
-            self.table, self.proof.score, self.constraints, threads=thread_count(None), deadline=deadline,
-            memory=inf, most_sets=inf, largest=largest, progress=None,
-        )  # fmt: skip
+        means = ListMeans(thread_count(None), deadline, memory=inf)
+        made = parent_set_lists(self.table, self.proof.score, self.constraints, means, largest=largest)
         if deadline.interrupted:
             raise KeyboardInterrupt
         reached = made.largest
@@ -253,10 +253,12 @@ class _Check:
         sets = np.arange(1 << (n - 1))
         best = np.full((n, 1 << (n - 1)), -np.inf)
         order, values = table.vocabulary.features, None
-        if isinstance(score, SetScore | Universal) and score.has_set_score:
+        if has_set_scores(score):
             problem = prepare(table, score, self.constraints.max_parents + 1)
             order = problem.features
-            values = all_set_scores(problem, table, score, thread_count(None), Deadline(), None)
+            threads, deadline = thread_count(None), Deadline()
+            values = set_scorer(problem)(problem, threads, deadline, None)
+            values = at_all_levels(problem, values, table, score, threads, deadline, None)
         for k, child in enumerate(order):
             with_gap = (sets >> k << (k + 1)) | (sets & ((1 << k) - 1))
             bits = {name: 1 << b for b, name in enumerate(order)}

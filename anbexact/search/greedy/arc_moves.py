@@ -55,13 +55,13 @@ class Arcs:
         below = children(above)
         full = as_mask([v for v, of_v in enumerate(parents) if of_v.bit_count() >= self.max_parents])
         deleted, added, turned = [], [], []
-        for child, of_child in enumerate(parents):
+        for child, child_parents in enumerate(parents):
             through = 0
-            for parent in elements(of_child):
+            for parent in elements(child_parents):
                 through |= above[parent]
-            deleted.append(of_child & ~self.required[child])
-            added.append(0 if full >> child & 1 else self.open[child] & ~(of_child | below[child]))
-            turned.append(of_child & self._turnable[child] & ~(through | full))
+            deleted.append(child_parents & ~self.required[child])
+            added.append(0 if full >> child & 1 else self.open[child] & ~(child_parents | below[child]))
+            turned.append(child_parents & self._turnable[child] & ~(through | full))
         return np.stack([matrix(deleted), matrix(added), matrix(turned)])
 
     def after(self, parents: Graph, move: int) -> Graph:

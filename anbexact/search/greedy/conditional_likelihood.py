@@ -14,7 +14,7 @@ from anbexact._runtime.arrays import Bools, Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
-from anbexact.scores import CLL
+from anbexact.scores import StructureScore
 from anbexact.search.graphs import Graph, elements
 from anbexact.search.scoring.totals import class_of
 from anbexact.tables.table import DiscreteTable
@@ -139,7 +139,7 @@ class ConditionalObjective:
     """Conditional log likelihood, minus a price for every parameter, as something that can be climbed."""
 
     def __init__(
-        self, table: DiscreteTable, score: CLL, threads: int, deadline: Deadline, progress: Progress | None
+        self, table: DiscreteTable, score: StructureScore, threads: int, deadline: Deadline, progress: Progress | None
     ) -> None:
         self._likelihood = ConditionalLikelihood(table, threads, deadline, progress)
         self._arities = np.array(table.shape(table.vocabulary.names), dtype=np.float64)
@@ -200,7 +200,7 @@ class ConditionalObjective:
         """Return by how much the number of parameters grows with every toggled arc (children by parents)."""
         n = self._likelihood.n
         present = np.zeros((n, n), dtype=bool)
-        for child, of_child in enumerate(self._parents):
-            present[child, list(elements(of_child))] = True
+        for child, child_parents in enumerate(self._parents):
+            present[child, list(elements(child_parents))] = True
         factors = np.where(present, 1 / self._arities, self._arities) - 1
         return np.asarray(((self._arities - 1) * self._configurations)[:, None] * factors, dtype=np.float64)

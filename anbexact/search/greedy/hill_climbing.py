@@ -14,7 +14,8 @@ from anbexact._runtime.moved import keep_moved_names
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
-from anbexact.scores import CLL, Score
+from anbexact.scores import Score, StructureScore
+from anbexact.scores.capabilities import scores_structures
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.exact.solution import rounding_error
 from anbexact.search.graphs import Graph, as_mask, elements
@@ -36,7 +37,7 @@ REQUIREMENTS = SearchRequirements("learn_greedy_gbn", decomposable=False, class_
 @single_states_apart(below_class=False)
 def learn_greedy_gbn(
     table: DiscreteTable,
-    score: Score | CLL | None = None,
+    score: Score | StructureScore | None = None,
     *,
     max_parents: int | None = None,
     required: Iterable[Edge] = (),
@@ -118,21 +119,21 @@ def learn_greedy_gbn(
     deadline = Deadline(time_limit)
     class_name = class_of(table)
     names = table.vocabulary.names
-    score = REQUIREMENTS.accept(score)
+    accepted: Any = REQUIREMENTS.accept(score)
     constraints = make_constraints(names, max_parents, required, forbidden)
     threads = thread_count(n_jobs)
     objective: Objective
-    if isinstance(score, CLL):
-        objective = ConditionalObjective(table, score, threads, deadline, progress)
+    if scores_structures(accepted):
+        objective = ConditionalObjective(table, accepted, threads, deadline, progress)
     else:
-        objective = LocalScores(FamilyScorer(table.without_class(), score, threads, deadline), progress)
+        objective = LocalScores(FamilyScorer(table.without_class(), accepted, threads, deadline), progress)
     arcs = Arcs.of(names, constraints)
     climb = Climb(objective, arcs, rounding_error(table), int(tabu), int(restarts))
     with interruptible(deadline):
         complete = climb.run(np.random.default_rng(random_state))
     if deadline.interrupted:
         warn("interrupted: this is the best structure found so far")
-    method = f"hill climbing by {score.name}"
+    method = f"hill climbing by {accepted.name}"
     method += f", {tabu} structures tabu" * bool(tabu) + f", {restarts} restarts" * bool(restarts)
     method += describe(constraints)
     if constraints.max_parents < len(names) - 1:
@@ -141,9 +142,9 @@ def learn_greedy_gbn(
         method += ", interrupted" if deadline.interrupted else ", stopped by time_limit"
     parents = as_parents(names, class_name, climb.best)
     total = (
-        score.structure_score(table, parents)
-        if isinstance(score, CLL)
-        else total_score(table.without_class(), score, parents)
+        accepted.structure_score(table, parents)
+        if scores_structures(accepted)
+        else total_score(table.without_class(), accepted, parents)
     )
     certificate = replace(Certificate.unknown(method), sets_scored=objective.scored, seconds=deadline.worked)
     return Structure(class_name, parents, total, certificate)
@@ -193,8 +194,13 @@ def add_arcs(
 
 def as_parents(names: Sequence[Hashable], class_name: Hashable, graph: Graph) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the parents of all variables by name: the class first, the others in table order."""
-    named = {child: [names[v] for v in elements(of_child)] for child, of_child in zip(names, graph, strict=True)}
-    return {child: tuple(sorted(of_child, key=lambda name: name != class_name)) for child, of_child in named.items()}
+    named = {
+        child: [names[v] for v in elements(child_parents)] for child, child_parents in zip(names, graph, strict=True)
+    }
+    return {
+        child: tuple(sorted(child_parents, key=lambda name: name != class_name))
+        for child, child_parents in named.items()
+    }
 
 
 keep_moved_names(__name__)

@@ -12,7 +12,7 @@ from anbexact.search.graphs import Graph, elements
 from anbexact.search.greedy.arc_moves import REVERSE
 from anbexact.search.scoring.pair_scores import FamilyScorer
 
-SHARE = 20_000
+FAMILIES_PER_BATCH = 20_000
 """Families that are scored between two looks at the clock."""
 FAMILY_BYTES = 400
 """Memory that a move takes, with the local score that is kept."""
@@ -47,7 +47,7 @@ class LocalScores:
 
     def move_to(self, parents: Graph) -> bool:
         """Score a graph; the gains are those from here. Returns False when time ran out."""
-        changed = [child for child, of_child in enumerate(parents) if of_child != self._parents[child]]
+        changed = [child for child, child_parents in enumerate(parents) if child_parents != self._parents[child]]
         scores = self._scores([(child, parents[child]) for child in changed], "families of a graph")
         if scores is None:
             return False
@@ -82,14 +82,14 @@ class LocalScores:
         scorer = self._scorer
         positions = scorer.features
         shares = (
-            (size, of_size[first : first + SHARE])
+            (size, of_size[first : first + FAMILIES_PER_BATCH])
             for size, of_size in by_size.items()
-            for first in range(0, len(of_size), SHARE)
+            for first in range(0, len(of_size), FAMILIES_PER_BATCH)
         )
         for size, own in shares:
             if scorer.deadline.passed:
                 return None
-            parents = [positions[list(elements(of_child))] for _, of_child in own]
+            parents = [positions[list(elements(child_parents))] for _, child_parents in own]
             found = scorer.local_scores(
                 positions[[child for child, _ in own]],
                 np.array(parents, dtype=np.int64).reshape(len(own), size),

@@ -21,7 +21,7 @@ from anbexact.search.single_states import single_states_apart
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
-TIE = 10.0
+TIE_PRECISIONS = 10.0
 """Scores closer than this many precisions of the fit count as equal."""
 
 
@@ -140,7 +140,7 @@ class _Climb:
         self._rows = Rows(table)
         self._contrasts = table.vocabulary.arity(class_of(table)) - 1
         self._threads, self._deadline, self._progress = threads, deadline, progress
-        self._tie = TIE * self._rows.precision
+        self._tie = TIE_PRECISIONS * self._rows.precision
         self.scored = 1
         n = len(self._rows.arities)
         design = make_columns(self._rows, [(), *((i,) for i in range(n))])

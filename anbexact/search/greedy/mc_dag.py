@@ -20,7 +20,7 @@ from anbexact.search.single_states import single_states_apart
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
-LOOK = 1000
+OPERATORS_PER_LOOK = 1000
 """Operators that are drawn between two looks at the clock."""
 
 
@@ -333,7 +333,7 @@ class _Search:
         exchanges: list[Exchange] = []
         listed: list[Operator] = []
         for k, own in enumerate(operators):
-            if k % LOOK == 0 and self._deadline.passed:
+            if k % OPERATORS_PER_LOOK == 0 and self._deadline.passed:
                 return None
             if likelihood.holds_class(own.head, own.given | 1 << own.tail):
                 now = own.given if insert else own.given | 1 << own.tail

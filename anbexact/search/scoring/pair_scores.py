@@ -17,10 +17,11 @@ from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
 from anbexact._runtime.units import human_bytes
-from anbexact.scores import FamilyScore, Score, SetScore, Universal
+from anbexact.scores import FamilyScore, Score, SetScore
+from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.scoring.set_scores import cell_values
 from anbexact.search.scoring.totals import class_of
-from anbexact.search.scoring.universal_sets import Mixture
+from anbexact.search.scoring.universal_sets import Mixture, mixture_of
 from anbexact.tables.table import DiscreteTable
 
 ROUNDING = 1e-12
@@ -31,7 +32,7 @@ BATCH_CELLS = 1 << 19
 """Cells that are handed to ``family_scores`` at once (4 MB a thread, and a few times that within the score)."""
 TASK_STEPS = 20_000_000
 """Rows times sets that are worked between two looks at the clock (tens of milliseconds)."""
-TABULATED = 256
+TABULATED_WEIGHTS = 256
 """Whole weights whose cell values are tabulated."""
 
 
@@ -82,19 +83,18 @@ class FamilyScorer:
     @cached_property
     def has_set_score(self) -> bool:
         """Whether local scores are differences of set scores."""
-        return bool(self.score.has_set_score) and isinstance(self.score, SetScore | Universal)
+        return has_set_scores(self.score)
 
     @cached_property
-    def mixture(self) -> Mixture:
-        """How sets are scored by a universal measure."""
-        assert isinstance(self.score, Universal)
-        return Mixture(self.table, self.score)
+    def mixture(self) -> Mixture | None:
+        """How sets are scored at several levels of their variables; None for a score without levels."""
+        return mixture_of(self.table, self.score)
 
     @cached_property
     def _of_levels(self) -> FamilyScorer:
         """What scores variables at single levels."""
-        assert isinstance(self.score, Universal)
-        return FamilyScorer(self.mixture.of_levels, self.score.base, self.threads, self.deadline)
+        assert self.mixture is not None
+        return FamilyScorer(self.mixture.of_levels, self.mixture.score.base, self.threads, self.deadline)
 
     @cached_property
     def _arities(self) -> Positions:
@@ -107,8 +107,8 @@ class FamilyScorer:
     def set_scores(self, members: Positions, phase: str, progress: Progress | None) -> Floats | None:
         """Return F of every set, a row of positions (-1 in front where it is shorter); None when time ran out."""
         score = self.score
-        if isinstance(score, Universal):
-            return self._mixed_scores(members, phase, progress)
+        if self.mixture is not None:
+            return self._mixed_scores(self.mixture, members, phase, progress)
         assert isinstance(score, SetScore)
         arities = np.append(self._arities, 1)  # position -1
         joint = np.multiply.reduce(arities[members].astype(np.float64), axis=1)
@@ -120,7 +120,7 @@ class FamilyScorer:
         sums = np.empty(len(small))
         weights = self.table.weights
         whole = bool(np.array_equal(weights, np.rint(weights)))
-        values = CellValues(parameters, gammaln(parameters), cell_values(parameters, TABULATED - 1), whole)
+        values = CellValues(parameters, gammaln(parameters), cell_values(parameters, TABULATED_WEIGHTS - 1), whole)
         work = np.minimum(sets.sizes, 2 * len(weights)) + 2 * len(weights)
         bounds = self._shares(work)
         rest = np.flatnonzero(joint > LARGEST_TABLE)
@@ -139,11 +139,13 @@ class FamilyScorer:
         out[small] = sums + score.set_constant(distinct, self.table.weight_sum)[kinds[small]]
         return out
 
-    def _mixed_scores(self, members: Positions, phase: str, progress: Progress | None) -> Floats | None:
+    def _mixed_scores(
+        self, mixture: Mixture, members: Positions, phase: str, progress: Progress | None
+    ) -> Floats | None:
         """Return ln g of every set; see :meth:`set_scores`."""
         out = np.empty(len(members))
         done = 0
-        for batch in self.mixture.batches(members):
+        for batch in mixture.batches(members):
             scores = self._of_levels.set_scores(batch.members, phase, None)
             if scores is None:
                 return None
@@ -164,20 +166,22 @@ class FamilyScorer:
         ----------
         children : (families,) int64
             Positions of the children.
-        parents : (scorer, width) int64
+        parents : (families, width) int64
             Positions of the parents besides the class, ascending in every row.
         """
         if len(children) == 0:
             return np.empty(0)
-        of_class = np.tile(self.common, (len(children), 1))
+        class_columns = np.tile(self.common, (len(children), 1))
         if self.has_set_score:
-            given = np.concatenate([of_class, parents], axis=1)
-            joint = np.concatenate([of_class, np.sort(np.concatenate([parents, children[:, None]], axis=1))], axis=1)
+            given = np.concatenate([class_columns, parents], axis=1)
+            joint = np.concatenate(
+                [class_columns, np.sort(np.concatenate([parents, children[:, None]], axis=1))], axis=1
+            )
             padded = np.concatenate([np.full((len(children), 1), -1), given], axis=1)
             sets, place = _distinct(np.concatenate([joint, padded]), len(self.names))
             scores = self.set_scores(sets, phase, progress)
             return None if scores is None else scores[place[: len(joint)]] - scores[place[len(joint) :]]
-        members = np.concatenate([of_class, parents, children[:, None]], axis=1)
+        members = np.concatenate([class_columns, parents, children[:, None]], axis=1)
         out = np.empty(len(children))
         if isinstance(self.score, FamilyScore):
             batches = list(self._batches(members))

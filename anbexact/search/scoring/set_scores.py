@@ -16,7 +16,8 @@ from anbexact._kernels.set_scores import HISTOGRAM, Boards, Features, Levels, Lo
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
-from anbexact.scores import SetScore, Universal
+from anbexact.scores import MixedSetScore, SetScore
+from anbexact.scores.capabilities import is_mixed
 from anbexact.tables.table import DiscreteTable
 
 TABLE_CELLS = 1 << 22
@@ -62,14 +63,14 @@ class SetScoreProblem:
         """The rows sorted, their prefixes ranked, and the cell values tabulated."""
         table = self.table
         common, features, arities = table.vocabulary.common_parents, self.features, self.arities
-        of_class = table.column(*common) if common else np.zeros(len(table.codes), np.int16)
+        class_codes = table.column(*common) if common else np.zeros(len(table.codes), np.int16)
         codes = np.stack([table.column(name) for name in features])
-        order = np.lexsort((*codes[::-1], of_class))
+        order = np.lexsort((*codes[::-1], class_codes))
         codes = np.ascontiguousarray(codes[:, order])
-        of_class = of_class[order]
+        class_codes = class_codes[order]
         ranks = np.zeros((len(features) + 1, len(order)), dtype=np.int32)
         differs = np.zeros(len(order), dtype=bool)
-        differs[1:] = of_class[1:] != of_class[:-1]
+        differs[1:] = class_codes[1:] != class_codes[:-1]
         ranks[0] = np.cumsum(differs)
         for m in range(len(features)):
             differs[1:] |= codes[m, 1:] != codes[m, :-1]
@@ -80,7 +81,7 @@ class SetScoreProblem:
         weights = table.weights[order]
         values = cell_values(self.parameters, _table_shape(table)[1])
         whole = values.shape[1] > weights.sum() and np.array_equal(weights, np.rint(weights))
-        starts = np.searchsorted(of_class, np.arange(prod(table.shape(common)) + 1)).astype(np.int32)
+        starts = np.searchsorted(class_codes, np.arange(prod(table.shape(common)) + 1)).astype(np.int32)
         return (
             SortedRows(weights, starts, slots),
             Features(codes, ranks, arities, self.strides),
@@ -137,14 +138,14 @@ def entropy_order(table: DiscreteTable, features: Sequence[Hashable]) -> tuple[H
 def _table_shape(table: DiscreteTable) -> tuple[int, int]:
     """Return the number of distinct parent-configuration counts q, and how many whole weights are tabulated for each.
 
-    Weights are tabulated as far as they occur and there is room; not at all when there is no room for small ones.
+    Weights are tabulated as far as they occur and memory allows; not at all where it does not allow small ones.
     """
     arities = table.shape(table.vocabulary.features)
     distinct = prod(arities.count(arity) + 1 for arity in set(arities))
     whole = np.array_equal(table.weights, np.rint(table.weights))
     heaviest = int(min(table.weight_sum, 1e9)) if whole else 0
-    room = TABLE_CELLS // distinct
-    return distinct, 0 if room < HISTOGRAM else max(HISTOGRAM, min(heaviest, room))
+    most = TABLE_CELLS // distinct
+    return distinct, 0 if most < HISTOGRAM else max(HISTOGRAM, min(heaviest, most))
 
 
 def cell_value_bytes(table: DiscreteTable) -> int:
@@ -153,13 +154,14 @@ def cell_value_bytes(table: DiscreteTable) -> int:
     return 8 * distinct * (width + 6)
 
 
-def prepare(table: DiscreteTable, score: SetScore | Universal, max_size: int) -> SetScoreProblem:
+def prepare(table: DiscreteTable, score: SetScore | MixedSetScore, max_size: int) -> SetScoreProblem:
     """Order the features, and tabulate what depends on numbers of states alone.
 
-    Of a universal measure it is the problem of all variables at their coarsest level; see :func:`score_all_sets`.
+    Of a mixed score it is the problem of all variables at their coarsest level; see :func:`score_all_sets`.
     """
-    if isinstance(score, Universal):
-        table, score = score.coarsest(table), score.base
+    if is_mixed(score):
+        return prepare(score.coarsest(table), score.base, max_size)
+    assert isinstance(score, SetScore)
     features = entropy_order(table, table.vocabulary.features)
     n = len(features)
     arities = np.array(table.shape(features), dtype=np.int64)

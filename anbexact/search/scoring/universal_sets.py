@@ -1,4 +1,4 @@
-"""Universal measures of many sets: each set at all tuples of levels, and their mixture."""
+"""Mixed scores of many sets: each set at all tuples of levels, and their mixture."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats, Positions
-from anbexact.scores import Universal
-from anbexact.scores.universal import View, level_tuples
+from anbexact.scores import MixedSetScore, Score
+from anbexact.scores.base import View
+from anbexact.scores.capabilities import is_mixed
+from anbexact.scores.universal import level_tuples
 from anbexact.search.scoring.set_scores import n_sets
 from anbexact.tables.table import DiscreteTable
 
-TERMS_AT_ONCE = 1 << 16
+TERMS_PER_BATCH = 1 << 16
 """Tuples of levels, over all sets, that are scored in one batch."""
-BLOCK = 1 << 16
+MASKS_PER_BLOCK = 1 << 16
 """Masks of sets that are looked through at once."""
 
 
@@ -50,7 +52,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Mixture:
-    """A table and a universal measure, for many sets of variables, given by their positions in the table.
+    """A table and a mixed score, for many sets of variables, given by their positions in the table.
 
     Raises
     ------
@@ -59,7 +61,7 @@ class Mixture:
     """
 
     table: DiscreteTable
-    score: Universal
+    score: MixedSetScore
 
     def __post_init__(self) -> None:
         for name in self.table.vocabulary.common_parents:
@@ -75,6 +77,11 @@ class Mixture:
     def of_levels(self) -> DiscreteTable:
         """The table of all variables at all levels, the levels of a variable side by side."""
         return self.score.at_levels(self.table, self._views)
+
+    @cached_property
+    def coarsest(self) -> DiscreteTable:
+        """The table of all variables at their coarsest level."""
+        return self.score.coarsest(self.table)
 
     @cached_property
     def _views(self) -> list[View]:
@@ -113,7 +120,7 @@ class Mixture:
         ends = np.cumsum(times)
         for kind, first, last in zip(kinds, ends - times, ends, strict=True):
             tuples = np.array(level_tuples(kind.tolist()), dtype=np.int64).reshape(-1, width) - 1
-            step = max(1, TERMS_AT_ONCE // len(tuples))
+            step = max(1, TERMS_PER_BATCH // len(tuples))
             for begin in range(first, last, step):
                 sets = order[begin : min(begin + step, last)]
                 places = self._first[members[sets]][:, None, :] + tuples
@@ -144,7 +151,7 @@ class Mixture:
         return max((prod(sorted(self.levels_among(m)[self.continuous].tolist())[-m:]) for m in sizes), default=1)
 
     def mixed_sets(self, features: Sequence[Hashable], max_size: int) -> Iterator[Positions]:
-        """Return the masks of all sets counted by :meth:`n_terms`, those of a ``BLOCK`` at a time.
+        """Return the masks of all sets counted by :meth:`n_terms`, those of a ``MASKS_PER_BLOCK`` at a time.
 
         Bit b stands for the b-th feature.
         """
@@ -152,6 +159,11 @@ class Mixture:
         of_bits = sum(1 << b for b, name in enumerate(features) if self.continuous[names.index(name)])
         admitted = np.zeros(len(features) + 1, dtype=np.bool_)
         admitted[self.mixed_counts()] = True
-        for first in range(0, 1 << len(features), BLOCK):
-            masks = np.arange(first, min(first + BLOCK, 1 << len(features)), dtype=np.int64)
+        for first in range(0, 1 << len(features), MASKS_PER_BLOCK):
+            masks = np.arange(first, min(first + MASKS_PER_BLOCK, 1 << len(features)), dtype=np.int64)
             yield masks[admitted[np.bitwise_count(masks & of_bits)] & (np.bitwise_count(masks) <= max_size)]
+
+
+def mixture_of(table: DiscreteTable, score: Score) -> Mixture | None:
+    """Return how sets are scored at several levels of their variables; None for a score without levels."""
+    return Mixture(table, score) if is_mixed(score) else None

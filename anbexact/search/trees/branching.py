@@ -11,7 +11,8 @@ from anbexact._kernels.arborescence import best_arborescence
 from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
-from anbexact.scores import Score, SetScore, Universal
+from anbexact.scores import Score
+from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.constraints import Constraints, Edge, make_constraints
 from anbexact.search.exact.solution import local_bound
 from anbexact.search.naive_bayes import learn_naive_bayes
@@ -22,7 +23,7 @@ from anbexact.search.single_states import single_states_apart
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
-LEVELS = 2.0**44
+LARGEST_WHOLE_GAIN = 2.0**44
 """Whole number that stands for the gain of largest absolute value."""
 
 
@@ -177,11 +178,12 @@ def _learn(
 def one_parent(features: Sequence[Hashable], required: Iterable[Edge], forbidden: Iterable[Edge]) -> Constraints:
     """Check constraints on a tree, in which a feature has one feature parent at most."""
     constraints = make_constraints(features, None, required, forbidden)
-    for child, of_child in constraints.required.items():
-        if len(of_child) > 1:
+    for child, child_parents in constraints.required.items():
+        if len(child_parents) > 1:
             raise ValueError(
-                f"the required edges give {child!r} {len(of_child)} feature parents "
-                f"({', '.join(repr(name) for name in features if name in of_child)}); in a tree a feature has one"
+                f"the required edges give {child!r} {len(child_parents)} feature parents "
+                f"({', '.join(repr(name) for name in features if name in child_parents)}); "
+                "in a tree a feature has one"
             )
     return constraints
 
@@ -210,14 +212,14 @@ def best_branching(
     np.fill_diagonal(free, False)
     weights = np.zeros((n, n + 1), dtype=np.int64)  # children by parents, the last of which is the root
     gains = np.where(free, pairs.gains, 0.0)
-    step = float(np.abs(gains).max()) / LEVELS or 1.0
+    step = float(np.abs(gains).max()) / LARGEST_WHOLE_GAIN or 1.0
     weights[:, :n] = np.rint(gains / step).T
-    rounding = int(min(pairs.rounding / step, 2 * LEVELS)) + n + 2  # gains may differ in sign
+    rounding = int(min(pairs.rounding / step, 2 * LARGEST_WHOLE_GAIN)) + n + 2  # gains may differ in sign
     weights[:, n] = -(n + 1) * (2 * int(np.abs(weights).max()) + rounding) if tree else 0
     admitted = np.ones((n, n + 1), dtype=bool)
     admitted[:, :n] = free.T
-    for child, of_child in constraints.required.items():
-        for parent in of_child:
+    for child, child_parents in constraints.required.items():
+        for parent in child_parents:
             admitted[place[child]] = False
             admitted[place[child], place[parent]] = True
     parents = _first_optimum(weights, admitted, rounding)
@@ -265,8 +267,8 @@ def as_structure(
     name = class_of(scorer.table)
     features = scorer.table.vocabulary.features
     of_feature: dict[Hashable, tuple[Hashable, ...]] = {
-        child: (name, *(features[p] for p in sorted(of_child)))
-        for child, of_child in zip(features, parents, strict=True)
+        child: (name, *(features[p] for p in sorted(child_parents)))
+        for child, child_parents in zip(features, parents, strict=True)
     }
     of_feature[name] = ()
     return Structure(name, of_feature, total, certificate)
@@ -291,7 +293,7 @@ def out_of_time(scorer: FamilyScorer, constraints: Constraints) -> Structure:
 def upper_bound(scorer: FamilyScorer) -> float:
     """Return a bound on the score of every structure in which the class is a parent of all; in nats."""
     table, score = scorer.table, scorer.score
-    if not isinstance(score, SetScore | Universal) or not score.has_set_score:
+    if not has_set_scores(score):
         return float("inf")
     of_features = sum(local_bound(table, score, child) for child in table.vocabulary.features)
     return score.local_score(table, class_of(table), []) + of_features

@@ -57,4 +57,6 @@ def best_forest(
     found = best_branching(scorer, pairs, one_parent(features, required, forbidden), tree=False).tolist()
     parents = {child: (*above, *([features[p]] if p >= 0 else [])) for child, p in zip(features, found, strict=True)}
     parents.update(dict.fromkeys(above, ()))
-    return parents if all(constraints.admits(child, of_child) for child, of_child in parents.items()) else None
+    return (
+        parents if all(constraints.admits(child, child_parents) for child, child_parents in parents.items()) else None
+    )

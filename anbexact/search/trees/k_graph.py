@@ -30,7 +30,7 @@ from anbexact.search.trees.branching import (
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
-BLOCK = 20_000
+PARENT_SETS_PER_BATCH = 20_000
 """Parent sets that are scored together."""
 
 
@@ -197,7 +197,7 @@ def _score_larger_sets(
     for size in range(2, k + 1):
         for block in _blocks(candidates, size):
             children = np.array([child for child, _ in block], dtype=np.int64)
-            parents = np.array([of_child for _, of_child in block], dtype=np.int64)
+            parents = np.array([child_parents for _, child_parents in block], dtype=np.int64)
             positions = scorer.features
             scores = scorer.local_scores(positions[children], positions[parents], "parent sets", None)
             if scores is None:
@@ -207,7 +207,9 @@ def _score_larger_sets(
             gains = scores - alone[children]
             starts = [0, *(np.flatnonzero(np.diff(children)) + 1).tolist(), len(block)]
             for first, last in pairwise(starts):
-                choices[children[first]].offer([of_child for _, of_child in block[first:last]], gains[first:last])
+                choices[children[first]].offer(
+                    [child_parents for _, child_parents in block[first:last]], gains[first:last]
+                )
             scored += len(block)
             if progress is not None:
                 progress("parent sets", scored / n_sets)
@@ -219,10 +221,10 @@ def _blocks(
 ) -> Iterator[list[tuple[int, tuple[int, ...]]]]:
     """Yield all (child, parent set) of this size in blocks, in table order."""
     families = (
-        (child, of_child)
+        (child, child_parents)
         for child, (may, must) in enumerate(candidates)
-        for of_child in combinations(may, size)
-        if set(must) <= set(of_child)
+        for child_parents in combinations(may, size)
+        if set(must) <= set(child_parents)
     )
-    while block := list(islice(families, BLOCK)):
+    while block := list(islice(families, PARENT_SETS_PER_BATCH)):
         yield block

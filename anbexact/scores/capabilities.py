@@ -1,0 +1,62 @@
+"""What searches ask of a score beyond its local scores, and the answer where a score does not say."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any, TypeGuard
+
+from anbexact.scores.base import MixedSetScore, SetScore, StructureScore
+from anbexact.tables.table import DiscreteTable
+
+
+def has_set_scores(score: Any) -> TypeGuard[SetScore | MixedSetScore]:
+    """Whether local scores are differences of scores of sets, which searches can ask for."""
+    return isinstance(score, SetScore | MixedSetScore) and bool(score.has_set_score)
+
+
+def is_mixed(score: Any) -> TypeGuard[MixedSetScore]:
+    """Whether a score has set scores that are mixtures over levels of the variables."""
+    return isinstance(score, MixedSetScore) and has_set_scores(score)
+
+
+def scores_structures(score: Any) -> TypeGuard[StructureScore]:
+    """Whether a score is one of whole structures, without local scores."""
+    return bool(getattr(score, "conditional", False))
+
+
+def default_max_parents(score: Any, weight_sum: float) -> int | None:
+    """Return the limit on parents that a score suggests for rows of a total weight; None, the default, for no limit.
+
+    A score that suggests one has a method ``default_max_parents(weight_sum)``.
+    """
+    suggest = getattr(score, "default_max_parents", None)
+    return None if suggest is None else suggest(weight_sum)
+
+
+def needed_variables(score: Any) -> Collection[Hashable]:
+    """Return the variables that stay in a table though they have one state; none by default.
+
+    A score that needs some has an attribute ``needed_variables``.
+    """
+    names: Collection[Hashable] = getattr(score, "needed_variables", ())
+    return names
+
+
+def set_shape(score: Any, table: DiscreteTable, names: Sequence[Hashable]) -> tuple[int, ...]:
+    """Return the numbers of cells of variables in a distribution over exactly these; their states by default.
+
+    A score by which these numbers depend on the set has a method ``set_shape(table, names)``.
+    """
+    shape = getattr(score, "set_shape", None)
+    return tuple(table.shape(names) if shape is None else shape(table, names))
+
+
+def largest_shape(score: Any, table: DiscreteTable, size: int) -> tuple[int, ...]:
+    """Return the numbers of cells, largest first, of the features that have most of them in sets of a size.
+
+    A score by which these numbers depend on the size has a method ``set_arities(table, size)``.
+    """
+    features = table.vocabulary.features
+    arities = getattr(score, "set_arities", None)
+    found = table.shape(features) if arities is None else arities(table, size)
+    return tuple(sorted(found, reverse=True)[:size])

@@ -1,0 +1,186 @@
+"""Which exact search to take, and at what cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.memory import available_memory
+from anbexact.scores import BoundedScore, Score, SetScore
+from anbexact.scores.capabilities import has_set_scores
+from anbexact.search.constraints import Constraints
+from anbexact.search.exact.by_family import MOST_FEATURES_UNLIMITED, family_memory
+from anbexact.search.exact.candidates import FEWER_SETS, has_candidates
+from anbexact.search.exact.enumerated import enumerated_families
+from anbexact.search.exact.lattice import MOST_FEATURES, Cost, lattice_cost, lattice_seconds
+from anbexact.search.exact.pruned import PROOF_SECONDS
+from anbexact.search.scoring.set_scores import cell_value_bytes, n_sets
+from anbexact.search.scoring.universal_sets import Mixture, mixture_of
+from anbexact.tables.table import DiscreteTable
+
+LEAST_SECONDS_FOR_SHORT_LISTS, LEAST_SECONDS_FOR_LISTS = 2.0, 20.0
+"""Estimated processor seconds of enumerating all sets of features from which on candidate lists are tried first:
+where a limit on parents promises short lists, and where nothing does."""
+TRIAL_SHARE = 0.3
+"""Part of these seconds that candidate lists may take before all sets of features are enumerated after all."""
+SECONDS_PER_LISTED_ROW = 4e-9
+"""Processor seconds that a parent set of a candidate list takes for each distinct row."""
+SECONDS_PER_ROW_PAIR, BYTES_PER_ROW_PAIR = 30e-9, 16
+"""Processor seconds, and bytes, that it takes to lay a row out for the lists, for each ordered pair of features."""
+BYTES_IN_ANY_CASE = 1_000_000_000
+"""Bytes that candidate lists may take in any case, instead of all sets of features."""
+SETS_PER_SECOND = 100_000
+"""Parent sets per processor second that candidate lists may take to be preferred to all sets of features; a fifth of
+what is scored."""
+MOST_ENUMERATED = 20_000_000
+"""Families that are all scored at most, by scores without candidate lists (a few minutes)."""
+COMMON_FEATURES = 27
+"""Features all sets of which can be enumerated on most machines (16 GB)."""
+MOST_TUPLES, MOST_TERMS = 1 << 20, 10**9
+"""Tuples of levels that a set may have by a mixed score, and that all sets together may have."""
+
+
+def affordable_parents(n: int, most: int) -> int:
+    """Return the most parents, up to a number, with which all sets of n features, or all families, can be scored.
+
+    1 at least.
+    """
+    while n > COMMON_FEATURES and most > 1 and enumerated_families(n, most) > MOST_ENUMERATED:
+        most -= 1
+    return most
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is searched, with what means, and what each way to search would take."""
+
+    table: DiscreteTable
+    score: Score
+    constraints: Constraints
+    threads: int
+    deadline: Deadline
+    memory_limit: float | None
+
+    @cached_property
+    def n(self) -> int:
+        """Number of features."""
+        return len(self.table.vocabulary.features)
+
+    @cached_property
+    def memory(self) -> float:
+        """Bytes that may be used."""
+        return available_memory() if self.memory_limit is None else self.memory_limit
+
+    @cached_property
+    def has_lattice(self) -> bool:
+        """Whether the score has set scores."""
+        return has_set_scores(self.score)
+
+    @property
+    def largest_set(self) -> int:
+        """Most features of a set that is scored."""
+        return min(self.constraints.max_parents + 1, self.n)
+
+    @cached_property
+    def _mixture(self) -> Mixture | None:
+        """How sets are scored at several levels of their variables; None where there are no levels."""
+        return mixture_of(self.table, self.score)
+
+    @cached_property
+    def few_levels(self) -> bool:
+        """Whether sets do not have too many tuples of levels."""
+        mixture = self._mixture
+        return mixture is None or (
+            mixture.most_tuples(self.largest_set) <= MOST_TUPLES and mixture.n_terms(self.largest_set) <= MOST_TERMS
+        )
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What enumerating all sets of features takes."""
+        cost = lattice_cost(
+            self.n, len(self.table.weights), max_parents=self.constraints.max_parents, threads=self.threads
+        )
+        table = self.table
+        if self._mixture is not None:
+            terms = self._mixture.n_terms(self.largest_set)
+            seconds = cost.seconds + terms * len(table.weights) * 4e-9 / self.threads
+            cost, table = replace(cost, seconds=seconds), self._mixture.coarsest
+        return replace(cost, memory=cost.memory + cell_value_bytes(table))
+
+    @cached_property
+    def fits(self) -> bool:
+        """Whether all sets of features, or all families, can be enumerated."""
+        if self.has_lattice:
+            return self.n <= MOST_FEATURES and self.few_levels and self.cost.memory <= self.memory
+        if self.n > MOST_FEATURES_UNLIMITED and self.constraints.max_parents >= self.n - 1:
+            return False
+        return family_memory(self.table, self.constraints.max_parents, self.threads) <= self.memory
+
+    @cached_property
+    def prunes(self) -> bool:
+        """Whether candidate lists come first: where enumerating everything is slow, or impossible."""
+        if not has_candidates(self.table, self.score):
+            return not self.fits and self.enumerates
+        if not self.fits:
+            return True
+        if not self.has_lattice:
+            return self.n > MOST_FEATURES_UNLIMITED
+        if self._row_pairs * BYTES_PER_ROW_PAIR > max(self.cost.memory, BYTES_IN_ANY_CASE):
+            return False
+        most = self.constraints.max_parents
+        few = self.n * n_sets(self.n - 1, most) <= self.most_sets and self.seconds > LEAST_SECONDS_FOR_SHORT_LISTS
+        return (
+            few or self.seconds > LEAST_SECONDS_FOR_LISTS
+        ) and self._row_pairs * SECONDS_PER_ROW_PAIR <= TRIAL_SHARE * self.seconds
+
+    @property
+    def _row_pairs(self) -> int:
+        """Distinct rows times pairs of features."""
+        return self.n * (self.n - 1) * len(self.table.weights)
+
+    @property
+    def all_sets(self) -> bool:
+        """Whether all sets of features can be scored at all."""
+        return self.has_lattice and self.fits
+
+    @cached_property
+    def foreseen(self) -> float:
+        """Estimated seconds of the search, more or less."""
+        rows, most = len(self.table.weights), self.constraints.max_parents
+        through_all = self.seconds * (1 + TRIAL_SHARE * self.prunes) / self.threads if self.all_sets else inf
+        if self.all_sets and not (self.prunes and self.enumerates):
+            return through_all
+        families, proof = float(enumerated_families(self.n, most)), 0.0
+        if self.prunes and has_candidates(self.table, self.score) and most >= self.n - 1:
+            assert isinstance(self.score, BoundedScore)
+            unending = not self.score.proportional_penalty
+            families = min(families, FEWER_SETS if unending else enumerated_families(self.n, 2))
+            proof = PROOF_SECONDS if unending else 0.0
+        listed = (
+            proof
+            + (families * SECONDS_PER_LISTED_ROW * rows + self.prunes * self._row_pairs * SECONDS_PER_ROW_PAIR)
+            / self.threads
+        )
+        return min(through_all, listed)
+
+    @cached_property
+    def enumerates(self) -> bool:
+        """Whether the parents are so few that every family can be scored."""
+        most = self.constraints.max_parents
+        return most < self.n - 1 and enumerated_families(self.n, most) <= MOST_ENUMERATED and self.few_levels
+
+    @cached_property
+    def seconds(self) -> float:
+        """Estimated processor seconds of enumerating all sets of features."""
+        rough = self.cost.seconds * self.threads
+        if rough <= LEAST_SECONDS_FOR_SHORT_LISTS or not isinstance(self.score, SetScore):
+            return rough
+        seconds = lattice_seconds(self.table, self.score, self.constraints.max_parents, self.deadline)
+        return rough if seconds is None else seconds
+
+    @cached_property
+    def most_sets(self) -> float:
+        """Parent sets that candidate lists may score to be preferred to enumerating all sets of features."""
+        return SETS_PER_SECOND * self.seconds

@@ -1,0 +1,44 @@
+"""Nothing outside scores/ asks which score it has: searches ask for capabilities (anbexact.scores.capabilities)."""
+
+import ast
+import inspect
+
+import pytest
+from test_layers import SOURCES, TREES, package_of
+
+import anbexact.scores
+
+CONCRETE = {
+    name
+    for name, value in vars(anbexact.scores).items()
+    if inspect.isclass(value) and not inspect.isabstract(value) and not getattr(value, "_is_protocol", False)
+}
+"""The scores themselves, as against what they have in common."""
+
+
+def test_the_scores_are_known():
+    assert {"BDeu", "KT", "CLL", "Universal"} <= CONCRETE
+    assert not {"Score", "SetScore", "BoundedScore", "FamilyScore", "MixedSetScore"} & CONCRETE
+
+
+def switches(tree):
+    """Yield the lines that ask whether something is of the class of one score."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in {"isinstance", "issubclass"}:
+            named = {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
+            named |= {inner.attr for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Attribute)}
+            if named & CONCRETE:
+                yield node.lineno, ast.unparse(node)
+
+
+@pytest.mark.parametrize("module", [name for name in SOURCES if package_of(name) != "scores"])
+def test_no_score_is_a_special_case(module):
+    assert list(switches(TREES[module])) == []
+
+
+@pytest.mark.parametrize("module", [name for name in SOURCES if package_of(name) == "search"])
+def test_no_search_imports_a_universal_measure(module):
+    imported = {
+        alias.name for node in ast.walk(TREES[module]) if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert "Universal" not in imported

@@ -1,0 +1,34 @@
+"""Functions take few parameters: what belongs together is passed as one value."""
+
+import ast
+
+from test_layers import SOURCES, TREES, package_of
+
+MOST, MOST_IN_KERNELS = 8, 12
+DOCUMENTED = {"compare", "learn_anb", "learn_gbn", "learn_greedy_gbn"}
+"""Functions of users: their keywords are the documented options of a search or a comparison."""
+TO_BE_GROUPED = {"anbexact.logit.fit.fit", "anbexact.logit.refit.refit"}
+
+
+def functions(tree, in_class=False):
+    """Yield all functions but constructors, with the number of their parameters, ``self`` not counted."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef):
+            args = node.args
+            names = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
+            bound = in_class and names[:1] in (["self"], ["cls"])
+            if node.name != "__init__":
+                yield node.name, len(names) - bound + bool(args.vararg) + bool(args.kwarg)
+            yield from functions(node)
+        else:
+            yield from functions(node, in_class or isinstance(node, ast.ClassDef))
+
+
+def test_functions_take_few_parameters():
+    many = {
+        f"{module}.{name}"
+        for module in SOURCES
+        for name, count in functions(TREES[module])
+        if count > (MOST_IN_KERNELS if package_of(module) == "_kernels" else MOST) and name not in DOCUMENTED
+    }
+    assert many <= TO_BE_GROUPED
