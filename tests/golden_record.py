@@ -41,6 +41,7 @@ from threadpoolctl import threadpool_limits
 
 import anbexact
 from anbexact import adapters, classifiers, datasets
+from anbexact._runtime.moved import RENAMED
 from anbexact.cli import main as command_line
 
 Case = tuple[str, Callable[[], Any]]
@@ -55,6 +56,7 @@ VOLATILE = {"seconds", "fit_seconds", "predict_seconds", "sha256", "package_vers
 PACKAGES = ("adapters", "classifiers", "compare", "datasets", "discretize", "report", "scores", "search", "selection")
 MODULES = [anbexact, *(import_module(f"anbexact.{name}") for name in PACKAGES)]
 NAMES = {name: getattr(module, name) for module in MODULES for name in module.__all__}
+NAMES |= {old: NAMES[new] for module in MODULES for old, new in RENAMED.get(module.__name__, {}).items()}
 """What expressions may use, beside the names of this file and those of `data`."""
 
 # ---- tables
