@@ -116,11 +116,11 @@ def solve_lists(
             (places, bound), case = _completed(partial(exhausted, part), deadline), Exhaustion()
             solved.append((group, part, partial(totals_with_each_exhausted, part)))
         elif have_single_parents(part):
-            places, *proof = best_branching(part)
+            places, clusters, multipliers = best_branching(part)
             everything = Branch.everything(part)
-            bound, _ = proved(part, everything, *proof)
-            case = duals(*proof, [names[i] for i in group])
-            solved.append((group, part, partial(totals_with_each, part, everything, *proof)))
+            bound, _ = proved(part, everything, clusters, multipliers)
+            case = duals(clusters, multipliers, [names[i] for i in group])
+            solved.append((group, part, partial(totals_with_each, part, everything, clusters, multipliers)))
         else:
             searches.append((group, origins, _completed(partial(ComponentSearch, part), deadline)))
             continue

@@ -68,4 +68,4 @@ def best_branching(part: Lists) -> Branching:
         raise ValueError("every choice of the listed parent sets has a cycle")
     used = credits > 0
     clusters = Clusters(pack(inside[used]), np.ones(int(used.sum()), np.int64))
-    return Branching(place[np.arange(n), chosen], clusters, credits[used] * step)
+    return Branching(place[np.arange(n), chosen], clusters, credits[used].astype(np.float64) * step)
