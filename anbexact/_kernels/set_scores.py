@@ -123,13 +123,13 @@ class Levels(NamedTuple):
 
     @classmethod
     def empty(cls, n_rows: int, arities: npt.NDArray[np.int64]) -> Self:
-        """Return room for a walk."""
+        """Return room for walks, one at a time."""
         n = len(arities)
-        n_cells, n_settled, q, sizes, visits = np.zeros((5, n + 1), np.int64)
+        n_cells, n_settled, q, sizes, visits = np.empty((5, n + 1), np.int64)
         counts, ends = np.zeros((2, arities.max()), np.int32)
         return cls(
             np.empty((n + 1, n_rows + 1), np.int32), np.empty((n + 1, n_rows + 1)),
-            np.empty((n + 1, n_rows // 2 + 2), np.int32), n_cells, np.zeros((n + 1, HISTOGRAM + 1)),
+            np.empty((n + 1, n_rows // 2 + 2), np.int32), n_cells, np.empty((n + 1, HISTOGRAM + 1)),
             np.empty(n_rows + 1), n_settled, q, sizes, visits, counts, ends,
         )  # fmt: skip
 
@@ -184,6 +184,9 @@ def _settle(weight, histogram, settled, top):
 def _begin(rows, levels):
     """Lay out all rows at the highest level: a cell for every class, settled where it has one row."""
     n = levels.rows.shape[0] - 1
+    levels.visits[:] = 0
+    levels.histogram[n] = 0.0
+    levels.q[n] = levels.sizes[n] = 0
     cells = size = top = np.int64(0)
     for c in range(rows.class_starts.shape[0] - 1):
         first = rows.class_starts[c]
@@ -432,7 +435,7 @@ def score_subtree(prefix, decided, rows, features, low_sets, cell_values, max_si
     max_size : int
         Sets larger than this are not scored: theirs is not a score.
     levels, boards : Levels, Boards
-        Room, made for this subtree.
+        Room; what a walk before left there does not matter.
     out : (2**(n - decided),) float64
         Receives the scores in nats.
     """

@@ -26,6 +26,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.scores import FNML, K2, QNML
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact import exact_search, learn, plan
+from anbexact.search.scoring import set_scores
 from anbexact.search.scoring.totals import total_score
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
@@ -332,6 +333,7 @@ class TestTimeLimit:
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_stopped_at_any_moment(self, max_parents, weights, n_jobs, monkeypatch):
         monkeypatch.setattr(lattice, "LOW_BITS", 3)
+        monkeypatch.setattr(set_scores, "LEAST_SETS", 2)
         monkeypatch.setattr(learn, "Deadline", Clock)
         problem = random_problem(21, 8, n_rows=60, weights=weights)
         optimum = plain_optimum(problem, 1.0, max_parents=max_parents)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import comb, log, prod
 
@@ -27,6 +27,9 @@ DENSE_SLOTS, MOST_DENSE = 32, 5
 SETS_TIMES_ROWS = 27
 """Binary logarithm of the sets times rows of one task, about: the clock is looked at between tasks."""
 
+LEAST_SETS = 8
+"""Binary logarithm of the sets of one task at least: less work than this costs more to hand out than to do."""
+
 
 @dataclass(frozen=True, eq=False)
 class SetScoreProblem:
@@ -45,6 +48,7 @@ class SetScoreProblem:
     parameters: npt.NDArray[np.float64]
     constants: npt.NDArray[np.float64]
     max_size: int
+    rooms: list[tuple[Levels, Boards]] = field(default_factory=list, init=False, repr=False)
 
     @property
     def table_order(self) -> tuple[Hashable, ...]:
@@ -53,10 +57,10 @@ class SetScoreProblem:
 
     @property
     def decided(self) -> int:
-        """How many of the highest bits name a task: tasks enough to share, none with many sets times rows."""
+        """How many of the highest bits name a task: tasks enough to share, none with few sets, or many times rows."""
         n = len(self.features)
         enough = n - SETS_TIMES_ROWS + len(self.table.weights).bit_length()
-        return max(0, min(max(6, n - 16, enough), n - self.dense))
+        return max(0, min(max(min(6, n - LEAST_SETS), n - 16, enough), n - self.dense))
 
     @cached_property
     def laid_out(self) -> tuple[SortedRows, Features, LowSets, CellValues]:
@@ -102,9 +106,12 @@ class SetScoreProblem:
         Returns the steps that it took below the prefix.
         """
         decided = len(self.features) - (len(out).bit_length() - 1)
-        levels = Levels.empty(len(self.table.weights), self.arities)
-        boards = Boards.empty(self.arities[: self.dense])
-        work: int = score_subtree(prefix, decided, *self.laid_out, self.max_size, levels, boards, out)
+        try:
+            room = self.rooms.pop()
+        except IndexError:  # more walks at once than ever before
+            room = Levels.empty(len(self.table.weights), self.arities), Boards.empty(self.arities[: self.dense])
+        work: int = score_subtree(prefix, decided, *self.laid_out, self.max_size, *room, out)
+        self.rooms.append(room)
         if self.constants.any():
             first = prefix * len(out)
             out += self.set_constants(range(first, first + len(out)))
