@@ -395,6 +395,8 @@ def _read_array(array: npt.NDArray[Any], name: Hashable) -> Column:
 
 def _factorized(values: Any, name: Hashable) -> Column:
     """Code the observed values, in the order of their first appearance."""
+    if isinstance(values, pd.arrays.NumpyExtensionArray):  # pandas 2 warns of it
+        values = values.to_numpy()
     try:
         codes, uniques = pd.factorize(values, use_na_sentinel=True)
     except TypeError as error:
