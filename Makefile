@@ -12,8 +12,8 @@ pages := $(wildcard README.md docs/*.md docs/*/*.md)
 SPREAD := --dist worksteal
 # Tests that reach most lines of the kernels on tables small enough for plain Python.
 kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py discretize networks/test_posterior.py \
-    networks/test_aode.py selection/test_parents_children.py search/test_kdb.py search/test_mc_dag.py \
-    search/test_hill_climbing.py search/test_branch_and_cut.py::TestSmall)
+    networks/test_aode.py selection/test_parents_children.py logit/test_logit.py classifiers/test_logit_fan.py \
+    $(addprefix search/test_,kdb.py mc_dag.py hill_climbing.py candidates.py ties.py forged_certificates.py))
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -36,7 +36,7 @@ test-full: $(VENV)/installed-dev  ## run all tests, with all examples and cases
 
 # Integers wrap in compiled code; numpy warns of it.
 coverage: $(VENV)/installed-dev  ## run the kernels as plain Python, and show which lines no test runs (minutes)
-	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto --tier=quick -W ignore::RuntimeWarning \
+	NUMBA_DISABLE_JIT=1 $(BIN)/pytest -n auto $(SPREAD) --tier=quick -W ignore::RuntimeWarning \
 	    --cov --cov-report=term-missing $(kernel_tests) $(ARGS)
 
 lint: style types  ## check style and types

@@ -80,4 +80,4 @@ def count_below(mask, v):
     count = 0
     for w in range(v >> 6):
         count += popcount(mask[w])
-    return count + popcount(mask[v >> 6] & ((np.uint64(1) << np.uint64(v & 63)) - np.uint64(1)))
+    return np.int64(count + popcount(mask[v >> 6] & ((np.uint64(1) << np.uint64(v & 63)) - np.uint64(1))))

@@ -167,6 +167,8 @@ def _with_numbers(column: Column) -> Column:
 
 def _factorized(values: Any, name: Hashable) -> Column:
     """Code the observed values, in the order of their first appearance."""
+    if isinstance(values, pd.arrays.NumpyExtensionArray):  # pandas 2 warns of it
+        values = values.to_numpy()
     try:
         codes, uniques = pd.factorize(values, use_na_sentinel=True)
     except TypeError as error:

@@ -147,6 +147,7 @@ def test_bounds_of_one_step(seed):
     for term in [(0, 1), (1, 2), (1, 3), (2, 3)]:
         start, lower, upper = with_term(point, term)
         value = fitted(rows, [*terms, term]).value
+        assert point.value <= lower
         assert lower - slack <= value <= upper + slack
         assert Point(rows, make_columns(rows, [*terms, term]), start).value == pytest.approx(lower, rel=1e-9)
         assert fitted(rows, [*terms, term], start=start).value == pytest.approx(value, abs=3 * slack)

@@ -612,7 +612,11 @@ class TestRefitted:
         ("estimator", "l2", "load"),
         [
             pytest.param(None, "auto", load_iris, marks=pytest.mark.slow),
-            (TANClassifier(ess="auto", discretizer=KBinsDiscretizer(3)), 0.5, load_iris),
+            (
+                TANClassifier(ess="auto", discretizer=KBinsDiscretizer(3, quantile_method="averaged_inverted_cdf")),
+                0.5,
+                load_iris,
+            ),
             (ANBClassifier(max_parents=2), "auto", lambda: load_monks(1)),
             pytest.param(GBNClassifier(structure_score=BDs(2.0)), 1.0, load_anes96, marks=pytest.mark.slow),
             (NaiveBayesClassifier(parameters="friedman"), 0, lambda: load_monks(1)),
