@@ -50,6 +50,6 @@ def refitted_model(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model = model.refit(X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
-    if complaint := model.complaint():
+    if complaint := model.convergence_message:
         warn(complaint)
     return model
