@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ from anbexact.logit.potentials import Potentials
 from anbexact.logit.predictions import FittedClassifier, LogitPosterior
 from anbexact.logit.refit import Refit, refit
 from anbexact.logit.relearning import relearner
+from anbexact.logit.smooth import check_ridge, check_smooth, smooth_refit
 from anbexact.logit.term_list import TermList, cells_of_counts, cells_of_design
 from anbexact.logit.terms import term_name
 from anbexact.networks.network import TableNetwork
@@ -203,6 +204,9 @@ class LogitModel(LogitPosterior):
         sample_weight: Any = None,
         *,
         l2: float | str = "auto",
+        smooth: str | float | Mapping[str, float] | None = None,
+        interactions: str = "families",
+        ordered: Collection[Hashable] = (),
         solver: str = "trust-ncg",
         max_iter: int = 500,
         time_limit: float | None = None,
@@ -225,8 +229,21 @@ class LogitModel(LogitPosterior):
             Precision of the prior. ``"auto"``: the one under which left-out rows are predicted best in
             cross-validation (within which the tables of a network that was fitted to these rows are relearned). 0:
             the pure maximum, which is infinite if the classes can be separated.
+        smooth : None, "auto", "evidence", "cv", float or mapping, default None
+            None: as above. Else the log odds are a sum of shapes, functions of one feature or of a family's features,
+            and roughness along the order of their states is penalised instead; see ``docs/smooth-shapes.md``.
+            ``"auto"``, which is ``"evidence"``, and ``"cv"`` choose how strongly; a number is the strength of all
+            first differences, and a mapping gives the strengths of ``"slope"``, ``"curvature"``, ``"level"`` and
+            ``"interaction"``. Columns should have many intervals then: ``to_logit(..., intervals=24)``. ``l2`` is
+            the ridge beside the penalty, by default 0.001, and must be above 0.
+        interactions : {"families", "pairs", "none"}, default "families"
+            With ``smooth``: shapes of all features of a family together, of every child with each of its other
+            parents, or of single features alone.
+        ordered : collection of features, default ()
+            With ``smooth``: features whose states follow an order, beside those that were cut into intervals and
+            those of numbers.
         solver : {"trust-ncg", "newton-cg"}, default "trust-ncg"
-            scipy's optimiser; ``python -m benchmarks.speed refit`` compares them.
+            scipy's optimiser; ``python -m benchmarks.speed refit`` compares them. Smooth refits have their own.
         max_iter : int, default 500
             Most iterations.
         time_limit : float, optional
@@ -253,6 +270,13 @@ class LogitModel(LogitPosterior):
         table = self.classifier.reader_.table(X, y, sample_weight)
         if not len(table.weights):
             raise ValueError("there is no row without a missing feature to refit to")
+        progress = progress or self.classifier.progress()
+        limits: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit, "progress": progress}
+        strengths = check_smooth(smooth)
+        if strengths is not None:
+            ridge = check_ridge(l2)
+            how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": ridge}
+            return self._refitted(smooth_refit(table, self.network, smooth=strengths, **how, **limits))
         found = refit(
             table,
             self.structure,
@@ -260,11 +284,13 @@ class LogitModel(LogitPosterior):
             relearn=relearner(self.network, table) if l2 == "auto" else None,
             l2=l2,
             solver=solver,
-            max_iter=max_iter,
-            time_limit=time_limit,
             threads=thread_count(self.classifier.n_jobs),
-            progress=progress or self.classifier.progress(),
+            **limits,
         )
+        return self._refitted(found)
+
+    def _refitted(self, found: Refit) -> LogitModel:
+        """Return the model of a refit; warn if it is not what was asked for."""
         model = LogitModel(self.network, self.classifier, found.potentials, self.structure, found, self.closure)
         if model.convergence_message:
             warn(model.convergence_message)
