@@ -15,6 +15,7 @@ from anbexact._runtime.limits import Progress, check_limit, thread_count
 from anbexact._runtime.warn import warn
 from anbexact.discretize import Cuts
 from anbexact.logit.closure import Closure, close, obstacles
+from anbexact.logit.former_names import FormerNames
 from anbexact.logit.identification import identified
 from anbexact.logit.model_text import model_text
 from anbexact.logit.network import posterior_tables
@@ -22,7 +23,8 @@ from anbexact.logit.potentials import Potentials
 from anbexact.logit.predictions import FittedClassifier, LogitPosterior
 from anbexact.logit.refit import Refit, refit
 from anbexact.logit.relearning import relearner
-from anbexact.logit.smooth import check_ridge, check_smooth, smooth_refit
+from anbexact.logit.shapes import HasShapes, smooth_result
+from anbexact.logit.smooth import SmoothRefit, check_ridge, check_smooth, smooth_refit
 from anbexact.logit.term_list import TermList, cells_of_counts, cells_of_design
 from anbexact.logit.terms import term_name
 from anbexact.networks.network import TableNetwork
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from anbexact.classifiers.fixed import FixedStructureClassifier
 
 
-class LogitModel(LogitPosterior):
+class LogitModel(LogitPosterior, HasShapes, FormerNames):
     """A multinomial logistic regression on the states of the features and their interactions.
 
     Made by :func:`~anbexact.adapters.to_logit`; not changed by any method.
@@ -163,12 +165,6 @@ class LogitModel(LogitPosterior):
         rest = len(self._obstacles) - 6
         return f"not adjacent: {shown}" + (f"; and {rest} pairs more" if rest > 0 else "")
 
-    @property
-    def why(self) -> str:
-        """Former name of ``equivalence_report``, until version 0.3."""
-        warn("LogitModel.why is now equivalence_report", DeprecationWarning)
-        return self.equivalence_report
-
     def close(self) -> LogitModel:
         """Return the model with the arcs added that make network and logistic regression equivalent.
 
@@ -232,10 +228,12 @@ class LogitModel(LogitPosterior):
         smooth : None, "auto", "evidence", "cv", float or mapping, default None
             None: as above. Else the log odds are a sum of shapes, functions of one feature or of a family's features,
             and roughness along the order of their states is penalised instead; see ``docs/smooth-shapes.md``.
-            ``"auto"``, which is ``"evidence"``, and ``"cv"`` choose how strongly; a number is the strength of all
-            first differences, and a mapping gives the strengths of ``"slope"``, ``"curvature"``, ``"level"`` and
-            ``"interaction"``. Columns should have many intervals then: ``to_logit(..., intervals=24)``. ``l2`` is
-            the ridge beside the penalty, by default 0.001, and must be above 0.
+            ``"evidence"`` (Laplace evidence), ``"cv"`` (cross-validation, first differences alone) and ``"auto"``
+            (the evidence, up to 2,000 rows times a factor chosen by cross-validation) choose how strongly; a number
+            is the strength of all first differences, and a mapping gives the strengths of ``"slope"``,
+            ``"curvature"``, ``"level"`` and ``"interaction"``. Columns should have many intervals then:
+            ``to_logit(..., intervals=24)``. ``l2`` is the ridge beside the penalty, by default 0.001, and must be
+            above 0.
         interactions : {"families", "pairs", "none"}, default "families"
             With ``smooth``: shapes of all features of a family together, of every child with each of its other
             parents, or of single features alone.
@@ -276,6 +274,7 @@ class LogitModel(LogitPosterior):
         if strengths is not None:
             ridge = check_ridge(l2)
             how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": ridge}
+            how["threads"] = thread_count(self.classifier.n_jobs)
             return self._refitted(smooth_refit(table, self.network, smooth=strengths, **how, **limits))
         found = refit(
             table,
@@ -329,25 +328,21 @@ class LogitModel(LogitPosterior):
         """
         return [] if self.refitted is None else self.refitted.diverging(self.vocabulary)
 
-    def diverging(self) -> list[str]:
-        """Return ``separated_terms``, of which this is the former name, until version 0.3."""
-        warn("LogitModel.diverging() is now separated_terms", DeprecationWarning)
-        return self.separated_terms
-
     @property
     def convergence_message(self) -> str:
         """Why the fit is not what was asked for; empty if it is, or if there was none."""
         return "" if self.refitted is None else self.refitted.complaint(self.vocabulary)
 
-    def complaint(self) -> str:
-        """Return ``convergence_message``, of which this is the former name, until version 0.3."""
-        warn("LogitModel.complaint() is now convergence_message", DeprecationWarning)
-        return self.convergence_message
-
     # ---- what else a refitted model is good for
 
     def result(self) -> Any:
-        """Return statsmodels' ``MNLogit`` results at this model's maximum; see :func:`mnlogit_result`."""
+        """Return statsmodels' ``MNLogit`` results at this model's maximum; see :func:`mnlogit_result`.
+
+        Of a smooth refit, a :class:`~anbexact.logit.shapes.SmoothResult`: effective degrees of freedom and Wald
+        tests of its terms.
+        """
+        if isinstance(self.refitted, SmoothRefit):
+            return smooth_result(self.refitted)
         from anbexact.adapters.statsmodels import mnlogit_result
 
         return mnlogit_result(self)
@@ -388,7 +383,7 @@ class LogitModel(LogitPosterior):
         FixedStructureClassifier
             Fitted; there are no counts behind its tables, so that rows cannot be added to it. Its own ``fit``, and so
             a cross-validation of it, does the same again with other rows: it estimates the tables of this structure
-            and, if this model is refitted, refits them with ``l2`` as given to :meth:`refit`.
+            and, if this model is refitted, refits them with ``l2`` as given to :meth:`refit`, not smoothly.
 
         Raises
         ------
@@ -397,7 +392,8 @@ class LogitModel(LogitPosterior):
         """
         l2 = None
         if self.refitted is not None:
-            l2 = self.refitted.l2 if self.refitted.strength is None else "auto"
+            given = self.refitted.strength is None and not isinstance(self.refitted, SmoothRefit)
+            l2 = self.refitted.l2 if given else "auto"
         return self.classifier.with_network(self.to_network(), l2)
 
     def to_pgmpy(self) -> DiscreteBayesianNetwork:

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.limits import Deadline, Progress
 from anbexact.logit.design import make_design
@@ -16,12 +17,12 @@ from anbexact.logit.potentials import Floats, Potential, Potentials, class_famil
 from anbexact.logit.refit import Refit, check_l2, check_max_iter
 from anbexact.logit.smooth_fit import RIDGE, Curvature, SmoothProblem, smooth_fit, smooth_problem
 from anbexact.logit.smooth_terms import INTERACTIONS, KINDS, kinds_of, ordered_features, smooth_terms
-from anbexact.logit.smoothness import Smoothness, by_cross_validation, by_evidence, effective_degrees
+from anbexact.logit.smoothness import Smoothness, automatic, by_cross_validation, by_evidence, effective_degrees
 from anbexact.networks.network import TableNetwork
 from anbexact.tables.table import DiscreteTable
 
-RULES = ("auto", "evidence", "cv")
-"""How the strengths can be chosen; "auto" is the better one by measurement, "evidence"."""
+RULES = {"auto": automatic, "evidence": by_evidence, "cv": by_cross_validation}
+"""How the strengths can be chosen; ``docs/smooth-shapes.md`` compares them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,8 +35,6 @@ class SmoothRefit(Refit):
         The strengths of the penalties, and how they were chosen.
     problem : SmoothProblem
         The rows as cells of the terms.
-    shift : (cells, classes) float64
-        What the terms add to the log odds; sums to 0 over the classes.
 
     The others are those of :class:`~anbexact.logit.refit.Refit`; ``design`` has the rows as cells of the network's
     families.
@@ -43,7 +42,11 @@ class SmoothRefit(Refit):
 
     smoothness: Smoothness
     problem: SmoothProblem
-    shift: Floats
+
+    @property
+    def shift(self) -> Floats:
+        """What the cells of the terms add to the log odds, (cells, classes); sums to 0 over the classes."""
+        return self.fit.shift
 
     @cached_property
     def curvature(self) -> Curvature:
@@ -105,6 +108,7 @@ def smooth_refit(
     ordered: Collection[Hashable] = (),
     ridge: float = RIDGE,
     max_iter: int = 100,
+    threads: int = 1,
     time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> SmoothRefit:
@@ -126,6 +130,8 @@ def smooth_refit(
         Features with an order, beside those that were cut and those of numbers.
     ridge : float
         Precision of the prior of every cell beside the penalty.
+    threads : int, default 1
+        Of linear algebra.
     max_iter, time_limit, progress
         See :func:`~anbexact.logit.refit.refit`.
     """
@@ -137,14 +143,16 @@ def smooth_refit(
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
     terms = smooth_terms(design, vocabulary, in_order, interactions=interactions)
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
-    start = None
-    if isinstance(smooth, str):
-        choose = by_cross_validation if smooth == "cv" else by_evidence
-        smoothness, start = choose(problem, deadline=Deadline(time_limit and time_limit / 2), progress=progress)
-    else:
-        given = {kind: float(smooth.get(kind, 0.0)) for kind in kinds_of(terms)}
-        smoothness = Smoothness(given, "given", 0, complete=True)
-    found, _ = smooth_fit(problem, smoothness.strengths, start=start, max_iter=max_iter, deadline=deadline)
+    with threadpool_limits(threads, "blas"):
+        start = None
+        if isinstance(smooth, str):
+            smoothness, start = RULES[smooth](
+                problem, deadline=Deadline(time_limit and time_limit / 2), progress=progress
+            )
+        else:
+            given = {kind: float(smooth.get(kind, 0.0)) for kind in kinds_of(terms)}
+            smoothness = Smoothness(given, "given", 0, complete=True)
+        found, _ = smooth_fit(problem, smoothness.strengths, start=start, max_iter=max_iter, deadline=deadline)
     if progress is not None:
         progress("refit", 1.0)
     return SmoothRefit(
@@ -156,7 +164,6 @@ def smooth_refit(
         seconds=deadline.elapsed,
         smoothness=smoothness,
         problem=problem,
-        shift=found.shift,
     )
 
 

@@ -103,6 +103,10 @@ class Curvature(ABC):
     def covariance(self, contrast: Floats) -> Floats:
         """Return the posterior covariance of ``shift @ contrast``, (cells, cells); the contrast sums to 0."""
 
+    @abstractmethod
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        """Return the posterior covariance of ``shift[cells] @ contrasts``, flattened, (cells · contrasts) squared."""
+
     @property
     @abstractmethod
     def total(self) -> Floats:
@@ -140,6 +144,12 @@ class DenseCurvature(Curvature):
     def covariance(self, contrast: Floats) -> Floats:
         own = contrast[1:]
         columns = np.kron(np.eye(self._k), own[:, None])
+        return np.asarray(columns.T @ cho_solve(self._factor, columns))
+
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        n = cells.stop - cells.start
+        columns = np.zeros((self._k * self._d, n * contrasts.shape[1]))
+        columns[cells.start * self._d : cells.stop * self._d] = np.kron(np.eye(n), contrasts[1:])
         return np.asarray(columns.T @ cho_solve(self._factor, columns))
 
     @property
@@ -188,6 +198,16 @@ class BlockCurvature(Curvature):
         for weight, factors in zip(contrast**2, self._factors, strict=True):
             for own, factor in zip(self._blocks, factors, strict=True):
                 found[own, own] += weight * cho_solve(factor, np.eye(own.stop - own.start), check_finite=False)
+        return found
+
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        n = cells.stop - cells.start
+        found = np.zeros((n * contrasts.shape[1],) * 2)
+        for weight, factors in zip(contrasts, self._factors, strict=True):
+            for own, factor in zip(self._blocks, factors, strict=True):
+                if own.start <= cells.start and cells.stop <= own.stop:
+                    unit = np.eye(own.stop - own.start)[:, cells.start - own.start : cells.stop - own.start]
+                    found += np.kron(unit.T @ cho_solve(factor, unit, check_finite=False), np.outer(weight, weight))
         return found
 
     @property

@@ -1,9 +1,9 @@
-"""How strongly a smooth refit penalises roughness: by the Laplace evidence, or by cross-validation."""
+"""How strongly a smooth refit penalises roughness: by the Laplace evidence, by cross-validation, or by both."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.special import logsumexp
@@ -28,6 +28,11 @@ NEGLIGIBLE = 0.1
 ROUNDS = 30
 PRECISION = 1e-9
 """Squared Newton decrement per unit of weight of the fits on the way."""
+FACTORS = (0.1, 0.3, 1.0, 3.0)
+"""What the strengths of the evidence are multiplied by, the one that predicts left-out rows best, where rows are few:
+with several classes the evidence smooths too much then."""
+FEW_ROWS = 2_000
+"""Total weight up to which rows are few."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths that cross-validation tries."""
 FOLDS = 5
@@ -43,7 +48,7 @@ class Smoothness:
     ----------
     strengths : dict
         By kind: ``"slope"`` and ``"curvature"`` of ordered main effects, ``"level"`` of others, ``"interaction"``.
-    rule : {"evidence", "cv", "given"}
+    rule : {"auto", "evidence", "cv", "given"}
     rounds : int
         Rounds of the evidence, or strengths that cross-validation tried.
     complete : bool
@@ -122,6 +127,25 @@ def _fellner_schall(
     return moved, {kind: strength * gained[kind] for kind, strength in strengths.items()}
 
 
+def automatic(
+    problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
+) -> tuple[Smoothness, Floats]:
+    """Return the strengths of :func:`by_evidence`, times a factor chosen by cross-validation where rows are few."""
+    chosen, shift = by_evidence(problem, deadline=deadline, progress=progress)
+    if problem.weights.sum() > FEW_ROWS or not chosen.strengths:
+        return replace(chosen, rule="auto"), shift
+    folds = _folds(problem)
+    values = {}
+    for factor in sorted(FACTORS, reverse=True):
+        strengths = {kind: strength * factor for kind, strength in chosen.strengths.items()}
+        values[factor] = sum(fold.refit(strengths, deadline) for fold in folds)
+        if deadline is not None and deadline.passed:
+            return replace(chosen, rule="auto", complete=False), shift
+    best = max(values, key=values.__getitem__)
+    strengths = {kind: strength * best for kind, strength in chosen.strengths.items()}
+    return replace(chosen, rule="auto", strengths=strengths), shift
+
+
 def by_cross_validation(
     problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
 ) -> tuple[Smoothness, Floats]:
@@ -131,9 +155,7 @@ def by_cross_validation(
     strong as each other, from strong to weak; then interactions are varied alone.
     """
     kinds = [kind for kind in kinds_of(problem.terms) if kind != "curvature"]
-    n_folds = FOLDS if problem.weights.sum() < MANY_ROWS else 3
-    parts = [part for part in split_weights(problem.weights, n_folds) if part.any()]
-    folds = [_Fold(problem, part) for part in parts if (problem.weights - part).any()]
+    folds = _folds(problem)
     tried = 0
     strengths = dict.fromkeys(kinds, GRID[0])
     for varied in (kinds, [kind for kind in kinds if kind == "interaction"]):
@@ -154,6 +176,13 @@ def by_cross_validation(
         strengths = chosen
     start = sum((fold.shift for fold in folds), np.zeros((problem.n_cells, problem.n_classes)))
     return Smoothness(strengths, "cv", tried, complete=True), start / max(len(folds), 1)
+
+
+def _folds(problem: SmoothProblem) -> list[_Fold]:
+    """Return the folds of cross-validation that leave rows to learn from and rows to predict."""
+    n_folds = FOLDS if problem.weights.sum() < MANY_ROWS else 3
+    parts = [part for part in split_weights(problem.weights, n_folds) if part.any()]
+    return [_Fold(problem, part) for part in parts if (problem.weights - part).any()]
 
 
 class _Fold:
