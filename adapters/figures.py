@@ -20,7 +20,7 @@ BAND = 1.96
 MOST_COLUMNS = 4
 PANEL = 3.4, 2.7
 """Width and height of a panel, in inches."""
-MOST_TICKS = 5
+MOST_TICKS = 4
 
 
 def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
@@ -57,11 +57,14 @@ def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
     n_rows = max(ceil(len(panels) / n_columns), 1)
     figure = Figure(figsize=(PANEL[0] * n_columns, PANEL[1] * n_rows), layout="constrained")
     axes = np.ravel(figure.subplots(n_rows, n_columns, squeeze=False))
+    alone = len({str(shape.label) for shape in shapes}) == 1
+    if alone:
+        figure.suptitle(_odds(shapes[0]), fontsize="medium")
     for panel, of_panel in zip(panels, axes, strict=False):
         if len(panel[0].features) == 1:
             _curves(of_panel, panel)
         else:
-            _map(figure, of_panel, panel[0])
+            _map(figure, of_panel, panel[0], alone)
     for unused in axes[len(panels) :]:
         unused.set_axis_off()
     return figure
@@ -87,26 +90,26 @@ def _curves(axes: Axes, shapes: Sequence[Shape]) -> None:
         middle = np.append(shape.log_odds, shape.log_odds[-1])
         half = BAND * np.append(shape.standard_error, shape.standard_error[-1])
         axes.fill_between(edges, middle - half, middle + half, step="post", alpha=0.2, color=f"C{k}", lw=0)
-        axes.stairs(shape.log_odds, edges, color=f"C{k}", lw=1.6, label=str(shape.label))
+        axes.stairs(shape.log_odds, edges, baseline=None, color=f"C{k}", lw=1.6, label=str(shape.label))
     axes.axhline(0.0, color="0.6", lw=0.6, zorder=0)
     share = shapes[0].weight / max(float(shapes[0].weight.max()), 1e-300)
     axes.bar(edges[:-1] + 0.5, 0.06 * share, 0.9, transform=axes.get_xaxis_transform(), color="0.75", zorder=0)
     _ticks(axes.xaxis, shapes[0].labels[0])
     axes.set_xlim(edges[0], edges[-1])
     axes.set_xlabel(shapes[0].name)
-    axes.set_ylabel(_odds(shapes[0]) if len(shapes) == 1 else "log odds")
+    axes.set_ylabel("log odds")
     if len(shapes) > 1:
         axes.legend(fontsize="x-small", frameon=False)
 
 
-def _map(figure: Figure, axes: Axes, shape: Shape) -> None:
+def _map(figure: Figure, axes: Axes, shape: Shape, alone: bool) -> None:
     """Draw the interaction of two features as a heat map; cells without rows are hatched."""
     top = max(float(np.abs(shape.log_odds).max()), 1e-12)
     edges = [np.arange(size + 1) for size in shape.log_odds.shape]
     image = axes.pcolormesh(edges[1], edges[0], shape.log_odds, cmap="RdBu_r", vmin=-top, vmax=top)
     empty = np.ma.masked_where(shape.weight > 0, np.zeros(shape.weight.shape))
     axes.pcolor(edges[1], edges[0], empty, hatch="///", alpha=0.0, edgecolor="0.4", lw=0)
-    figure.colorbar(image, ax=axes, label=_odds(shape))
+    figure.colorbar(image, ax=axes, label="log odds" if alone else f"log odds of {shape.label}")
     _ticks(axes.yaxis, shape.labels[0])
     _ticks(axes.xaxis, shape.labels[1])
     axes.set_ylabel(str(shape.features[0]))
@@ -115,7 +118,7 @@ def _map(figure: Figure, axes: Axes, shape: Shape) -> None:
 
 def _ticks(axis: Any, labels: Sequence[str]) -> None:
     """Label some edges with cut points if the labels are intervals, else some cells with their states."""
-    cuts = [label.split(", ")[-1].rstrip("])") for label in labels if label.startswith("(") and ", " in label]
+    cuts = [_short(label.split(", ")[-1].rstrip("])")) for label in labels if label.startswith("(") and ", " in label]
     if len(cuts) >= len(labels) - 1 and len(cuts) > 1:
         places = np.unique(np.linspace(1, len(cuts) - 1, min(MOST_TICKS, len(cuts) - 1)).round().astype(int))
         axis.set_ticks(places, [cuts[k - 1] for k in places])
@@ -123,3 +126,11 @@ def _ticks(axis: Any, labels: Sequence[str]) -> None:
         places = np.unique(np.linspace(0, len(labels) - 1, min(MOST_TICKS, len(labels))).round().astype(int))
         axis.set_ticks(places + 0.5, [labels[k] for k in places])
     axis.set_tick_params(labelsize="x-small")
+
+
+def _short(cut: str) -> str:
+    """Return a cut point in up to three digits if it is a number."""
+    try:
+        return f"{float(cut):.3g}"
+    except ValueError:
+        return cut

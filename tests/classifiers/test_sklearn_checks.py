@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator, parametrize_with_checks
 
 from anbexact import (
+    AdditiveClassifier,
     ANBClassifier,
     CkGClassifier,
     FANClassifier,
@@ -49,6 +50,8 @@ N_CHECKS = {
     BNC2PClassifier(): 62,
     MCDAGClassifier(): 62,
     RefittedClassifier(): 61,
+    AdditiveClassifier(intervals=6): 61,
+    AdditiveClassifier(NaiveBayesClassifier(), smooth=1.0): 61,
     RefittedClassifier(ANBClassifier(max_parents=2), l2=1.0): 61,
     LogitFANClassifier(): 62,
     PrunedNaiveBayesClassifier(): 62,
