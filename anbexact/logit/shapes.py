@@ -197,8 +197,9 @@ class SmoothResult:
     -----
     The tests follow Wood (2013): the statistic is ``fᵀ V⁻ f`` over the training rows, V the Bayesian posterior
     covariance of the term's values there and V⁻ its pseudo-inverse of rank ``edf``, the last dimension counted in
-    part. The p-value is that of a χ² distribution with ``edf`` degrees of freedom. It treats the strengths of
-    smoothing, the structure and the cut points as given, so p-values near a threshold are too small.
+    part. The p-value is that of a χ² distribution with ``edf`` degrees of freedom, at least 1. It treats the
+    strengths of smoothing, the structure and the cut points as given, for which p-values near a threshold can be too
+    small; as the penalty draws slopes to 0, too, those of terms that say little are rather too large.
 
     References
     ----------
@@ -250,11 +251,11 @@ def smooth_result(refitted: SmoothRefit) -> SmoothResult:
 
 
 def _wald(values: Floats, covariance: Floats, rank: float) -> tuple[float, float]:
-    """Return ``fᵀ V⁻ f`` with a pseudo-inverse of a rank that need not be whole, and that rank, at least 0.1."""
+    """Return ``fᵀ V⁻ f`` with a pseudo-inverse of a rank that need not be whole, and that rank, at least 1."""
     variances, directions = np.linalg.eigh((covariance + covariance.T) / 2)
     order = np.argsort(-variances)
     variances, directions = variances[order], directions[:, order]
-    rank = float(min(max(rank, 0.1), (variances > 1e-10 * max(variances[0], 1e-300)).sum()))
+    rank = float(min(max(rank, 1.0), (variances > 1e-10 * max(variances[0], 1e-300)).sum()))
     share = np.clip(rank - np.arange(len(variances)), 0.0, 1.0)
     used = share > 0
     squares = (directions[:, used].T @ values) ** 2 / np.maximum(variances[used], 1e-300)

@@ -23,6 +23,8 @@ from anbexact.tables.table import DiscreteTable
 
 RULES = {"auto": automatic, "evidence": by_evidence, "cv": by_cross_validation}
 """How the strengths can be chosen; ``docs/smooth-shapes.md`` compares them."""
+FEW_UNKNOWNS = 1_500
+"""Unknowns up to which linear algebra takes a single thread: more would wait for each other."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +64,8 @@ class SmoothRefit(Refit):
         """Return why the fit is not what was asked for; nothing if it is."""
         if self.fit.converged and not self.smoothness.complete:
             return (
-                f"the strengths of smoothing have not settled after {self.smoothness.rounds} rounds: give more time, "
-                "or numbers"
+                "the smooth refit has strengths of smoothing that may be too weak or too strong: time_limit ended "
+                f"the search for them after {self.smoothness.rounds} rounds"
             )
         return super().complaint(vocabulary)
 
@@ -143,7 +145,8 @@ def smooth_refit(
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
     terms = smooth_terms(design, vocabulary, in_order, interactions=interactions)
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
-    with threadpool_limits(threads, "blas"):
+    large = problem.n_cells * (problem.n_classes - 1) > FEW_UNKNOWNS
+    with threadpool_limits(threads if large else 1, "blas"):
         start = None
         if isinstance(smooth, str):
             smoothness, start = RULES[smooth](

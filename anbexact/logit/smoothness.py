@@ -52,7 +52,7 @@ class Smoothness:
     rounds : int
         Rounds of the evidence, or strengths that cross-validation tried.
     complete : bool
-        Whether the choice was ended by nothing else than its own rule.
+        Whether the choice ended by itself, not as the time ran out.
     """
 
     strengths: dict[str, float]
@@ -80,17 +80,18 @@ def by_evidence(
     strengths = {kind: START[kind] for kind in kinds}
     shift = np.zeros((problem.n_cells, problem.n_classes))
     before: dict[str, float] = {}
-    complete, rounds = not kinds or problem.n_classes < 2, 0
-    while not complete and rounds < ROUNDS:
+    settled, complete, rounds = not kinds or problem.n_classes < 2, True, 0
+    while not settled and rounds < ROUNDS:
         found, curvature = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
         shift, rounds = found.shift, rounds + 1
         if deadline is not None and deadline.passed:
+            complete = False
             break
         if progress is not None:
             progress("strength of smoothing", rounds / ROUNDS)
         moved, degrees = _fellner_schall(problem, strengths, shift, curvature)
         changes = {kind: np.log(moved[kind] / strengths[kind]) for kind in kinds}
-        complete = all(abs(changes[kind]) < SETTLED or degrees[kind] < NEGLIGIBLE for kind in kinds)
+        settled = all(abs(changes[kind]) < SETTLED or degrees[kind] < NEGLIGIBLE for kind in kinds)
         for kind in kinds:
             same_way = changes[kind] * before.get(kind, 0.0) > 0
             change = np.clip(changes[kind] * (2.0 if same_way else 1.0), -MOST_CHANGE, MOST_CHANGE)

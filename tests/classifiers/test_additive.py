@@ -235,21 +235,21 @@ class TestResult:
         assert result.aic == pytest.approx(-2 * (result.log_likelihood - result.edf))
         assert "effective degrees of freedom" in str(result)
 
-    def test_p_values_of_noise_are_about_uniform(self):
+    def test_p_values_of_noise_are_not_too_small(self):
         p_values = []
         for seed in range(30):
             X, y = wave(400, seed)
             y = pd.Series(np.random.default_rng(seed).choice(["no", "yes"], len(y)), name="k")
             fitted = AdditiveClassifier(NaiveBayesClassifier(n_jobs=1), smooth="evidence").fit(X, y)
             p_values += fitted.logit_.result().terms["p_value"].tolist()
-        assert np.mean(np.array(p_values) < 0.05) < 0.15
-        assert np.mean(np.array(p_values) > 0.5) > 0.3
+        assert np.mean(np.array(p_values) < 0.05) < 0.1
+        assert np.mean(p_values) > 0.4
 
 
 class TestComparison:
     def test_lines_are_those_of_the_estimator(self):
         X, y = load_iris()
-        named = compare(X, y, folds=3, models=["NB smooth", "TAN smooth"])
+        named = compare(X, y, folds=3, models=["NB", "NB smooth"], refit=False)
         own = compare(X, y, folds=3, models={"mine": AdditiveClassifier(NaiveBayesClassifier())})
         assert named.loc["NB smooth", "log_loss"] == own.loc["mine", "log_loss"]
-        assert list(named.index) == ["NB smooth", "TAN smooth"]
+        assert named.loc["NB smooth", "parameters"] == own.loc["mine", "parameters"] < 30
