@@ -4,10 +4,10 @@ Cross-validation (five folds; ten with ``--full``) over the tables of ``../share
 at most 6,000 rows (all of them with ``--full``), exact searches up to 22 features. Naive Bayes, TAN and exact ANB
 with their defaults are taken as they were learned (``generative``), refitted by conditional likelihood (``refit``),
 and as :class:`~anbexact.AdditiveClassifier` with strengths by evidence (``smooth, evidence``) and by default
-(``smooth``); naive Bayes also by cross-validation alone (``smooth, cv``) and with other numbers of intervals; ANB also
-with the pairs of its families in their place (``smooth, pairs``). Beside them, what people would take: scikit-learn's
-logistic regression (scaled and one-hot, C by cross-validation within the training rows) and random forest (300 trees,
-probabilities clipped at 0.001). Everything is learned within the folds.
+(``smooth``); naive Bayes also by cross-validation alone (``smooth, cv``) and with other numbers of intervals; ANB
+also with the pairs of its families in their place (``smooth, pairs``). Beside them, what people would take:
+scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the training rows) and random
+forest (300 trees, probabilities clipped at 0.001). Everything is learned within the folds.
 
 Target: none; ``docs/smooth-shapes.md`` has the outcome. Takes about half an hour; it is resumable. Writes
 ``docs/results/smooth_shapes.csv``, and for every table ``docs/results/smooth_shapes_tables.csv``.
