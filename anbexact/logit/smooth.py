@@ -155,7 +155,8 @@ def smooth_refit(
         else:
             given = {kind: float(smooth.get(kind, 0.0)) for kind in kinds_of(terms)}
             smoothness = Smoothness(given, "given", 0, complete=True)
-        found, _ = smooth_fit(problem, smoothness.strengths, start=start, max_iter=max_iter, deadline=deadline)
+        how: dict[str, Any] = {"max_iter": max_iter, "deadline": deadline, "curvature_too": False}
+        found, _ = smooth_fit(problem, smoothness.strengths, start=start, **how)
     if progress is not None:
         progress("refit", 1.0)
     return SmoothRefit(

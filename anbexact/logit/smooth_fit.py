@@ -30,6 +30,8 @@ ROUNDING = 1e-14
 MAX_ITER = 100
 MOST_PRODUCTS = 200
 """Products of the Hessian for one step."""
+FEW_PRODUCTS = 15
+"""Products up to which the curvature of an earlier point still does as preconditioner."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,18 +255,21 @@ class _State:
             return DenseCurvature(self.problem, self.precisions, self.p)
         return (DenseCurvature if unknowns <= DENSE else BlockCurvature)(self.problem, self.precisions, self.p)
 
-    def step(self, curvature: Curvature, precision: float) -> Floats:
-        """Return the Newton step, by conjugate gradients preconditioned by a curvature that is not exact."""
+    def step(self, curvature: Curvature, precision: float) -> tuple[Floats, int]:
+        """Return the Newton step, and how many products it took.
+
+        By conjugate gradients if the curvature is not exact, which preconditions them then.
+        """
         step = curvature.solve(self.gradient)
         if curvature.exact:
-            return step
+            return step, 0
         residual = self.gradient - self.product(step)
         first = z = curvature.solve(residual)
         direction, size = first, float(np.vdot(residual, z))
         target = precision**2 * float(np.vdot(self.gradient, step))
-        for _ in range(MOST_PRODUCTS):
-            if size <= target:
-                break
+        products = 1
+        while products < MOST_PRODUCTS and size > target:
+            products += 1
             product = self.product(direction)
             length = size / float(np.vdot(direction, product))
             step = step + length * direction
@@ -272,7 +277,7 @@ class _State:
             z = curvature.solve(residual)
             size, before = float(np.vdot(residual, z)), size
             direction = z + size / before * direction
-        return step
+        return step, products
 
 
 def _wide(values: Floats, filler: float) -> Floats:
@@ -290,6 +295,7 @@ def smooth_fit(
     start: Floats | None = None,
     precision: float = PRECISION,
     max_iter: int = MAX_ITER,
+    curvature_too: bool = True,
     deadline: Deadline | None = None,
 ) -> tuple[Fit, Curvature]:
     """Maximise ``Σ_t w_t ln P(c_t | x_t) - ½ Σ_c δ_cᵀ (Σ_k τ_k S_k + ridge I) δ_c`` over the shifts δ of all cells.
@@ -308,6 +314,8 @@ def smooth_fit(
         Squared Newton decrement per unit of weight at which the fit ends.
     max_iter : int, default 100
         Most Newton steps.
+    curvature_too : bool, default True
+        Whether the curvature must be that at the end; else it may be one of the points before.
     deadline : Deadline, optional
 
     Returns
@@ -320,10 +328,10 @@ def smooth_fit(
     state = _State(problem, precisions, shift - shift.mean(axis=1, keepdims=True))
     weight = max(float(problem.weights.sum()), 1e-300)
     message, iterations = "", 0
-    curvature = state.curvature()
+    curvature, stale = state.curvature(), False
     while problem.n_classes > 1:
         loose = min(0.1, float(np.abs(state.gradient).max()) / weight)
-        step = state.step(curvature, max(loose, 1e-8))
+        step, products = state.step(curvature, max(loose, 1e-8))
         decrement = float(np.vdot(state.gradient, step))
         if decrement <= max(precision * weight, ROUNDING * abs(state.value)):
             state = _State(problem, precisions, state.shift + step)
@@ -338,6 +346,10 @@ def smooth_fit(
         if better is None:
             break
         state, iterations = better, iterations + 1
+        stale = not curvature.exact and products < FEW_PRODUCTS
+        if not stale:
+            curvature = state.curvature()
+    if stale and curvature_too:
         curvature = state.curvature()
     steepest = float(np.abs(state.gradient).max(initial=0.0)) / weight
     fit = Fit(

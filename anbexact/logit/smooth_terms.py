@@ -21,8 +21,8 @@ KINDS = ("slope", "curvature", "level", "interaction")
 terms of several features."""
 INTERACTIONS = ("families", "pairs", "none")
 """What terms of several features there are: one for every family, one for every pair of child and parent, or none."""
-GRID_CELLS = 256
-"""Cells that the grid of an interaction of ordered features has at most, about."""
+FEWEST_CELLS, GRID_CELLS = 16, 256
+"""Cells that the grid of an interaction of ordered features has, about: one for four distinct rows, within these."""
 MOST_CELLS = 4096
 """Cells of a term from which on it gives way to pairs."""
 MOST_GRID = 10
@@ -230,8 +230,10 @@ def smooth_terms(
         name: np.bincount(design.states(name), design.totals, full[name].size).astype(np.float64) for name in features
     }
 
+    n_cells = min(max(len(design.weights) / 4, FEWEST_CELLS), GRID_CELLS)
+
     def grid(names: Sequence[Hashable]) -> tuple[Axis, ...]:
-        size = min(MOST_GRID, max(2, int(GRID_CELLS ** (1 / len(names)) + 1e-9)))
+        size = min(MOST_GRID, max(2, int(n_cells ** (1 / len(names)) + 1e-9)))
         return tuple(grouped_axis(full[name], weights[name], size) for name in names)
 
     axes: dict[frozenset[Hashable], tuple[Axis, ...]] = {frozenset(): ()}

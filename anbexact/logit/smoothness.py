@@ -35,6 +35,8 @@ FEW_ROWS = 2_000
 """Total weight up to which rows are few."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths that cross-validation tries."""
+FOLD_PRECISION = 1e-7
+"""That of the fits of cross-validation."""
 FOLDS = 5
 MANY_ROWS = 10_000
 """From this total weight on, 3 folds are enough."""
@@ -196,7 +198,14 @@ class _Fold:
 
     def refit(self, strengths: Strengths, deadline: Deadline | None) -> float:
         """Fit with these strengths, from where the last fit ended, and return the likelihood of the other rows."""
-        found, _ = smooth_fit(self._left_in, strengths, start=self.shift, precision=1e-7, deadline=deadline)
+        found, _ = smooth_fit(
+            self._left_in,
+            strengths,
+            start=self.shift,
+            precision=FOLD_PRECISION,
+            curvature_too=False,
+            deadline=deadline,
+        )
         self.shift = found.shift
         logs = self._left_out.predictors(self.shift)
         logs -= logsumexp(logs, axis=1, keepdims=True)
