@@ -9,8 +9,8 @@ network are the logs of its conditional tables; a fit of conditional likelihood 
 - `design`: rows as cells of the potentials;
 - `fit`: the maximum of the (penalised) conditional log likelihood, and whether there is one;
 - `prior_precision`: how strong a prior, by cross-validation; `refit`: all of it together;
-- `refine`: a network on finer intervals; `smooth_terms`, `smooth_fit`, `smoothness`, `smooth`: refits with shapes that
-  follow the order of states, their penalties and how strong these are; `shapes`: what is read off them;
+- `refine`: a network on finer intervals; `smooth_terms`, `smooth_fit`, `smoothness`, `smooth`: refits with shapes
+  that follow the order of states, their penalties and how strong these are; `shapes`: what is read off them;
 - `network`: potentials as conditional tables;
 - `closure`: the arcs without which a network cannot have every posterior of its logistic regression.
 
