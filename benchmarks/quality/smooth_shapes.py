@@ -1,7 +1,7 @@
 """What smooth shapes bring, by structure, rule of strengths and number of intervals: accuracy and log loss.
 
 Cross-validation (five folds; ten with ``--full``) over the tables of ``../shared/data`` with continuous columns and
-at most 6,000 rows (all of them with ``--full``), exact searches up to 22 features. Naive Bayes, TAN and exact ANB
+at most 1,500 rows (all of them with ``--full``), exact searches up to 22 features. Naive Bayes, TAN and exact ANB
 with their defaults are taken as they were learned (``generative``), refitted by conditional likelihood (``refit``),
 and as :class:`~anbexact.AdditiveClassifier` with strengths by evidence (``smooth, evidence``) and by default
 (``smooth``); naive Bayes also by cross-validation alone (``smooth, cv``) and with other numbers of intervals; ANB
@@ -9,7 +9,7 @@ also with the pairs of its families in their place (``smooth, pairs``). Beside t
 scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the training rows) and random
 forest (300 trees, probabilities clipped at 0.001). Everything is learned within the folds.
 
-Target: none; ``docs/smooth-shapes.md`` has the outcome. Takes about half an hour; it is resumable. Writes
+Target: none; ``docs/smooth-shapes.md`` has the outcome. Takes about a quarter of an hour; it is resumable. Writes
 ``docs/results/smooth_shapes.csv``, and for every table ``docs/results/smooth_shapes_tables.csv``.
 """
 
@@ -48,7 +48,7 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "TAN": {"smooth": {}, "smooth, evidence": {"smooth": "evidence"}},
     "ANB": {"smooth": {}, "smooth, evidence": {"smooth": "evidence"}, "smooth, pairs": {"interactions": "pairs"}},
 }
-MANY_ROWS = 6_000
+MANY_ROWS = 1_500
 MOST_FEATURES = 22
 """Features up to which structures are searched exactly."""
 SMALLEST = 1e-3
