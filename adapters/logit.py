@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -10,11 +11,18 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.logit.model import LogitModel
 from anbexact.logit.potentials import network_potentials
+from anbexact.logit.refine import check_intervals, refined_network
 
 __all__ = ["LogitModel", "to_logit"]
 
 
-def to_logit(classifier: NetworkClassifier | RefittedClassifier) -> LogitModel:
+def to_logit(
+    classifier: NetworkClassifier | RefittedClassifier,
+    X: Any = None,
+    sample_weight: Any = None,
+    *,
+    intervals: int | None = None,
+) -> LogitModel:
     """Return the multinomial logistic regression with the class posterior of a fitted classifier.
 
     ``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]``: S runs over the subsets of the families
@@ -26,6 +34,11 @@ def to_logit(classifier: NetworkClassifier | RefittedClassifier) -> LogitModel:
     ----------
     classifier : NetworkClassifier or RefittedClassifier
         Fitted; a network's tables must not hold zeros.
+    X, sample_weight : optional
+        The rows, as in the classifier's ``fit``, and their weights; needed with ``intervals``.
+    intervals : int, optional
+        Refine every column that was cut, so that about so many intervals have equal weight: learned cut points stay,
+        and there are more between them. The class posterior stays as it is; what a smooth refit can reach grows.
 
     Returns
     -------
@@ -63,10 +76,18 @@ def to_logit(classifier: NetworkClassifier | RefittedClassifier) -> LogitModel:
     (-423, -3)
     """
     if isinstance(classifier, RefittedClassifier):
+        if intervals is not None:
+            raise TypeError("intervals go with the network that is refitted: pass the classifier's estimator_")
         return classifier.to_logit()
     if not isinstance(classifier, NetworkClassifier):
         raise TypeError(f"to_logit takes a fitted classifier of anbexact, not {classifier!r}")
     check_is_fitted(classifier)
     fitted = copy(classifier.discrete_form())  # which a later fit of the classifier does not change
     network = fitted.model_.discrete()
+    if intervals is not None:
+        if X is None:
+            raise ValueError("intervals are made of the rows: pass X, as in fit")
+        columns = fitted.reader_.cut_columns(X, sample_weight)
+        network = refined_network(network, columns, check_intervals(intervals))
+        fitted = fitted.with_network(network)
     return LogitModel(network, fitted, network_potentials(network.tables, network.structure))

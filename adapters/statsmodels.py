@@ -70,7 +70,7 @@ def mnlogit_result(model: LogitModel) -> Any:
             "of maximum likelihood are not valid: refit with l2=0"
         )
     if not refitted.fit.converged:
-        raise ValueError(f"there is no maximum of the likelihood to give results for: {model.complaint()}")
+        raise ValueError(f"there is no maximum of the likelihood to give results for: {model.convergence_message}")
     weights = refitted.design.weights
     if len(model.classes_) == 1:
         raise ValueError(f"there is only one class, {model.classes_.tolist()[0]!r}, and so there are no coefficients")

@@ -9,6 +9,7 @@ from typing import Any as _Any
 
 from anbexact._runtime import moved as _moved
 from anbexact.classifiers import (
+    AdditiveClassifier,
     ANBClassifier,
     CkGClassifier,
     DiscreteClassifier,
@@ -42,6 +43,7 @@ _moved.install()
 
 __all__ = [
     "ANBClassifier",
+    "AdditiveClassifier",
     "BDeu",
     "Certificate",
     "CkGClassifier",

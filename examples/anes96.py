@@ -52,7 +52,7 @@ def choose() -> tuple[LogitModel, LogitModel]:
                 f"with {refitted.n_parameters} coefficients for {len(y)} respondents. This model is read below."
             )
             return generative, refitted
-        example = (refitted.diverging() or ["unknown where"])[0]
+        example = (refitted.separated_terms or ["unknown where"])[0]
         say(f"{name}: not used. Without a prior it has no finite maximum, as it separates the classes ({example}).")
     raise SystemExit("every model separates the classes")
 

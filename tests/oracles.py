@@ -848,6 +848,59 @@ class Conditional:
         return total
 
 
+def roughness(values, ordered, kind):
+    """What a shape, an array over its axes, pays: the first ``ordered[a]`` groups of axis a follow an order."""
+    if values.ndim > 1:
+        total = 0.0
+        for axis, in_order in enumerate(ordered):
+            lines = np.moveaxis(values, axis, -1).reshape(-1, values.shape[axis])
+            total += sum(roughness(line, (in_order,), "slope") for line in lines) / len(lines)
+        return total
+    (m,) = ordered
+    if kind == "curvature":
+        return (m - 1) ** 3 * sum((values[j + 2] - 2 * values[j + 1] + values[j]) ** 2 for j in range(m - 2))
+    along = (m - 1) * sum((values[j + 1] - values[j]) ** 2 for j in range(m - 1)) if m else 0.0
+    return along + 2 * sum((values[j] - values.mean()) ** 2 for j in range(m, len(values)))
+
+
+def quadratic_form(value, size):
+    """The matrix of a quadratic form, from its values."""
+    unit = np.eye(size)
+    alone = [value(unit[i]) for i in range(size)]
+    return np.array(
+        [[(value(unit[i] + unit[j]) - alone[i] - alone[j]) / 2 for j in range(size)] for i in range(size)]
+    )
+
+
+class Smooth(Conditional):
+    """Σ_t w_t ln P(c_t | x_t) - ½ Σ_c δ_cᵀ P δ_c, the precision P a matrix over the cells."""
+
+    def __init__(self, design, base, classes, weights, precision):
+        super().__init__(design, base, classes, weights, 0.0)
+        self.precision = precision
+
+    def value(self, shift):
+        return super().value(shift) - float(np.einsum("ic,ij,jc", shift, self.precision, shift)) / 2
+
+    def gradient(self, shift):
+        return super().gradient(shift) - self.precision @ shift
+
+    def hessian(self, shift):
+        return super().hessian(shift) - np.kron(self.precision, np.eye(shift.shape[1]))
+
+    def maximum(self):
+        """The maximum, by Newton's method with halved steps."""
+        shift = np.zeros((self.design.shape[1], self.base.shape[1]))
+        for _ in range(100):
+            step = -np.linalg.solve(self.hessian(shift), self.gradient(shift).ravel()).reshape(shift.shape)
+            while self.value(shift + step) < self.value(shift) - 1e-10:
+                step = step / 2
+            shift = shift + step
+            if np.abs(step).max() < 1e-12:
+                break
+        return shift
+
+
 def is_separated(design, classes, n_classes):
     """Whether some direction d has (d[c_t] - d[c])·x_t >= 0 for all rows t and classes c, and > 0 for one of them.
 

@@ -1,5 +1,6 @@
 """scikit-learn estimators: each composes the packages that it imports and adds nothing else."""
 
+from anbexact.classifiers.additive import AdditiveClassifier
 from anbexact.classifiers.aode import AODEClassifier
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
@@ -18,6 +19,7 @@ from anbexact.classifiers.table_classifier import TableClassifier
 __all__ = [
     "ANBClassifier",
     "AODEClassifier",
+    "AdditiveClassifier",
     "BNC2PClassifier",
     "CkGClassifier",
     "DiscreteClassifier",

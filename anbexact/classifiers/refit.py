@@ -46,10 +46,32 @@ def refitted_model(
             + (" alone: use continuous='discretize', or" if network.counts_ is not None else ":")
             + " give l2 a number, such as 10"
         )
-    model = to_logit(network)
+    return _refit(to_logit(network), X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
+
+
+def smoothed_model(
+    network: NetworkClassifier, X: Any, y: Any, sample_weight: Any, *, intervals: int, **how: Any
+) -> LogitModel:
+    """Return the logistic regression of a network on fine intervals, refitted to these rows with smooth shapes.
+
+    ``how`` are parameters of :meth:`anbexact.adapters.LogitModel.refit`. Warnings are those of
+    :func:`refitted_model`.
+
+    Raises
+    ------
+    ValueError
+        If a table of the network holds a zero.
+    """
+    from anbexact.adapters.logit import to_logit
+
+    return _refit(to_logit(network, X, sample_weight, intervals=intervals), X, y, sample_weight, **how)
+
+
+def _refit(model: LogitModel, X: Any, y: Any, sample_weight: Any, **how: Any) -> LogitModel:
+    """Return a model refitted to rows of which all there was to warn of was said before."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        model = model.refit(X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
-    if complaint := model.complaint():
+        model = model.refit(X, y, sample_weight, **how)
+    if complaint := model.convergence_message:
         warn(complaint)
     return model

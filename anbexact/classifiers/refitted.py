@@ -136,18 +136,29 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
             If the refit does not converge, with the reason; if classes are separated (with ``l2=0``), with what goes
             to infinity.
         """
+        self.check_parameters()
+        network = self._learned(X, y, sample_weight)
+        return self.set_refitted(network, self._refit(network, X, y, sample_weight))
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
         check_l2(self.l2)
         check_max_iter(self.max_iter)
         check_limit("time_limit", self.time_limit)
-        network = self._learned(X, y, sample_weight)
-        model = refitted_model(
+
+    def _default_estimator(self) -> NetworkClassifier:
+        """Return what ``estimator=None`` stands for."""
+        return FANClassifier(ess="auto")
+
+    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any) -> LogitModel:
+        """Return the refitted logistic regression of a network that was fitted to these rows."""
+        return refitted_model(
             network, X, y, sample_weight, l2=self.l2, max_iter=self.max_iter, time_limit=self.time_limit
         )
-        return self.set_refitted(network, model)
 
     def _learned(self, X: Any, y: Any, sample_weight: Any) -> NetworkClassifier:
         """Return the network that is to be refitted, fitted."""
-        estimator = FANClassifier(ess="auto") if self.estimator is None else self.estimator
+        estimator = self._default_estimator() if self.estimator is None else self.estimator
         frozen = isinstance(estimator, FrozenEstimator)
         network = estimator.estimator if frozen else estimator
         if not isinstance(network, NetworkClassifier):
@@ -215,9 +226,9 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         model = self.to_logit()
         if not model.equivalent:
             raise ValueError(
-                f"there may be no network of this structure with the refitted posterior ({model.why}). Call "
-                "logit_.close().to_classifier(), which adds the arcs that are missing; or refit a "
-                "NaiveBayesClassifier, a TANClassifier or a FANClassifier, which always have one"
+                "there may be no network of this structure with the refitted posterior "
+                f"({model.equivalence_report}). Call logit_.close().to_classifier(), which adds the arcs that are "
+                "missing; or refit a NaiveBayesClassifier, a TANClassifier or a FANClassifier, which always have one"
             )
         return model.to_classifier()
 

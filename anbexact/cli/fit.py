@@ -83,7 +83,8 @@ def run(args: argparse.Namespace) -> None:
     X, y, label = training_table(args, beside=[] if args.weights is None else [args.weights])
     weights = None if args.weights is None else take_weights(X, args.weights, label)
     classifier = unfitted(args.model, threads=args.threads, **chosen_parameters(args, X, label))
-    chosen = refitted(args.model, classifier) if args.refit else classifier
+    refits = args.refit or args.smooth
+    chosen = refitted(args.model, classifier, smooth=args.smooth) if refits else classifier
     learn(chosen, X, y, weights)
     if args.output is not None:
         write_model(chosen, args.output)

@@ -120,10 +120,16 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         help="equivalent sample size of the tables alone, or auto: what predicts left-out rows best",
     )
     group.add_argument("--parameters", choices=ESTIMATES, help="how the tables are estimated (default eap)")
-    group.add_argument(
+    refits = group.add_mutually_exclusive_group()
+    refits.add_argument(
         "--refit",
         action="store_true",
         help="then refit the network's posterior of the class by conditional likelihood: it often predicts better",
+    )
+    refits.add_argument(
+        "--smooth",
+        action="store_true",
+        help="then refit it with smooth shapes on fine intervals: better still where columns are continuous",
     )
     group.add_argument(
         "--threshold",

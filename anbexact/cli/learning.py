@@ -5,7 +5,13 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, RefittedClassifier, TableClassifier
+from anbexact.classifiers import (
+    AdditiveClassifier,
+    DiscreteClassifier,
+    NetworkClassifier,
+    RefittedClassifier,
+    TableClassifier,
+)
 from anbexact.classifiers.registry import named_classifiers
 from anbexact.cli.messages import OPTIONS, InputError, ProgressLine
 
@@ -29,11 +35,11 @@ def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> Ta
     return classifier
 
 
-def refitted(model: str, classifier: TableClassifier) -> RefittedClassifier:
-    """Return what learns the classifier that ``--model`` names, and refits it."""
+def refitted(model: str, classifier: TableClassifier, *, smooth: bool = False) -> RefittedClassifier:
+    """Return what learns the classifier that ``--model`` names, and refits it, with smooth shapes or without."""
     if not isinstance(classifier, NetworkClassifier):
-        raise InputError(f"--refit does not belong to --model {model}")
-    return RefittedClassifier(classifier)
+        raise InputError(f"{'--smooth' if smooth else '--refit'} does not belong to --model {model}")
+    return AdditiveClassifier(classifier) if smooth else RefittedClassifier(classifier)
 
 
 def learn(

@@ -53,8 +53,8 @@ def write_model(classifier: DiscreteClassifier, path: str) -> None:
         return
     if isinstance(classifier, RefittedClassifier) and not classifier.logit_.equivalent:
         raise InputError(
-            f"{path}: this refit may have no network ({classifier.logit_.why}): give it the extension .json, or "
-            "refit a model that always has one (nb, tan, fan)"
+            f"{path}: this refit may have no network ({classifier.logit_.equivalence_report}): give it the extension "
+            ".json, or refit a model that always has one (nb, tan, fan)"
         )
     if not isinstance(classifier, NetworkClassifier | RefittedClassifier):
         raise InputError(f"{path}: {type(classifier).__name__} is no network: give it the extension .json")

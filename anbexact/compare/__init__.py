@@ -77,6 +77,7 @@ def compare(
     has a second line, "NB refitted" below "NB": the :class:`~anbexact.RefittedClassifier` of the same network, whose
     class posterior is refitted to the same training rows by conditional likelihood, with a prior whose strength is
     chosen by cross-validation within these rows (``l2="auto"``). ``models=["NB refitted"]`` names that line alone.
+    ``models=["NB smooth"]`` names that of its :class:`~anbexact.AdditiveClassifier`, not compared by default.
     Missing cells, and states unknown in training, are summed out by both.
 
     Parameters

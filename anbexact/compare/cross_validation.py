@@ -100,7 +100,7 @@ class _Complaints:
 
     def add(self, model: Any) -> None:
         """Take down why the fit of a model is not what was asked for, if it is a refit and is not."""
-        if isinstance(model, RefittedClassifier) and (complaint := model.logit_.complaint()):
+        if isinstance(model, RefittedClassifier) and (complaint := model.logit_.convergence_message):
             self._complaints.append(complaint)
 
     def notes(self, n_folds: int) -> list[str]:

@@ -12,12 +12,13 @@ from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from anbexact._runtime.arrays import Floats
-from anbexact.classifiers import NetworkClassifier, RefittedClassifier, TableClassifier
+from anbexact.classifiers import AdditiveClassifier, NetworkClassifier, RefittedClassifier, TableClassifier
 from anbexact.classifiers.registry import compared_lines
 from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.discretize import RULES
 from anbexact.inputs.continuous import MANY_VALUES
+from anbexact.logit.smooth import SmoothRefit
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
 
@@ -41,6 +42,11 @@ def rivals() -> tuple[str, ...]:
 def refits() -> dict[str, str]:
     """Return the refits that are compared where they are named: their line, and the name of the network."""
     return {f"{label} refitted": label for label, (_, line) in compared_lines().items() if line.refitted}
+
+
+def smooths() -> dict[str, str]:
+    """Return the smooth refits that are compared where they are named: their line, and the name of the network."""
+    return {f"{label} smooth": label for label in refits().values()}
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,7 @@ def choose(
     if models is not None and not isinstance(models, Iterable):
         raise TypeError(f"models must be names, or a mapping of names to classifiers, not {models!r}")
     names = MODELS if models is None else (models,) if isinstance(models, str) else tuple(models)
-    known = (*MODELS, *rivals(), *refits())
+    known = (*MODELS, *rivals(), *refits(), *smooths())
     unknown = [name for name in names if name not in known]
     if unknown or not names:
         raise ValueError(f"models must be among {', '.join(map(repr, known))}, not {unknown or names!r}")
@@ -80,7 +86,9 @@ def choose(
     if handle_missing is not None:
         for estimator in own.values():
             estimator.set_params(handle_missing=handle_missing)
-    own |= {refitted: RefittedClassifier(own[name]) for refitted, name in refits().items()}
+    own |= {refitted: RefittedClassifier(own[name]) for refitted, name in refits().items()} | {
+        smooth: AdditiveClassifier(own[name]) for smooth, name in smooths().items()
+    }
     ready = {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in own.items()}
     ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)
     ready["logistic regression"] = Contender(_logistic_regression(columns), numbers, logistic_regression_parameters)
@@ -119,7 +127,13 @@ def model_parameters(classifier: TableClassifier) -> float:
 
 
 def refit_parameters(model: RefittedClassifier) -> float:
-    """Return the number of coefficients: Σ_S Π_{i in S} (r_i - 1) times (s - 1), over the terms S."""
+    """Return the number of coefficients: Σ_S Π_{i in S} (r_i - 1) times (s - 1), over the terms S.
+
+    Of a smooth refit, the effective degrees of freedom.
+    """
+    refitted = model.logit_.refitted
+    if isinstance(refitted, SmoothRefit):
+        return float(sum(refitted.effective_degrees))
     return float(model.logit_.n_parameters)
 
 

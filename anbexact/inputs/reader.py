@@ -14,13 +14,15 @@ from sklearn.utils.validation import check_consistent_length
 
 from anbexact.discretize import Cuts
 from anbexact.inputs.class_weights import apply_class_weight
-from anbexact.inputs.continuous import refuse_infinite
+from anbexact.inputs.continuous import numbers_of, refuse_infinite
 from anbexact.inputs.labels import read_target
 from anbexact.inputs.prediction import cell_values, check_columns, encode_features, in_vocabulary
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
-from anbexact.tables.table import DiscreteTable, check_weights, table_in_vocabulary
+from anbexact.tables.table import DiscreteTable, Weights, check_weights, table_in_vocabulary
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+Values = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,6 +124,25 @@ class Reader:
         refuse_infinite([column for column in columns if column.name in self.cut_points], weights > 0)
         own = in_vocabulary(columns, vocabulary, self.cut_points)
         return table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
+
+    def cut_columns(self, X: Any, sample_weight: Any = None) -> dict[Hashable, tuple[Values, Weights]]:
+        """Return the numbers of the columns that are cut, with the weights of their rows; missing cells are left out.
+
+        Raises
+        ------
+        ValueError
+            For other columns than in ``fit``, infinite numbers, or cells that are not numbers.
+        """
+        columns = self._columns(X)
+        weights = check_weights(sample_weight, len(columns[0]))
+        cut = [column for column in columns if column.name in self.cut_points]
+        refuse_infinite(cut, weights > 0)
+        found = {}
+        for column in cut:
+            values = numbers_of(column, self.vocabulary.quantities.get(column.name)).astype(np.float64)
+            kept = (weights > 0) & ~np.isnan(values)
+            found[column.name] = values[kept], weights[kept]
+        return found
 
     def _columns(self, X: Any) -> list[Column]:
         columns = read_columns(X, estimator=self.estimator)

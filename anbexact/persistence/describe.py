@@ -10,14 +10,17 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers import (
+    AdditiveClassifier,
     AODEClassifier,
     DiscreteClassifier,
+    FixedStructureClassifier,
     MeasuredClassifier,
     NetworkClassifier,
     RefittedClassifier,
     TableClassifier,
 )
 from anbexact.classifiers.registry import CLASSIFIERS
+from anbexact.logit.smooth import SmoothRefit
 from anbexact.persistence.proofs import describe_proof
 from anbexact.persistence.refits import describe_refit
 from anbexact.persistence.values import encode, encode_as
@@ -32,7 +35,8 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
     TypeError
         If the classifier, a parameter, a name or a state is of a kind that cannot be written; the message names it.
     """
-    if type(classifier) is RefittedClassifier:
+    if type(classifier) in (RefittedClassifier, AdditiveClassifier):
+        assert isinstance(classifier, RefittedClassifier)
         return _describe_refitted(classifier)
     return _describe_learned_by(classifier)
 
@@ -46,8 +50,18 @@ def _describe_refitted(classifier: RefittedClassifier) -> dict[str, Any]:
         "estimator": type(classifier).__name__,
         "parameters": _describe_parameters(classifier),
         "network": _describe_learned_by(classifier.estimator_),
+        **_describe_refined(classifier),
         "refit": describe_refit(classifier.logit_.refitted, number),
     }
+
+
+def _describe_refined(classifier: RefittedClassifier) -> dict[str, Any]:
+    """Return the JSON form of the network on fine intervals, of a smooth refit."""
+    model = classifier.logit_
+    if not isinstance(model.refitted, SmoothRefit):
+        return {}
+    assert isinstance(model.classifier, FixedStructureClassifier)
+    return {"refined": _describe_learned_by(model.classifier)}
 
 
 def _describe_parameters(classifier: DiscreteClassifier) -> dict[str, Any]:
@@ -61,7 +75,7 @@ def _describe_learned_by(classifier: DiscreteClassifier) -> dict[str, Any]:
     estimator = type(classifier).__name__
     entry = CLASSIFIERS.get(estimator)
     if not isinstance(classifier, TableClassifier) or entry is None or entry.estimator is not type(classifier):
-        known = ", ".join(sorted((*CLASSIFIERS, RefittedClassifier.__name__)))
+        known = ", ".join(sorted((*CLASSIFIERS, AdditiveClassifier.__name__, RefittedClassifier.__name__)))
         raise TypeError(f"cannot write a {type(classifier).__module__}.{estimator}: only {known} can be saved")
     check_is_fitted(classifier)
     vocabulary = classifier.vocabulary_

@@ -17,6 +17,11 @@ from anbexact.logit.model import LogitModel
 from anbexact.logit.potentials import Floats, class_families, network_potentials
 from anbexact.logit.prior_precision import Strength
 from anbexact.logit.refit import Refit
+from anbexact.logit.smooth import RULES, SmoothRefit, check_smooth, smooth_potentials
+from anbexact.logit.smooth_fit import smooth_problem
+from anbexact.logit.smooth_terms import Axis, SmoothTerm
+from anbexact.logit.smoothness import Smoothness
+from anbexact.networks.network import TableNetwork
 from anbexact.structures.structure import Structure
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -46,6 +51,24 @@ def describe_refit(refitted: Refit, number: Mapping[Hashable, int]) -> dict[str,
             "direction": None if found.direction is None else found.direction.ravel().tolist(),
         },
         "rows": _describe_rows(refitted.design, number),
+        **(_describe_smooth(refitted, number) if isinstance(refitted, SmoothRefit) else {}),
+    }
+
+
+def _describe_smooth(refitted: SmoothRefit, number: Mapping[Hashable, int]) -> dict[str, Any]:
+    """Return the strengths of smoothing, and the axes of every term."""
+    smoothness = refitted.smoothness
+    return {
+        "smooth": {
+            "strengths": dict(smoothness.strengths),
+            "rule": smoothness.rule,
+            "rounds": smoothness.rounds,
+            "complete": bool(smoothness.complete),
+            "terms": [
+                [[number[axis.feature], axis.ordered, axis.groups.tolist()] for axis in term.axes]
+                for term in refitted.problem.terms
+            ],
+        }
     }
 
 
@@ -82,12 +105,13 @@ def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, name
         source = copy(network.discrete_form())
     tables = source.model_.discrete()
     design = _restore_rows(described["rows"], tables.structure, tables.vocabulary, names)
-    found, strength = described["fit"], described["strength"]
-    shape = (design.n_cells, design.n_classes)
-    shift = _finite(found["shift"], shape, "shifts")
-    direction = None if found["direction"] is None else _finite(found["direction"], shape, "direction")
+    if "smooth" in described:
+        refitted: Refit = _restore_smooth(described, tables, design, names)
+        return LogitModel(tables, source, refitted.potentials, refitted=refitted)
+    strength = described["strength"]
+    found = _restore_fit(described["fit"], (design.n_cells, design.n_classes))
     refitted = Refit(
-        design.shifted(network_potentials(tables.tables, tables.structure), shift),
+        design.shifted(network_potentials(tables.tables, tables.structure), found.shift),
         float(described["l2"]),
         strength
         and Strength(
@@ -96,21 +120,57 @@ def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, name
             float(strength["generative"]),
             bool(strength["complete"]),
         ),
-        Fit(
-            shift,
-            float(found["log_likelihood"]),
-            float(found["penalised"]),
-            float(found["gradient"]),
-            bool(found["converged"]),
-            bool(found["separated"]),
-            direction,
-            int(found["iterations"]),
-            str(found["message"]),
-        ),
+        found,
         design,
         float(described["seconds"]),
     )
     return LogitModel(tables, source, refitted.potentials, refitted=refitted)
+
+
+def _restore_fit(found: Mapping[str, Any], shape: tuple[int, int]) -> Fit:
+    """Return where a fit ended, its shifts of this shape."""
+    return Fit(
+        _finite(found["shift"], shape, "shifts"),
+        float(found["log_likelihood"]),
+        float(found["penalised"]),
+        float(found["gradient"]),
+        bool(found["converged"]),
+        bool(found["separated"]),
+        None if found["direction"] is None else _finite(found["direction"], shape, "direction"),
+        int(found["iterations"]),
+        str(found["message"]),
+    )
+
+
+def _restore_smooth(
+    described: Mapping[str, Any], network: TableNetwork, design: Design, names: Sequence[Hashable]
+) -> SmoothRefit:
+    """Return a smooth refit of a network on fine intervals."""
+    smooth = described["smooth"]
+    strengths = {str(kind): float(strength) for kind, strength in smooth["strengths"].items()}
+    if check_smooth(strengths) is None or smooth["rule"] not in (*RULES, "given"):
+        raise ValueError("the strengths of smoothing are not known")
+    terms: list[SmoothTerm] = []
+    for axes in smooth["terms"]:
+        own = tuple(_restore_axis(names[j], ordered, groups, design) for j, ordered, groups in axes)
+        terms.append(SmoothTerm(own, terms[-1].cells.stop if terms else 0))
+    if not terms:
+        raise ValueError("there are no terms")
+    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), float(described["l2"]))
+    found = _restore_fit(described["fit"], (problem.n_cells, design.n_classes))
+    smoothness = Smoothness(strengths, smooth["rule"], int(smooth["rounds"]), bool(smooth["complete"]))
+    potentials = smooth_potentials(network, problem, found.shift)
+    seconds = float(described["seconds"])
+    return SmoothRefit(potentials, problem.ridge, None, found, design, seconds, smoothness, problem)
+
+
+def _restore_axis(feature: Hashable, ordered: int, groups: Sequence[int], design: Design) -> Axis:
+    """Return how a feature enters a term."""
+    found = np.array(groups, dtype=np.int64)
+    size = int(found.max(initial=-1)) + 1
+    if found.shape != (design.shape[feature],) or set(found.tolist()) != set(range(size)) or not 0 <= ordered <= size:
+        raise ValueError(f"the groups of {feature!r} are not those of its states")
+    return Axis(feature, found, size, int(ordered))
 
 
 def _restore_rows(

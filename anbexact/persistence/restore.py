@@ -12,6 +12,7 @@ import numpy.typing as npt
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact.classifiers import (
+    AdditiveClassifier,
     AODEClassifier,
     DiscreteClassifier,
     MeasuredClassifier,
@@ -59,23 +60,28 @@ def restore(document: Mapping[str, Any]) -> DiscreteClassifier:
     ValueError
         If a field is missing, is not what was expected or is at odds with others; the message names it.
     """
-    if document.get("estimator") == RefittedClassifier.__name__:
-        return _restore_refitted(document)
+    for refitted in (RefittedClassifier, AdditiveClassifier):
+        if document.get("estimator") == refitted.__name__:
+            return _restore_refitted(document, refitted)
     return _restore(document)
 
 
-def _restore_refitted(document: Mapping[str, Any]) -> RefittedClassifier:
+def _restore_refitted(document: Mapping[str, Any], estimator: type[RefittedClassifier]) -> RefittedClassifier:
     """Return the refitted network that a document describes."""
     with reading("parameters"):
-        classifier = RefittedClassifier(
-            **{name: decode(value) for name, value in mapped(document["parameters"]).items()}
-        )
+        classifier = estimator(**{name: decode(value) for name, value in mapped(document["parameters"]).items()})
     with reading("network"):
         network = _restore(mapped(document["network"]))
         if not isinstance(network, NetworkClassifier):
             raise ValueError("what was refitted is not a network")
+    refined = network
+    if "refined" in document:
+        with reading("refined"):
+            refined = _restore(mapped(document["refined"]))
+            if not isinstance(refined, NetworkClassifier):
+                raise ValueError("what was refitted is not a network")
     with reading("refit"):
-        model = restore_refit(mapped(document["refit"]), network, network.vocabulary_.names)
+        model = restore_refit(mapped(document["refit"]), refined, network.vocabulary_.names)
         return classifier.set_refitted(network, model)
 
 

@@ -17,6 +17,8 @@ from anbexact.classifiers import (
     TableClassifier,
 )
 from anbexact.discretize import cut_texts
+from anbexact.logit.refit import Refit
+from anbexact.logit.smooth import SmoothRefit
 from anbexact.scores import Universal
 from anbexact.tables.vocabulary import MISSING_STATE
 
@@ -131,7 +133,16 @@ def _describe_refit(classifier: RefittedClassifier) -> dict[str, Any]:
         "conditional_log_likelihood": model.refitted.fit.log_likelihood,
         "converged": model.refitted.fit.converged,
         "equivalent_to_network": model.equivalent,
+        **_describe_smoothing(model.refitted),
     }
+
+
+def _describe_smoothing(refitted: Refit) -> dict[str, Any]:
+    """Return the strengths of a smooth refit, and its effective degrees of freedom, for JSON."""
+    if not isinstance(refitted, SmoothRefit):
+        return {}
+    strengths = dict(refitted.smoothness.strengths)
+    return {"smoothing": strengths, "effective_degrees_of_freedom": sum(refitted.effective_degrees)}
 
 
 def sample_sizes(classifier: DiscreteClassifier) -> str:
@@ -209,6 +220,14 @@ def print_refit(classifier: RefittedClassifier) -> None:
     """Print what the refit of a network came to."""
     model = classifier.logit_
     assert model.refitted is not None
+    if isinstance(model.refitted, SmoothRefit):
+        strengths = ", ".join(f"{kind} {value:.3g}" for kind, value in model.refitted.smoothness.strengths.items())
+        print_wrapped(
+            f"refitted with smooth shapes: {sum(model.refitted.effective_degrees):.1f} effective degrees of freedom, "
+            f"strengths {strengths}, "
+            f"conditional log likelihood {model.refitted.fit.log_likelihood:.3f} nats in total"
+        )
+        return
     how = "given" if model.refitted.strength is None else "chosen by cross-validation"
     print_wrapped(
         f"refitted by conditional likelihood: {model.n_parameters:,} coefficients, "
@@ -272,6 +291,11 @@ def print_comparison(frame: pd.DataFrame) -> None:
     if any(str(name).endswith(" refitted") for name in frame.index):
         print("refitted: the network as a logistic regression, its coefficients fitted to the class given the")
         print("  features; how far they move is chosen by cross-validation in training; fit s is of both fits")
+    if any(str(name).endswith(" smooth") for name in frame.index):
+        print(
+            "smooth: shapes on fine intervals, fitted to the class given the features; its parameters are effective"
+        )
+        print("  degrees of freedom")
 
 
 def read_comparison(frame: pd.DataFrame) -> list[str]:

@@ -7,6 +7,7 @@ NAMES = (
     "ess_few_rows",
     "missing",
     "prior_precision",
+    "smooth_shapes",
     "universal",
     "universal_consistency",
     "parents_children",

@@ -412,7 +412,8 @@ def used(model, X, y):
     for name, _ in inspect.getmembers(type(model), lambda value: not inspect.isroutine(value)):
         if not name.startswith("__"):
             getattr(model, name)
-    model.to_frame(), model.close(), model.diverging(), model.complaint(), model.explain(X[:3]), repr(model)
+    model.to_frame(), model.close(), model.separated_terms, model.convergence_message
+    model.explain(X[:3]), repr(model)
     model.predict(X), model.predict_log_proba(X), model.log_likelihood(X, y), model.to_classifier(), model.to_pgmpy()
     model.predict_proba(X.mask(X.eq(X.iloc[0])))
     if model.refitted is not None and model.refitted.l2 == 0:

@@ -10,6 +10,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator, parametri
 from sklearn.utils.fixes import parse_version
 
 from anbexact import (
+    AdditiveClassifier,
     ANBClassifier,
     CkGClassifier,
     FANClassifier,
@@ -50,6 +51,8 @@ N_CHECKS = {
     BNC2PClassifier(): 62,
     MCDAGClassifier(): 62,
     RefittedClassifier(): 61,
+    AdditiveClassifier(intervals=6): 61,
+    AdditiveClassifier(NaiveBayesClassifier(), smooth=1.0): 61,
     RefittedClassifier(ANBClassifier(max_parents=2), l2=1.0): 61,
     LogitFANClassifier(): 62,
     PrunedNaiveBayesClassifier(): 62,

@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import anbexact
-from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
+from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier
 from anbexact.cli import main
 from anbexact.compare import COLUMNS
@@ -681,6 +681,25 @@ class TestRefit:
         code, out, err = run(capsys, "predict", "m.json", "monks.csv", "--proba")
         shares = pd.read_csv(io.StringIO(out)).filter(like="P(").to_numpy()
         np.testing.assert_allclose(shares, read.predict_proba(X), rtol=1e-9)
+
+    def test_with_smooth_shapes(self, capsys):
+        X, y = load_dataset("iris")
+        X.assign(species=y).to_csv("iris.csv", index=False)
+        code, out, err = run(
+            capsys, "fit", "iris.csv", "--class", "species", "--model", "nb", "--smooth", "-o", "m.json"
+        )
+        assert (code, err) == (0, "")
+        text = " ".join(out.split())
+        expected = AdditiveClassifier(NaiveBayesClassifier()).fit(X, y)
+        degrees = sum(expected.logit_.refitted.effective_degrees)
+        assert f"refitted with smooth shapes: {degrees:.1f} effective degrees of freedom, strengths slope " in text
+        assert isinstance(anbexact.load("m.json"), AdditiveClassifier)
+        _, out, _ = run(capsys, "fit", "iris.csv", "--class", "species", "--model", "nb", "--smooth", "--json")
+        refit = json.loads(out)["refit"]
+        assert refit["smoothing"].keys() == {"slope", "curvature"}
+        assert refit["effective_degrees_of_freedom"] == pytest.approx(degrees, rel=1e-3)
+        line = error_of(capsys, "fit", "iris.csv", "--class", "species", "--model", "aode", "--smooth")
+        assert "--smooth does not belong to --model aode" in line
 
     def test_is_converted_where_it_has_a_network(self, capsys):
         run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "nb", "--refit", "-o", "m.json")

@@ -319,7 +319,7 @@ class TestEquivalence:
     def test_of_naive_bayes_and_forests(self, model, seed):
         found = fit(random_problem(seed, 5, weights="real"), model()).to_logit()
         assert found.equivalent
-        assert found.why == "variables with a common child are adjacent, or both parents of the class"
+        assert found.equivalence_report == "variables with a common child are adjacent, or both parents of the class"
         assert "equivalent to its network" in repr(found)
 
     def test_fails_for_an_exact_network_with_a_common_child(self):
@@ -332,16 +332,16 @@ class TestEquivalence:
         first, second = (name for name in X.columns if name != child)
         model = classifier.to_logit()
         assert not model.equivalent
-        assert model.why == f"not adjacent: {first!r} and {second!r}, parents of {child!r}"
-        assert f"richer than its network ({model.why})" in repr(model)
+        assert model.equivalence_report == f"not adjacent: {first!r} and {second!r}, parents of {child!r}"
+        assert f"richer than its network ({model.equivalence_report})" in repr(model)
         with pytest.raises(ValueError, match=f"{first!r} and {second!r}, parents of {child!r}"):
             model.to_classifier()
 
     def test_of_many_obstacles_names_some(self):
         parents = {f"f{v}": ["c"] for v in range(5)} | {"f5": ["c", *(f"f{v}" for v in range(5))], "c": []}
         model = fit(random_problem(0, 6, max_arity=2), FixedStructureClassifier(parents)).to_logit()
-        assert model.why.count("parents of") == 6
-        assert model.why.endswith("; and 4 pairs more")
+        assert model.equivalence_report.count("parents of") == 6
+        assert model.equivalence_report.endswith("; and 4 pairs more")
 
 
 def n_probabilities(structure, arity):

@@ -339,7 +339,7 @@ class TestSeparation:
             found = model.refitted.fit
             assert found.separated == separated, seed
             assert found.converged == (not separated), (seed, found.message)
-            assert bool(model.diverging()) == separated
+            assert bool(model.separated_terms) == separated
             if separated:
                 self.check_direction(slow, found.direction)
             seen.add((separated, has_empty_cell(slow)))
@@ -380,7 +380,7 @@ class TestSeparation:
         assert model.refitted.fit.separated
         assert not model.refitted.fit.converged
         assert model.log_likelihood(X, y) > -1e-2
-        assert {"f0=0: c=1 -> 0", "f1=0: c=0 -> 1", "f2=1: c=1 -> 1"} <= set(model.diverging())
+        assert {"f0=0: c=1 -> 0", "f1=0: c=0 -> 1", "f2=1: c=1 -> 1"} <= set(model.separated_terms)
         assert "separated in" in repr(model)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -393,16 +393,16 @@ class TestSeparation:
         before = fit(problem, NaiveBayesClassifier()).to_logit()
         with pytest.warns(UserWarning, match=r"separated \(f0=1: c=1 -> 0\)\."):
             model = before.refit(X, y, l2=0)
-        assert model.diverging() == ["f0=1: c=1 -> 0"]
-        assert before.diverging() == []
-        assert before.refit(X, y, l2=1).diverging() == []
-        assert before.complaint() == ""
+        assert model.separated_terms == ["f0=1: c=1 -> 0"]
+        assert before.separated_terms == []
+        assert before.refit(X, y, l2=1).separated_terms == []
+        assert before.convergence_message == ""
 
     def test_of_an_absent_class(self):
         problem = Problem([(0, 0), (0, 1), (1, 0), (1, 1)], [1.0] * 4, [2, 3])
         X, y = problem.frame()
         model = fit(problem, NaiveBayesClassifier()).to_logit().refit(X, y, l2=0)
-        assert set(model.diverging()) == {"(intercept): c=2 -> 0", "f0=0: c=2 -> 0", "f0=1: c=2 -> 0"}
+        assert set(model.separated_terms) == {"(intercept): c=2 -> 0", "f0=0: c=2 -> 0", "f0=1: c=2 -> 0"}
 
 
 def full_rank(design):

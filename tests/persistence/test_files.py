@@ -645,7 +645,7 @@ class TestRefitted:
         assert repr(ours) == repr(theirs)
         pd.testing.assert_frame_equal(ours.to_frame(), theirs.to_frame())
         pd.testing.assert_frame_equal(ours.unidentified, theirs.unidentified)
-        assert ours.diverging() == theirs.diverging()
+        assert ours.separated_terms == theirs.separated_terms
         assert ours.refitted.strength == theirs.refitted.strength
         for name in ("weights", "cells", "totals", "firsts"):
             assert np.array_equal(getattr(ours.refitted.design, name), getattr(theirs.refitted.design, name))

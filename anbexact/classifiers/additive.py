@@ -1,0 +1,138 @@
+"""Generalised additive models whose interactions are the arcs of a learned network, as one estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from anbexact._runtime.limits import check_limit
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
+from anbexact.classifiers.refit import smoothed_model
+from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.logit.refine import INTERVALS, check_intervals
+from anbexact.logit.refit import check_max_iter
+from anbexact.logit.smooth import check_interactions, check_smooth
+
+if TYPE_CHECKING:
+    from anbexact.logit.model import LogitModel
+
+
+@parameter_group
+class AdditiveParameters(TimeLimitParameters):
+    """What is learned first, and how shapes are fitted to it."""
+
+    estimator: Any = field(default=None, kw_only=False)
+    intervals: int = INTERVALS
+    smooth: str | float | Mapping[str, float] = "auto"
+    interactions: str = "families"
+    ordered: Collection[Hashable] = ()
+    max_iter: int = 100
+
+
+class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
+    """A generalised additive model: smooth shapes of single features, and of those that a network joins.
+
+    First ``estimator`` learns a network on coarse intervals. Then its columns are cut finely, and the log odds of the
+    class are refitted as a sum of shapes, step functions that follow the order of the intervals: one for every
+    feature, and one for every family of the network with several features. Naive Bayes gives main effects alone, a
+    TAN a tree of pairs, an exact ANB the interactions of the network with the highest score. Maximised is the
+    conditional likelihood of the classes, less a penalty on the slope and the curvature of the shapes; see
+    :meth:`anbexact.adapters.LogitModel.refit` and ``docs/smooth-shapes.md``.
+
+    Parameters
+    ----------
+    estimator : NetworkClassifier, optional
+        An unfitted network, such as ``NaiveBayesClassifier()`` or ``ANBClassifier()``, which is cloned. None stands
+        for ``TANClassifier()``. A network that is fitted already, within ``sklearn.frozen.FrozenEstimator``, is used
+        as it is.
+    intervals : int, default 24
+        Intervals of about equal weight of a main effect, in columns that the estimator cuts; learned cut points stay.
+        Interactions have coarser grids, of 10 by 10 for two features.
+    smooth : {"auto", "evidence", "cv"}, float or mapping, default "auto"
+        How strongly slopes, curvatures and interactions are penalised. ``"evidence"``: the strengths with the highest
+        Laplace evidence. ``"cv"``: those that predict left-out rows best in cross-validation, first differences
+        alone. ``"auto"``: those of the evidence, up to a total weight of 2,000 times a factor (0.1 to 3) chosen by
+        cross-validation; ``docs/smooth-shapes.md`` compares them. A number is the strength of all first differences;
+        a mapping gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and
+        ``"interaction"``.
+    interactions : {"families", "pairs", "none"}, default "families"
+        Shapes of all features of a family together, of every child with each of its other parents, or none.
+    ordered : collection of features, default ()
+        Features whose states follow an order, beside those that are cut into intervals and those whose states are
+        numbers.
+    max_iter : int, default 100
+        Most Newton steps of the refit.
+    time_limit : float, optional
+        Seconds after which the refit ends with the best so far, with a warning. The estimator has its own limit.
+
+    Attributes
+    ----------
+    classes_ : (classes,) array
+        The classes, sorted; the columns of ``predict_proba``.
+    estimator_ : NetworkClassifier
+        The network as it was learned.
+    logit_ : LogitModel
+        The refitted model; ``logit_.shapes()`` has its shapes, ``logit_.refitted`` says how the refit went.
+    structure_ : Structure
+        The graph, with its score and certificate.
+    vocabulary_ : Vocabulary
+        Names and states of all variables, on the fine intervals.
+    cut_points_ : dict
+        Cut points of every column that was discretised: the learned ones and those between them.
+    network_ : pgmpy ``DiscreteBayesianNetwork``
+        The network with the refitted posterior, as of :class:`~anbexact.RefittedClassifier`.
+    n_iter_ : int
+        Iterations of the last fit.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str
+        Names of the features, where all of them are strings.
+
+    References
+    ----------
+    Hastie and Tibshirani, *Generalized Additive Models* (1990); Wood and Fasiolo, Biometrics 73 (2017); Lou, Caruana,
+    Gehrke and Hooker, *Accurate Intelligible Models with Pairwise Interactions*, KDD (2013).
+
+    Examples
+    --------
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from anbexact import AdditiveClassifier, NaiveBayesClassifier, RefittedClassifier
+    >>> from anbexact.datasets import load_iris
+    >>> X, y = load_iris()
+    >>> bayes = NaiveBayesClassifier()
+    >>> for model in (bayes, RefittedClassifier(bayes), AdditiveClassifier(bayes)):
+    ...     print(round(cross_val_score(model, X, y, scoring="neg_log_loss").mean(), 1))
+    -0.2
+    -0.2
+    -0.1
+    """
+
+    def check_parameters(self) -> None:
+        """Refuse parameters that make no sense."""
+        check_intervals(self.intervals)
+        if check_smooth(self.smooth) is None:
+            raise ValueError("smooth must not be None: RefittedClassifier refits without an order")
+        check_interactions(self.interactions)
+        check_max_iter(self.max_iter)
+        check_limit("time_limit", self.time_limit)
+
+    def _default_estimator(self) -> NetworkClassifier:
+        from anbexact.classifiers.branching import TANClassifier
+
+        return TANClassifier()
+
+    def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any) -> LogitModel:
+        return smoothed_model(
+            network,
+            X,
+            y,
+            sample_weight,
+            intervals=self.intervals,
+            smooth=self.smooth,
+            interactions=self.interactions,
+            ordered=self.ordered,
+            max_iter=self.max_iter,
+            time_limit=self.time_limit,
+        )

@@ -1,0 +1,302 @@
+"""The shapes of a smooth refit: what every feature, and every interaction, adds to the log odds of the class."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy.stats import gamma
+
+from anbexact.logit.potentials import Floats
+from anbexact.logit.refit import Refit
+from anbexact.logit.smooth import SmoothRefit
+from anbexact.logit.smooth_terms import SmoothTerm
+from anbexact.tables.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A function of one feature, or of several, and what it adds to the log odds of a class.
+
+    Attributes
+    ----------
+    features : tuple
+        Its features; for an interaction, the axes of the arrays in this order.
+    labels : tuple of tuple of str
+        The intervals or states of every axis; a merged interval is named by its first and last.
+    label, against : Any
+        The class, and what its odds are against: another class, or None for the geometric mean of all classes.
+    log_odds, standard_error, weight : (*groups) float64
+        In nats; weighted by the rows' ``weight``, the log odds average to 0 along every axis. The standard error is
+        that of the Bayesian posterior given the strengths of smoothing.
+    """
+
+    features: tuple[Hashable, ...]
+    labels: tuple[tuple[str, ...], ...]
+    label: Any
+    against: Any
+    log_odds: Floats
+    standard_error: Floats
+    weight: Floats
+
+    @property
+    def name(self) -> str:
+        """The features, joined by ``" & "``."""
+        return " & ".join(map(str, self.features))
+
+
+def _shapes(
+    refitted: SmoothRefit, vocabulary: Vocabulary, contrasts: Mapping[Any, tuple[Any, Floats]]
+) -> list[Shape]:
+    """Return the shapes of all terms but the intercept, for some contrasts of classes.
+
+    What an interaction says of one of its features alone (the mean along the others, weighted by the rows) is part of
+    that feature's shape; so the sum over all shapes stays what it is, up to a constant.
+
+    Parameters
+    ----------
+    refitted : SmoothRefit
+    vocabulary : Vocabulary
+    contrasts : mapping of class to (against, (classes,) float64)
+        What the class is compared with, and the contrast of the classes' log odds.
+    """
+    problem = refitted.problem
+    rows = problem.weights.sum(axis=1)
+    of_cells = np.repeat(rows, problem.cells.shape[1])
+    weights = np.bincount(problem.cells.ravel(), of_cells, problem.n_cells).astype(np.float64)
+    maps = _maps(problem.terms, weights)
+    found = []
+    for label, (against, contrast) in contrasts.items():
+        values = refitted.shift @ contrast
+        covariance = refitted.curvature.covariance(contrast)
+        for term, matrix in maps:
+            variance = np.einsum("ij,jk,ik->i", matrix, covariance, matrix, optimize=True)
+            found.append(
+                Shape(
+                    term.features,
+                    tuple(_labels(vocabulary, axis.feature, axis.groups) for axis in term.axes),
+                    label,
+                    against,
+                    (matrix @ values).reshape(term.shape),
+                    np.sqrt(np.maximum(variance, 0.0)).reshape(term.shape),
+                    weights[term.cells].reshape(term.shape),
+                )
+            )
+    return found
+
+
+def _maps(terms: tuple[SmoothTerm, ...], weights: Floats) -> list[tuple[SmoothTerm, Floats]]:
+    """Return, for every term but the intercept, the matrix that takes all shifts to its centred shape."""
+    n_cells = terms[-1].first + terms[-1].size
+    own: dict[tuple[Hashable, ...], Floats] = {}
+    place = {term.features: j for j, term in enumerate(terms)}
+    for term in terms:
+        if term.axes:
+            matrix = np.zeros((term.size, n_cells))
+            matrix[:, term.cells] = np.eye(term.size)
+            own[term.features] = matrix
+    for term in sorted(terms, key=lambda term: -len(term.axes)):
+        if len(term.axes) < 2:
+            continue
+        matrix = own[term.features]
+        grid = weights[term.cells].reshape(term.shape)
+        remaining = matrix.reshape(*term.shape, n_cells)
+        for axis in range(len(term.axes)):
+            # the mean along the other axes, weighted by the rows, and by a little where there are none
+            main = terms[place[(term.axes[axis].feature,)]]
+            others = tuple(k for k in range(len(term.axes)) if k != axis)
+            share = grid + 1e-9 * max(float(grid.sum()), 1.0) / grid.size
+            share = share / share.sum(axis=others, keepdims=True)
+            mean = (remaining * share[..., None]).sum(axis=others, keepdims=True)
+            remaining = remaining - mean
+            own[main.features] = own[main.features] + mean.reshape(-1, n_cells)[term.axes[axis].groups]
+        own[term.features] = remaining.reshape(term.size, n_cells)
+    for term in terms:
+        if term.axes:
+            share = weights[term.cells] / max(float(weights[term.cells].sum()), 1e-300)
+            own[term.features] = own[term.features] - share @ own[term.features]
+    return [(term, own[term.features]) for term in terms if term.axes]
+
+
+def _labels(vocabulary: Vocabulary, feature: Hashable, groups: np.ndarray) -> tuple[str, ...]:
+    """Return the names of groups of states: that of a single state, or where the first begins and the last ends."""
+    states = vocabulary.states[feature]
+    found = []
+    for group in range(int(groups.max()) + 1):
+        members = [str(states[k]) for k in np.flatnonzero(groups == group)]
+        first, last = members[0], members[-1]
+        merged = first.startswith("(") and ", " in first and len(members) > 1
+        ends = f"{first.split(', ')[0]}, {last.split(', ')[-1]}"
+        found.append(ends if merged else " or ".join(dict.fromkeys([first, last])))
+    return tuple(found)
+
+
+class Shapes(list[Shape]):
+    """The shapes of a smooth refit: main effects, then interactions, class by class."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a row for every cell: its term, states, class, log odds, standard error, and weight of the rows."""
+        rows = []
+        for shape in self:
+            for cell in np.ndindex(shape.log_odds.shape):
+                states = " & ".join(shape.labels[axis][k] for axis, k in enumerate(cell))
+                values = (shape.log_odds[cell], shape.standard_error[cell], shape.weight[cell])
+                rows.append((shape.name, states, shape.label, *map(float, values)))
+        return pd.DataFrame(rows, columns=["term", "states", "class", "log_odds", "standard_error", "weight"])
+
+    def plot(self, *, most: int | None = None) -> Any:
+        """Return a matplotlib figure of the shapes; see :func:`anbexact.adapters.figures.plot_shapes`."""
+        from anbexact.adapters.figures import plot_shapes
+
+        return plot_shapes(self, most=most)
+
+
+def shapes_of(
+    refitted: SmoothRefit, vocabulary: Vocabulary, classes: Sequence[Any], label: Any = None, against: Any = None
+) -> Shapes:
+    """Return the shapes of a smooth refit; see :meth:`anbexact.adapters.LogitModel.shapes`."""
+    unknown = [one for one in (label, against) if one is not None and one not in classes]
+    if unknown or (label is not None and label == against):
+        raise ValueError(
+            f"label and against must be two of the classes {list(classes)}, not {label!r} and {against!r}"
+        )
+    s = len(classes)
+    if s == 2 and label is None:
+        label = next(one for one in reversed(classes) if one != against)
+    if s == 2:
+        against = next(one for one in classes if one != label)
+    unit = np.eye(s)
+    reference = np.full(s, 1 / s) if against is None else unit[list(classes).index(against)]
+    wanted = [one for one in classes if one != against] if label is None else [label]
+    contrasts = {one: (against, unit[list(classes).index(one)] - reference) for one in wanted}
+    return Shapes(_shapes(refitted, vocabulary, contrasts))
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothResult:
+    """Inference for a smooth refit, as for generalised additive models.
+
+    Attributes
+    ----------
+    terms : DataFrame
+        By term: ``edf``, the effective degrees of freedom; ``statistic``, ``df`` and ``p_value`` of a Wald test that
+        the term is nothing; ``range``, the difference between its highest and lowest log odds.
+    edf : float
+        Effective degrees of freedom of the model.
+    log_likelihood, aic : float
+        Conditional log likelihood, total in nats, and ``-2 (log_likelihood - edf)``.
+    strengths : dict
+        Strengths of smoothing.
+
+    Notes
+    -----
+    The tests follow Wood (2013): the statistic is ``fᵀ V⁻ f`` over the training rows, V the Bayesian posterior
+    covariance of the term's values there and V⁻ its pseudo-inverse of rank ``edf``, the last dimension counted in
+    part. The p-value is that of a χ² distribution with ``edf`` degrees of freedom, at least 1. It treats the
+    strengths of smoothing, the structure and the cut points as given, for which p-values near a threshold can be too
+    small; as the penalty draws slopes to 0, too, those of terms that say little are rather too large.
+
+    References
+    ----------
+    Wood, *On p-values for smooth components of an extended generalized additive model*, Biometrika 100 (2013).
+    """
+
+    terms: pd.DataFrame
+    edf: float
+    log_likelihood: float
+    aic: float
+    strengths: dict[str, float]
+
+    def __str__(self) -> str:
+        shown = self.terms.copy()
+        shown["p_value"] = [f"{p:.2g}" for p in shown["p_value"]]
+        strengths = ", ".join(f"{kind} {value:.3g}" for kind, value in self.strengths.items())
+        return (
+            f"log likelihood {self.log_likelihood:.3f} nats, {self.edf:.1f} effective degrees of freedom, "
+            f"AIC {self.aic:.2f}\nstrengths of smoothing: {strengths}\n{shown.round(2).to_string()}"
+        )
+
+
+def smooth_result(refitted: SmoothRefit) -> SmoothResult:
+    """Return effective degrees of freedom and Wald tests of the terms of a smooth refit."""
+    problem, shift = refitted.problem, refitted.shift
+    rows = problem.weights.sum(axis=1)
+    s = problem.n_classes
+    contrasts = np.linalg.svd(np.eye(s) - 1 / s)[0][:, : s - 1]
+    odds = shift if s > 2 else shift[:, 1:] - shift[:, :1]
+    tests = {}
+    for j, (term, edf) in enumerate(zip(problem.terms, refitted.effective_degrees, strict=True)):
+        if not term.axes:
+            continue
+        weight = np.bincount(problem.cells[:, j] - term.first, rows, term.size)
+        root = np.sqrt(weight)[:, None] * (np.eye(term.size) - weight / weight.sum())
+        covariance = refitted.curvature.block(term.cells, contrasts)
+        values = (root @ shift[term.cells] @ contrasts).ravel()
+        whole = np.kron(root, np.eye(s - 1))
+        statistic, df = _wald(values, whole @ covariance @ whole.T, edf)
+        spread = float(np.ptp(odds[term.cells], axis=0).max())
+        p_value = float(gamma.sf(statistic / 2, df / 2))
+        name = " & ".join(map(str, term.features))
+        tests[name] = {"edf": edf, "statistic": statistic, "df": df, "p_value": p_value, "range": spread}
+    frame = pd.DataFrame.from_dict(tests, orient="index").rename_axis("term")
+    edf = float(sum(refitted.effective_degrees))
+    log_likelihood = refitted.fit.log_likelihood
+    strengths = dict(refitted.smoothness.strengths)
+    return SmoothResult(frame, edf, log_likelihood, -2 * (log_likelihood - edf), strengths)
+
+
+def _wald(values: Floats, covariance: Floats, rank: float) -> tuple[float, float]:
+    """Return ``fᵀ V⁻ f`` with a pseudo-inverse of a rank that need not be whole, and that rank, at least 1."""
+    variances, directions = np.linalg.eigh((covariance + covariance.T) / 2)
+    order = np.argsort(-variances)
+    variances, directions = variances[order], directions[:, order]
+    rank = float(min(max(rank, 1.0), (variances > 1e-10 * max(variances[0], 1e-300)).sum()))
+    share = np.clip(rank - np.arange(len(variances)), 0.0, 1.0)
+    used = share > 0
+    squares = (directions[:, used].T @ values) ** 2 / np.maximum(variances[used], 1e-300)
+    return float(share[used] @ squares), rank
+
+
+class HasShapes(ABC):
+    """A model that may be the result of a smooth refit."""
+
+    refitted: Refit | None
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> Vocabulary:
+        """Names and states of all variables."""
+
+    @property
+    @abstractmethod
+    def classes_(self) -> npt.NDArray[Any]:
+        """The classes, the reference first."""
+
+    def shapes(self, label: Any = None, against: Any = None) -> Shapes:
+        """Return what every feature, and every interaction, adds to the log odds of classes, with standard errors.
+
+        Parameters
+        ----------
+        label : class label, optional
+            The class; by default every class, but of two classes the second.
+        against : class label, optional
+            The class that it is compared with; by default the other one of two, or the geometric mean of all.
+
+        Returns
+        -------
+        list of Shape
+            ``to_frame()`` has a row for every cell, ``plot()`` draws them.
+
+        Raises
+        ------
+        ValueError
+            If this is not the result of a smooth refit, or a label is not a class.
+        """
+        if not isinstance(self.refitted, SmoothRefit):
+            raise ValueError("there are no shapes: refit with smooth='auto' first")
+        return shapes_of(self.refitted, self.vocabulary, self.classes_.tolist(), label, against)

@@ -1,0 +1,195 @@
+"""Refit a network's class posterior with shapes that follow the order of states."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from anbexact._runtime.limits import Deadline, Progress
+from anbexact.logit.design import make_design
+from anbexact.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
+from anbexact.logit.refit import Refit, check_l2, check_max_iter
+from anbexact.logit.smooth_fit import RIDGE, Curvature, SmoothProblem, smooth_fit, smooth_problem
+from anbexact.logit.smooth_terms import INTERACTIONS, KINDS, kinds_of, ordered_features, smooth_terms
+from anbexact.logit.smoothness import Smoothness, automatic, by_cross_validation, by_evidence, effective_degrees
+from anbexact.networks.network import TableNetwork
+from anbexact.tables.table import DiscreteTable
+
+RULES = {"auto": automatic, "evidence": by_evidence, "cv": by_cross_validation}
+"""How the strengths can be chosen; ``docs/smooth-shapes.md`` compares them."""
+FEW_UNKNOWNS = 1_500
+"""Unknowns up to which linear algebra takes a single thread: more would wait for each other."""
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothRefit(Refit):
+    """A refit with shapes that follow the order of states; ``l2`` is the ridge beside the penalty on roughness.
+
+    Attributes
+    ----------
+    smoothness : Smoothness
+        The strengths of the penalties, and how they were chosen.
+    problem : SmoothProblem
+        The rows as cells of the terms.
+
+    The others are those of :class:`~anbexact.logit.refit.Refit`; ``design`` has the rows as cells of the network's
+    families.
+    """
+
+    smoothness: Smoothness
+    problem: SmoothProblem
+
+    @property
+    def shift(self) -> Floats:
+        """What the cells of the terms add to the log odds, (cells, classes); sums to 0 over the classes."""
+        return self.fit.shift
+
+    @cached_property
+    def curvature(self) -> Curvature:
+        """Minus the Hessian of the penalised log likelihood at the fit."""
+        return smooth_fit(self.problem, self.smoothness.strengths, start=self.shift, max_iter=0)[1]
+
+    @cached_property
+    def effective_degrees(self) -> tuple[float, ...]:
+        """The effective degrees of freedom of every term."""
+        return tuple(effective_degrees(self.problem, self.smoothness.strengths, self.curvature))
+
+    def complaint(self, vocabulary: Any) -> str:
+        """Return why the fit is not what was asked for; nothing if it is."""
+        if self.fit.converged and not self.smoothness.complete:
+            return (
+                "the smooth refit has strengths of smoothing that may be too weak or too strong: time_limit ended "
+                f"the search for them after {self.smoothness.rounds} rounds"
+            )
+        return super().complaint(vocabulary)
+
+
+def check_smooth(smooth: Any) -> str | dict[str, float] | None:
+    """Refuse what is no strength of smoothing; return a number as the strength of all first differences."""
+    if smooth is None or (isinstance(smooth, str) and smooth in RULES):
+        return smooth
+    given = smooth if isinstance(smooth, Mapping) else {kind: smooth for kind in KINDS if kind != "curvature"}
+    numbers = all(type(v) is not bool and isinstance(v, Real) and 0 <= float(v) < np.inf for v in given.values())
+    if not numbers or not set(given) <= set(KINDS):
+        raise ValueError(
+            f"smooth must be None, one of {', '.join(map(repr, RULES))}, a finite number, 0 or more, or a mapping of "
+            f"some of {', '.join(map(repr, KINDS))} to such numbers, not {smooth!r}"
+        )
+    return {kind: float(value) for kind, value in given.items()}
+
+
+def check_ridge(l2: Any) -> float:
+    """Return the ridge beside a penalty on roughness; refuse none, under which constants of terms are free."""
+    ridge = check_l2(l2)
+    if isinstance(ridge, str):
+        return RIDGE
+    if ridge == 0:
+        raise ValueError("l2 must be above 0 with smooth: the constants of shapes are not identified without it")
+    return ridge
+
+
+def check_interactions(interactions: Any) -> str:
+    """Refuse what says nothing about interactions."""
+    if not isinstance(interactions, str) or interactions not in INTERACTIONS:
+        raise ValueError(f"interactions must be one of {', '.join(map(repr, INTERACTIONS))}, not {interactions!r}")
+    return interactions
+
+
+def smooth_refit(
+    table: DiscreteTable,
+    network: TableNetwork,
+    *,
+    smooth: str | Mapping[str, float] = "auto",
+    interactions: str = "families",
+    ordered: Collection[Hashable] = (),
+    ridge: float = RIDGE,
+    max_iter: int = 100,
+    threads: int = 1,
+    time_limit: float | None = None,
+    progress: Progress | None = None,
+) -> SmoothRefit:
+    """Maximise the conditional log likelihood of a network's rows, less a penalty on the roughness of its terms.
+
+    ``ln P(c | x) = Σ_T f_T(x_T, c) + a function of x``, over the intercept, every feature of the families that the
+    class is part of, and the interactions of these families. See :func:`~anbexact.logit.smooth_fit.smooth_fit`.
+
+    Parameters
+    ----------
+    table : DiscreteTable
+        The rows; its vocabulary must be that of the network.
+    network : TableNetwork
+        What the potentials keep the part from that no class posterior depends on.
+    smooth : {"auto", "evidence", "cv"} or mapping
+        How strengths are chosen, or what they are, by kind.
+    interactions : {"families", "pairs", "none"}
+    ordered : collection
+        Features with an order, beside those that were cut and those of numbers.
+    ridge : float
+        Precision of the prior of every cell beside the penalty.
+    threads : int, default 1
+        Of linear algebra.
+    max_iter, time_limit, progress
+        See :func:`~anbexact.logit.refit.refit`.
+    """
+    check_max_iter(max_iter)
+    check_interactions(interactions)
+    deadline = Deadline(time_limit)
+    vocabulary = network.vocabulary
+    design = make_design(table, class_families(network.structure))
+    in_order = ordered_features(vocabulary, network.cut_points, ordered)
+    terms = smooth_terms(design, vocabulary, in_order, interactions=interactions)
+    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
+    large = problem.n_cells * (problem.n_classes - 1) > FEW_UNKNOWNS
+    with threadpool_limits(threads if large else 1, "blas"):
+        start = None
+        if isinstance(smooth, str):
+            smoothness, start = RULES[smooth](
+                problem, deadline=Deadline(time_limit and time_limit / 2), progress=progress
+            )
+        else:
+            given = {kind: float(smooth.get(kind, 0.0)) for kind in kinds_of(terms)}
+            smoothness = Smoothness(given, "given", 0, complete=True)
+        how: dict[str, Any] = {"max_iter": max_iter, "deadline": deadline, "curvature_too": False}
+        found, _ = smooth_fit(problem, smoothness.strengths, start=start, **how)
+    if progress is not None:
+        progress("refit", 1.0)
+    return SmoothRefit(
+        potentials=smooth_potentials(network, problem, found.shift),
+        l2=ridge,
+        strength=None,
+        fit=found,
+        design=design,
+        seconds=deadline.elapsed,
+        smoothness=smoothness,
+        problem=problem,
+    )
+
+
+def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:
+    """Return potentials with the class posterior of the terms, as near to the network's as can be otherwise.
+
+    Every term is added to the first family that holds its features. What a potential of the network has in common
+    for all classes, the mean of its logs over them, stays: no class posterior depends on it.
+    """
+    potentials = []
+    left = list(problem.terms)
+    c = network.structure.class_name
+    for potential in network_potentials(network.tables, network.structure):
+        logs = np.repeat(potential.logs.mean(axis=-1, keepdims=True), potential.logs.shape[-1], axis=-1)
+        here = [
+            term
+            for term in left
+            if set(term.features) <= set(potential.features) and (term.axes or potential.child == c)
+        ]
+        for term in here:
+            logs += term.spread(shift[term.cells], potential.features)
+        left = [term for term in left if term not in here]
+        potentials.append(Potential(potential.child, potential.features, logs))
+    assert not left
+    return tuple(potentials)

@@ -1,0 +1,377 @@
+"""The maximum of the conditional log likelihood with a penalty on roughness, and the curvature there."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import block_diag, cho_factor, cho_solve
+
+from anbexact._kernels.multinomial import add_derivatives
+from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells, add_curvature, value_and_gradient
+from anbexact._runtime.limits import Deadline
+from anbexact.logit.design import Design
+from anbexact.logit.fit import STATIONARY, Fit
+from anbexact.logit.potentials import Floats
+from anbexact.logit.smooth_terms import SmoothTerm, Strengths, term_cells
+
+RIDGE = 1e-3
+"""Precision of the Gaussian prior of every cell beside the penalty on roughness: constants of terms are redundant."""
+DENSE = 2_000
+"""Unknowns, cells times contrasts of classes, up to which the curvature is a dense matrix."""
+BLOCK = 2_500
+"""Cells up to which the curvature of a class is one dense block; beyond, every term is a block of its own."""
+PRECISION = 1e-16
+"""Squared Newton decrement per unit of weight at the end of a fit."""
+ROUNDING = 1e-14
+"""Squared Newton decrement, as a share of the objective, below which the value no longer tells points apart."""
+MAX_ITER = 100
+MOST_PRODUCTS = 200
+"""Products of the Hessian for one step."""
+FEW_PRODUCTS = 15
+"""Products up to which the curvature of an earlier point still does as preconditioner."""
+
+
+@dataclass(frozen=True, eq=False)
+class SmoothProblem:
+    """Rows as cells of terms, and what the shifts of the cells are added to.
+
+    Attributes
+    ----------
+    terms : tuple of SmoothTerm
+    cells : (rows, terms) int32
+        Ascending: those of a term follow those of the term before.
+    weights : (rows, classes) float64
+        Weight of the rows with every class.
+    base : (rows, classes) float64
+        Log odds, up to a function of the row, where all shifts are 0.
+    ridge : float
+        Precision of the prior of every shift.
+    """
+
+    terms: tuple[SmoothTerm, ...]
+    cells: np.ndarray
+    weights: Floats
+    base: Floats
+    ridge: float = RIDGE
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells of all terms."""
+        return self.terms[-1].first + self.terms[-1].size
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return int(self.weights.shape[1])
+
+    def weighted(self, weights: Floats) -> SmoothProblem:
+        """Return the problem with other weights of the rows."""
+        kept = weights.any(axis=1)
+        return replace(self, cells=self.cells[kept], weights=weights[kept], base=self.base[kept])
+
+    def precisions(self, strengths: Strengths) -> list[Floats]:
+        """Return the prior precision of the cells of every term, (cells, cells), the same for every class."""
+        found = []
+        for term in self.terms:
+            precision = self.ridge * np.eye(term.size)
+            for kind, form in term.penalties.items():
+                precision += strengths.get(kind, 0.0) * form
+            found.append(precision)
+        return found
+
+    def predictors(self, shift: Floats) -> Floats:
+        """Return the log odds of every row, up to a function of the row, shape (rows, classes)."""
+        total = self.base.copy()
+        add_cells(self.cells, shift, total)
+        return total
+
+
+def smooth_problem(design: Design, terms: Sequence[SmoothTerm], base: Floats, ridge: float = RIDGE) -> SmoothProblem:
+    """Return the rows of a design as cells of terms; ``base`` (rows, classes) is what shifts are added to."""
+    return SmoothProblem(tuple(terms), term_cells(design, terms), design.weights, base, ridge)
+
+
+class Curvature(ABC):
+    """Minus the Hessian of the penalised log likelihood, on shifts that sum to 0 over the classes."""
+
+    @abstractmethod
+    def solve(self, gradient: Floats) -> Floats:
+        """Return the inverse times a gradient that sums to 0 over the classes, both (cells, classes)."""
+
+    @abstractmethod
+    def covariance(self, contrast: Floats) -> Floats:
+        """Return the posterior covariance of ``shift @ contrast``, (cells, cells); the contrast sums to 0."""
+
+    @abstractmethod
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        """Return the posterior covariance of ``shift[cells] @ contrasts``, flattened, (cells · contrasts) squared."""
+
+    @property
+    @abstractmethod
+    def total(self) -> Floats:
+        """The covariances of orthonormal contrasts, summed, (cells, cells)."""
+
+    exact = True
+    """Whether this is the Hessian itself."""
+
+
+class DenseCurvature(Curvature):
+    """The whole matrix, by log odds against the first class."""
+
+    def __init__(self, problem: SmoothProblem, precisions: Sequence[Floats], p: Floats) -> None:
+        self._s = problem.n_classes
+        self._d = max(self._s - 1, 0)
+        self._k = problem.n_cells
+        size = self._k * self._d
+        matrix, unused = np.zeros((size, size)), np.zeros((self._k, self._d))
+        add_derivatives(problem.cells, problem.weights.sum(axis=1), problem.weights, p, unused, matrix)
+        self._to_odds = np.eye(self._d) - 1 / self._s
+        for term, precision in zip(problem.terms, precisions, strict=True):
+            own = slice(term.first * self._d, (term.first + term.size) * self._d)
+            matrix[own, own] += np.kron(precision, self._to_odds)
+        self._factor = cho_factor(matrix, lower=True, check_finite=False, overwrite_a=True)
+
+    def solve(self, gradient: Floats) -> Floats:
+        odds = cho_solve(self._factor, gradient[:, 1:].ravel()).reshape(self._k, self._d)
+        odds = np.hstack([np.zeros((self._k, 1)), odds])
+        return np.asarray(odds - odds.mean(axis=1, keepdims=True))
+
+    def _inverse(self) -> Floats:
+        whole = cho_solve(self._factor, np.eye(self._k * self._d), check_finite=False)
+        return np.asarray(whole).reshape(self._k, self._d, self._k, self._d)
+
+    def covariance(self, contrast: Floats) -> Floats:
+        own = contrast[1:]
+        columns = np.kron(np.eye(self._k), own[:, None])
+        return np.asarray(columns.T @ cho_solve(self._factor, columns))
+
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        n = cells.stop - cells.start
+        columns = np.zeros((self._k * self._d, n * contrasts.shape[1]))
+        columns[cells.start * self._d : cells.stop * self._d] = np.kron(np.eye(n), contrasts[1:])
+        return np.asarray(columns.T @ cho_solve(self._factor, columns))
+
+    @property
+    def total(self) -> Floats:
+        return np.asarray(np.einsum("iajb,ab->ij", self._inverse(), self._to_odds, optimize=True))
+
+
+class BlockCurvature(Curvature):
+    """A block for every class, and for every term if there are many cells; exact for two classes and few cells.
+
+    Between classes, the curvature ``p_c (1 - p_c)`` stands in for that of the contrasts of classes, times
+    ``s / (s - 1)``, with which it is right on the whole for two classes, and where all s are equally probable.
+    """
+
+    def __init__(self, problem: SmoothProblem, precisions: Sequence[Floats], p: Floats) -> None:
+        s = problem.n_classes
+        totals = problem.weights.sum(axis=1)
+        self._k = problem.n_cells
+        self.exact = s == 2 and self._k <= BLOCK
+        self._blocks = [slice(0, self._k)] if self._k <= BLOCK else [term.cells for term in problem.terms]
+        self._factors = []
+        for c in range(s):
+            two = np.stack([1 - p[:, c], p[:, c]], axis=1)
+            if len(self._blocks) == 1:
+                matrix, unused = np.zeros((self._k, self._k)), np.zeros((self._k, 1))
+                add_derivatives(problem.cells, totals, np.zeros_like(two), two, unused, matrix)
+                matrices = [s / (s - 1) * matrix + block_diag(*precisions)]
+            else:
+                curvature = np.zeros(self._k)
+                row = totals * two.prod(axis=1) * s / (s - 1)
+                for column in problem.cells.T:
+                    curvature += np.bincount(column, row, minlength=self._k)
+                diagonals = [np.diag(curvature[own]) for own in self._blocks]
+                matrices = [one + other for one, other in zip(diagonals, precisions, strict=True)]
+            self._factors.append([cho_factor(m, lower=True, check_finite=False) for m in matrices])
+
+    def solve(self, gradient: Floats) -> Floats:
+        found = np.empty_like(gradient)
+        for c, factors in enumerate(self._factors):
+            for own, factor in zip(self._blocks, factors, strict=True):
+                found[own, c] = cho_solve(factor, gradient[own, c], check_finite=False)
+        return np.asarray(found - found.mean(axis=1, keepdims=True))
+
+    def covariance(self, contrast: Floats) -> Floats:
+        found = np.zeros((self._k, self._k))
+        for weight, factors in zip(contrast**2, self._factors, strict=True):
+            for own, factor in zip(self._blocks, factors, strict=True):
+                found[own, own] += weight * cho_solve(factor, np.eye(own.stop - own.start), check_finite=False)
+        return found
+
+    def block(self, cells: slice, contrasts: Floats) -> Floats:
+        n = cells.stop - cells.start
+        found = np.zeros((n * contrasts.shape[1],) * 2)
+        for weight, factors in zip(contrasts, self._factors, strict=True):
+            for own, factor in zip(self._blocks, factors, strict=True):
+                if own.start <= cells.start and cells.stop <= own.stop:
+                    unit = np.eye(own.stop - own.start)[:, cells.start - own.start : cells.stop - own.start]
+                    found += np.kron(unit.T @ cho_solve(factor, unit, check_finite=False), np.outer(weight, weight))
+        return found
+
+    @property
+    def total(self) -> Floats:
+        s = len(self._factors)
+        return self.covariance(np.full(s, np.sqrt(1 - 1 / s)))
+
+
+class _State:
+    """Shifts, with the value and the gradient of the penalised log likelihood there."""
+
+    def __init__(self, problem: SmoothProblem, precisions: Sequence[Floats], shift: Floats) -> None:
+        s = problem.n_classes
+        self.problem, self.precisions, self.shift = problem, precisions, shift
+        self._totals = problem.weights.sum(axis=1)
+        probability = np.zeros((len(problem.base), s + -s % CLASSES))
+        gradient = np.zeros((len(shift), probability.shape[1]))
+        padded = [_wide(problem.weights, 0.0), _wide(problem.base, IMPOSSIBLE), _wide(shift, 0.0)]
+        self.log_likelihood = float(value_and_gradient(problem.cells, self._totals, *padded, probability, gradient))
+        self._probability = probability
+        self.p = np.ascontiguousarray(probability[:, :s])
+        rough = self._penalty(shift)
+        self.value = self.log_likelihood - float(np.vdot(shift, rough)) / 2
+        ascent = -gradient[:, :s] - rough
+        self.gradient = ascent - ascent.mean(axis=1, keepdims=True)
+
+    def _penalty(self, shift: Floats) -> Floats:
+        product = np.empty_like(shift)
+        for term, precision in zip(self.problem.terms, self.precisions, strict=True):
+            product[term.cells] = precision @ shift[term.cells]
+        return product
+
+    def product(self, direction: Floats) -> Floats:
+        """Return minus the Hessian times a direction that sums to 0 over the classes."""
+        found = np.zeros((len(direction), self._probability.shape[1]))
+        add_curvature(self.problem.cells, self._totals, self._probability, _wide(direction, 0.0), found)
+        return np.asarray(found[:, : direction.shape[1]] + self._penalty(direction))
+
+    def curvature(self) -> Curvature:
+        """Return minus the Hessian, whole or in blocks."""
+        unknowns = self.problem.n_cells * (self.problem.n_classes - 1)
+        if self.problem.n_classes == 2 and unknowns <= BLOCK:
+            return DenseCurvature(self.problem, self.precisions, self.p)
+        return (DenseCurvature if unknowns <= DENSE else BlockCurvature)(self.problem, self.precisions, self.p)
+
+    def step(self, curvature: Curvature, precision: float) -> tuple[Floats, int]:
+        """Return the Newton step, and how many products it took.
+
+        By conjugate gradients if the curvature is not exact, which preconditions them then.
+        """
+        step = curvature.solve(self.gradient)
+        if curvature.exact:
+            return step, 0
+        residual = self.gradient - self.product(step)
+        first = z = curvature.solve(residual)
+        direction, size = first, float(np.vdot(residual, z))
+        target = precision**2 * float(np.vdot(self.gradient, step))
+        products = 1
+        while products < MOST_PRODUCTS and size > target:
+            products += 1
+            product = self.product(direction)
+            length = size / float(np.vdot(direction, product))
+            step = step + length * direction
+            residual = residual - length * product
+            z = curvature.solve(residual)
+            size, before = float(np.vdot(residual, z)), size
+            direction = z + size / before * direction
+        return step, products
+
+
+def _wide(values: Floats, filler: float) -> Floats:
+    """Return values with as many columns as the kernels want."""
+    lacking = -values.shape[1] % CLASSES
+    if not lacking:
+        return np.ascontiguousarray(values)
+    return np.hstack([values, np.full((len(values), lacking), filler)])
+
+
+def smooth_fit(
+    problem: SmoothProblem,
+    strengths: Strengths,
+    *,
+    start: Floats | None = None,
+    precision: float = PRECISION,
+    max_iter: int = MAX_ITER,
+    curvature_too: bool = True,
+    deadline: Deadline | None = None,
+) -> tuple[Fit, Curvature]:
+    """Maximise ``Σ_t w_t ln P(c_t | x_t) - ½ Σ_c δ_cᵀ (Σ_k τ_k S_k + ridge I) δ_c`` over the shifts δ of all cells.
+
+    ``S_k`` are the penalties of :attr:`~anbexact.logit.smooth_terms.SmoothTerm.penalties`, the same for every class,
+    so that no class is a reference; shifts sum to 0 over the classes. The objective is strictly concave and has one
+    maximum, which Newton's method with a line search finds from any start.
+
+    Parameters
+    ----------
+    problem : SmoothProblem
+    strengths : mapping
+        τ_k by kind; kinds that are not named have none.
+    start : (cells, classes) array, optional
+    precision : float
+        Squared Newton decrement per unit of weight at which the fit ends.
+    max_iter : int, default 100
+        Most Newton steps.
+    curvature_too : bool, default True
+        Whether the curvature must be that at the end; else it may be one of the points before.
+    deadline : Deadline, optional
+
+    Returns
+    -------
+    Fit, Curvature
+        Where it ended, and the curvature there.
+    """
+    precisions = problem.precisions(strengths)
+    shift = np.zeros((problem.n_cells, problem.n_classes)) if start is None else start
+    state = _State(problem, precisions, shift - shift.mean(axis=1, keepdims=True))
+    weight = max(float(problem.weights.sum()), 1e-300)
+    message, iterations = "", 0
+    curvature, stale = state.curvature(), False
+    while problem.n_classes > 1:
+        loose = min(0.1, float(np.abs(state.gradient).max()) / weight)
+        step, products = state.step(curvature, max(loose, 1e-8))
+        decrement = float(np.vdot(state.gradient, step))
+        if decrement <= max(precision * weight, ROUNDING * abs(state.value)):
+            state = _State(problem, precisions, state.shift + step)
+            break
+        if iterations >= max_iter:
+            message = "max_iter was reached"
+            break
+        if deadline is not None and deadline.passed:
+            message = "the time limit passed"
+            break
+        better = _line_search(state, step, decrement)
+        if better is None:
+            break
+        state, iterations = better, iterations + 1
+        stale = not curvature.exact and products < FEW_PRODUCTS
+        if not stale:
+            curvature = state.curvature()
+    if stale and curvature_too:
+        curvature = state.curvature()
+    steepest = float(np.abs(state.gradient).max(initial=0.0)) / weight
+    fit = Fit(
+        shift=state.shift,
+        log_likelihood=state.log_likelihood,
+        penalised=state.value,
+        gradient=steepest,
+        converged=not message and steepest <= STATIONARY,
+        separated=False,
+        direction=None,
+        iterations=iterations,
+        message=message,
+    )
+    return fit, curvature
+
+
+def _line_search(state: _State, step: Floats, decrement: float) -> _State | None:
+    """Return a state that is better by a share of what the step promises; None if rounding hides any gain."""
+    length = 1.0
+    for _ in range(40):
+        tried = _State(state.problem, state.precisions, state.shift + length * step)
+        if tried.value >= state.value + 1e-4 * length * decrement:
+            return tried
+        length /= 2
+    return None

@@ -1,0 +1,221 @@
+"""How strongly a smooth refit penalises roughness: by the Laplace evidence, by cross-validation, or by both."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.special import logsumexp
+
+from anbexact._runtime.limits import Deadline, Progress
+from anbexact.logit.potentials import Floats
+from anbexact.logit.smooth_fit import Curvature, SmoothProblem, smooth_fit
+from anbexact.logit.smooth_terms import Strengths, kinds_of
+from anbexact.tables.folds import split_weights
+
+START = {"slope": 1.0, "curvature": 0.1, "level": 1.0, "interaction": 10.0}
+"""Strengths from which the evidence is climbed."""
+WEAKEST = 1e-5
+STRONGEST = {"slope": 1e4, "curvature": 1e3, "level": 1e4, "interaction": 1e4}
+"""A shape of size 1 has a slope and a curvature of 1 to 100: at these strengths there is none left."""
+MOST_CHANGE = 3.0
+"""By how much the logarithm of a strength may change in one step."""
+SETTLED = 0.03
+"""Change of the logarithm of every strength below which they have settled."""
+NEGLIGIBLE = 0.1
+"""Effective degrees of freedom of a kind of penalty below which its strength may be what it is."""
+ROUNDS = 30
+PRECISION = 1e-9
+"""Squared Newton decrement per unit of weight of the fits on the way."""
+FACTORS = (0.1, 0.3, 1.0, 3.0)
+"""What the strengths of the evidence are multiplied by, the one that predicts left-out rows best, where rows are few:
+with several classes the evidence smooths too much then."""
+FEW_ROWS = 2_000
+"""Total weight up to which rows are few."""
+GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
+"""Strengths that cross-validation tries."""
+FOLD_PRECISION = 1e-7
+"""That of the fits of cross-validation."""
+FOLDS = 5
+MANY_ROWS = 10_000
+"""From this total weight on, 3 folds are enough."""
+
+
+@dataclass(frozen=True)
+class Smoothness:
+    """The strengths of the penalties, and how they were chosen.
+
+    Attributes
+    ----------
+    strengths : dict
+        By kind: ``"slope"`` and ``"curvature"`` of ordered main effects, ``"level"`` of others, ``"interaction"``.
+    rule : {"auto", "evidence", "cv", "given"}
+    rounds : int
+        Rounds of the evidence, or strengths that cross-validation tried.
+    complete : bool
+        Whether the choice ended by itself, not as the time ran out.
+    """
+
+    strengths: dict[str, float]
+    rule: str
+    rounds: int
+    complete: bool
+
+
+def by_evidence(
+    problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
+) -> tuple[Smoothness, Floats]:
+    """Return the strengths at a maximum of the Laplace evidence, and the shifts there.
+
+    The evidence is ``ln p(classes | rows, τ) ≈ l(δ) - ½ δᵀ S_τ δ + ½ ln |S_τ| - ½ ln |H + S_τ|`` at the penalised
+    maximum δ, where H is minus the Hessian of the log likelihood l and ``S_τ = Σ_k τ_k S_k + ridge I``. Generalised
+    Fellner–Schall steps climb it: ``τ_k ← τ_k [tr(S_τ⁻¹ S_k) - tr((H + S_τ)⁻¹ S_k)] / (δᵀ S_k δ)``, all classes
+    together; steps that go on in the same direction are doubled. Where H is too large for a matrix, the trace is
+    that of its blocks.
+
+    References
+    ----------
+    Wood and Fasiolo, Biometrics 73 (2017).
+    """
+    kinds = kinds_of(problem.terms)
+    strengths = {kind: START[kind] for kind in kinds}
+    shift = np.zeros((problem.n_cells, problem.n_classes))
+    before: dict[str, float] = {}
+    settled, complete, rounds = not kinds or problem.n_classes < 2, True, 0
+    while not settled and rounds < ROUNDS:
+        found, curvature = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
+        shift, rounds = found.shift, rounds + 1
+        if deadline is not None and deadline.passed:
+            complete = False
+            break
+        if progress is not None:
+            progress("strength of smoothing", rounds / ROUNDS)
+        moved, degrees = _fellner_schall(problem, strengths, shift, curvature)
+        changes = {kind: np.log(moved[kind] / strengths[kind]) for kind in kinds}
+        settled = all(abs(changes[kind]) < SETTLED or degrees[kind] < NEGLIGIBLE for kind in kinds)
+        for kind in kinds:
+            same_way = changes[kind] * before.get(kind, 0.0) > 0
+            change = np.clip(changes[kind] * (2.0 if same_way else 1.0), -MOST_CHANGE, MOST_CHANGE)
+            strengths[kind] = float(np.clip(strengths[kind] * np.exp(change), WEAKEST, STRONGEST[kind]))
+        before = changes
+    return Smoothness(strengths, "evidence", rounds, complete), shift
+
+
+def _fellner_schall(
+    problem: SmoothProblem, strengths: Strengths, shift: Floats, curvature: Curvature
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the strengths after a generalised Fellner–Schall step, and the degrees of freedom that each governs."""
+    n_contrasts = problem.n_classes - 1
+    covariance = curvature.total
+    gained = dict.fromkeys(strengths, 0.0)
+    rough = dict.fromkeys(strengths, 0.0)
+    inverses: dict[bytes, Floats] = {}  # most terms have the same penalties
+    for term, precision in zip(problem.terms, problem.precisions(strengths), strict=True):
+        if not term.penalties:
+            continue
+        key = precision.tobytes()
+        if key not in inverses:
+            inverses[key] = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+        own = shift[term.cells]
+        for kind, form in term.penalties.items():
+            prior = n_contrasts * float(np.vdot(inverses[key], form))
+            posterior = float(np.vdot(covariance[term.cells, term.cells], form))
+            gained[kind] += max(prior - posterior, 0.0)
+            rough[kind] += float(np.vdot(own, form @ own))
+    moved = {
+        kind: float(np.clip(strength * max(gained[kind], 1e-10) / max(rough[kind], 1e-10), WEAKEST, STRONGEST[kind]))
+        for kind, strength in strengths.items()
+    }
+    return moved, {kind: strength * gained[kind] for kind, strength in strengths.items()}
+
+
+def automatic(
+    problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
+) -> tuple[Smoothness, Floats]:
+    """Return the strengths of :func:`by_evidence`, times a factor chosen by cross-validation where rows are few."""
+    chosen, shift = by_evidence(problem, deadline=deadline, progress=progress)
+    if problem.weights.sum() > FEW_ROWS or not chosen.strengths:
+        return replace(chosen, rule="auto"), shift
+    folds = _folds(problem)
+    values = {}
+    for factor in sorted(FACTORS, reverse=True):
+        strengths = {kind: strength * factor for kind, strength in chosen.strengths.items()}
+        values[factor] = sum(fold.refit(strengths, deadline) for fold in folds)
+        if deadline is not None and deadline.passed:
+            return replace(chosen, rule="auto", complete=False), shift
+    best = max(values, key=values.__getitem__)
+    strengths = {kind: strength * best for kind, strength in chosen.strengths.items()}
+    return replace(chosen, rule="auto", strengths=strengths), shift
+
+
+def by_cross_validation(
+    problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
+) -> tuple[Smoothness, Floats]:
+    """Return the strengths under which rows that were left out are predicted best, and shifts to start from.
+
+    First differences alone are penalised, over 5 folds (3 from a total weight of 10,000 on). First all terms are as
+    strong as each other, from strong to weak; then interactions are varied alone.
+    """
+    kinds = [kind for kind in kinds_of(problem.terms) if kind != "curvature"]
+    folds = _folds(problem)
+    tried = 0
+    strengths = dict.fromkeys(kinds, GRID[0])
+    for varied in (kinds, [kind for kind in kinds if kind == "interaction"]):
+        best = -np.inf
+        chosen = strengths
+        for place, strength in enumerate(GRID if varied else ()):
+            candidate = {**strengths, **dict.fromkeys(varied, strength)}
+            value = sum(fold.refit(candidate, deadline) for fold in folds)
+            tried += 1
+            if deadline is not None and deadline.passed:
+                return Smoothness(chosen, "cv", tried, complete=False), folds[0].shift
+            if progress is not None:
+                progress("strength of smoothing", place / len(GRID))
+            if value < best - 2.0 and place >= len(GRID) // 2:
+                break
+            if value > best:
+                best, chosen = value, candidate
+        strengths = chosen
+    start = sum((fold.shift for fold in folds), np.zeros((problem.n_cells, problem.n_classes)))
+    return Smoothness(strengths, "cv", tried, complete=True), start / max(len(folds), 1)
+
+
+def _folds(problem: SmoothProblem) -> list[_Fold]:
+    """Return the folds of cross-validation that leave rows to learn from and rows to predict."""
+    n_folds = FOLDS if problem.weights.sum() < MANY_ROWS else 3
+    parts = [part for part in split_weights(problem.weights, n_folds) if part.any()]
+    return [_Fold(problem, part) for part in parts if (problem.weights - part).any()]
+
+
+class _Fold:
+    """Rows to fit to and rows to predict."""
+
+    def __init__(self, problem: SmoothProblem, part: Floats) -> None:
+        self._left_in = problem.weighted(problem.weights - part)
+        self._left_out = problem.weighted(part)
+        self.shift = np.zeros((problem.n_cells, problem.n_classes))
+
+    def refit(self, strengths: Strengths, deadline: Deadline | None) -> float:
+        """Fit with these strengths, from where the last fit ended, and return the likelihood of the other rows."""
+        found, _ = smooth_fit(
+            self._left_in,
+            strengths,
+            start=self.shift,
+            precision=FOLD_PRECISION,
+            curvature_too=False,
+            deadline=deadline,
+        )
+        self.shift = found.shift
+        logs = self._left_out.predictors(self.shift)
+        logs -= logsumexp(logs, axis=1, keepdims=True)
+        return float(np.vdot(self._left_out.weights, logs))
+
+
+def effective_degrees(problem: SmoothProblem, strengths: Strengths, curvature: Curvature) -> Sequence[float]:
+    """Return the effective degrees of freedom of every term: ``tr[(H + S_τ)⁻¹ H]`` over its cells."""
+    covariance = curvature.total
+    return [
+        (problem.n_classes - 1) * term.size - float(np.vdot(covariance[term.cells, term.cells], precision))
+        for term, precision in zip(problem.terms, problem.precisions(strengths), strict=True)
+    ]

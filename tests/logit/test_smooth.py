@@ -1,0 +1,334 @@
+"""Smooth refits: the penalised maximum, its limits, and what does not matter to it."""
+
+import numpy as np
+import oracles
+import pandas as pd
+import pytest
+from strategies import random_problem
+
+from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact.adapters import to_logit
+from anbexact.classifiers import FixedStructureClassifier
+from anbexact.datasets import load_iris
+from anbexact.logit.design import make_design
+from anbexact.logit.fit import fit
+from anbexact.logit.smooth_fit import (
+    BlockCurvature,
+    DenseCurvature,
+    SmoothProblem,
+    _State,
+    smooth_fit,
+    smooth_problem,
+)
+from anbexact.logit.smooth_terms import Axis, SmoothTerm, full_axis, grouped_axis, smooth_terms
+from anbexact.logit.smoothness import by_cross_validation, by_evidence, effective_degrees
+
+STRENGTHS = {"slope": 0.7, "curvature": 0.3, "level": 2.0, "interaction": 1.5}
+FAMILIES = {"c": (), "f0": ("f0",), "f1": ("f1", "f0"), "f2": ("f2", "f0", "f1")}
+
+
+def made(seed=0, *, n_classes=3, weights="real", ordered=("f0", "f2"), interactions="families"):
+    """A small problem of three features: the terms of `FAMILIES`, and a random base."""
+    problem = random_problem(seed, 3, n_rows=50, max_arity=5, n_classes=n_classes, weights=weights, unseen=False)
+    design = make_design(problem.table, FAMILIES)
+    terms = smooth_terms(design, problem.table.vocabulary, ordered, interactions=interactions)
+    base = np.random.default_rng(seed).normal(size=design.weights.shape)
+    return smooth_problem(design, terms, base, ridge=0.05)
+
+
+def dense(problem, strengths=STRENGTHS):
+    """The objective as the formula has it, by rows and classes."""
+    row, of_class = np.nonzero(problem.weights)
+    indicators = np.zeros((len(row), problem.n_cells))
+    indicators[np.arange(len(row))[:, None], problem.cells[row]] = 1.0
+    precision = problem.ridge * np.eye(problem.n_cells)
+    for term in problem.terms:
+        in_order = [axis.ordered for axis in term.axes]
+        for kind in term.penalties:
+            form = oracles.quadratic_form(
+                lambda v, term=term, kind=kind, in_order=in_order: oracles.roughness(
+                    v.reshape(term.shape), in_order, kind
+                ),
+                term.size,
+            )
+            precision[term.cells, term.cells] += strengths.get(kind, 0.0) * form
+    return oracles.Smooth(indicators, problem.base[row], of_class, problem.weights[row, of_class], precision)
+
+
+class TestMaximum:
+    @pytest.mark.parametrize("n_classes", [2, 3, 5])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_is_that_of_the_dense_twin(self, seed, n_classes):
+        problem = made(seed, n_classes=n_classes)
+        found, _ = smooth_fit(problem, STRENGTHS)
+        expected = dense(problem)
+        assert found.converged
+        np.testing.assert_allclose(found.shift, expected.maximum(), atol=1e-8)
+        assert found.penalised == pytest.approx(expected.value(found.shift), rel=1e-12)
+
+    def test_of_blocks_and_conjugate_gradients_is_the_same(self, monkeypatch):
+        problem = made(1)
+        found, _ = smooth_fit(problem, STRENGTHS)
+        for block in (2_500, 10):
+            monkeypatch.setattr("anbexact.logit.smooth_fit.DENSE", 0)
+            monkeypatch.setattr("anbexact.logit.smooth_fit.BLOCK", block)
+            other, curvature = smooth_fit(problem, STRENGTHS)
+            assert isinstance(curvature, BlockCurvature)
+            np.testing.assert_allclose(other.shift, found.shift, atol=1e-7)
+
+    def test_is_the_same_from_any_start(self):
+        problem = made(2)
+        found, _ = smooth_fit(problem, STRENGTHS)
+        for seed in range(3):
+            start = np.random.default_rng(seed).normal(0, 5, found.shift.shape)
+            np.testing.assert_allclose(smooth_fit(problem, STRENGTHS, start=start)[0].shift, found.shift, atol=1e-8)
+
+    def test_shifts_sum_to_zero_over_the_classes(self):
+        assert np.abs(smooth_fit(made(3), STRENGTHS)[0].shift.sum(axis=1)).max() < 1e-12
+
+    def test_does_not_depend_on_the_reference_class(self):
+        problem = made(4)
+        order = [2, 0, 1]
+        turned = SmoothProblem(
+            problem.terms,
+            problem.cells,
+            np.ascontiguousarray(problem.weights[:, order]),
+            np.ascontiguousarray(problem.base[:, order]),
+            problem.ridge,
+        )
+        found, other = (smooth_fit(one, STRENGTHS)[0].shift for one in (problem, turned))
+        np.testing.assert_allclose(found[:, order], other, atol=1e-10)
+
+    def test_ends_at_the_limits_that_are_set(self):
+        found, _ = smooth_fit(made(5), STRENGTHS, max_iter=1)
+        assert not found.converged
+        assert found.message == "max_iter was reached"
+
+
+class TestDerivatives:
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_are_those_of_finite_differences(self, n_classes):
+        problem = made(6, n_classes=n_classes)
+        precisions = problem.precisions(STRENGTHS)
+        rng = np.random.default_rng(0)
+        shape = problem.n_cells, n_classes
+
+        def direction():
+            values = rng.normal(size=shape)
+            return values - values.mean(axis=1, keepdims=True)
+
+        point = _State(problem, precisions, direction())
+        for _ in range(5):
+            along, step = direction(), 1e-5
+            after, before = (_State(problem, precisions, point.shift + sign * step * along) for sign in (1, -1))
+            assert np.vdot(point.gradient, along) == pytest.approx(
+                (after.value - before.value) / (2 * step), rel=1e-6
+            )
+            product = (before.gradient - after.gradient) / (2 * step)
+            own = point.product(along)
+            np.testing.assert_allclose(own - own.mean(axis=1, keepdims=True), product, atol=1e-4)
+
+    def test_curvatures_invert_the_hessian(self):
+        problem = made(7)
+        precisions = problem.precisions(STRENGTHS)
+        point = _State(problem, precisions, np.zeros((problem.n_cells, 3)))
+        along = np.random.default_rng(1).normal(size=(problem.n_cells, 3))
+        along -= along.mean(axis=1, keepdims=True)
+        product = point.product(along)
+        product -= product.mean(axis=1, keepdims=True)
+        np.testing.assert_allclose(DenseCurvature(problem, precisions, point.p).solve(product), along, atol=1e-8)
+
+    def test_blocks_are_exact_for_two_classes(self):
+        problem = made(8, n_classes=2)
+        precisions = problem.precisions(STRENGTHS)
+        p = _State(problem, precisions, np.zeros((problem.n_cells, 2))).p
+        whole, blocks = (kind(problem, precisions, p) for kind in (DenseCurvature, BlockCurvature))
+        np.testing.assert_allclose(whole.total, blocks.total, rtol=1e-9, atol=1e-12)
+        contrast = np.array([-1.0, 1.0])
+        np.testing.assert_allclose(whole.covariance(contrast), blocks.covariance(contrast), rtol=1e-9, atol=1e-12)
+
+
+class TestLimits:
+    def test_no_strength_is_the_refit_without_order(self):
+        """Naive Bayes has the same cells in both; the centre here is the network's, as the refit's is."""
+        problem = random_problem(9, 3, n_rows=80, max_arity=4, n_classes=3, unseen=False)
+        X, y = problem.frame()
+        model = to_logit(NaiveBayesClassifier(categories=problem.categories, discretizer=None, ess=1).fit(X, y))
+        families = {"c": (), "f0": ("f0",), "f1": ("f1",), "f2": ("f2",)}
+        design = make_design(problem.table, families)
+        terms = smooth_terms(design, problem.table.vocabulary, ("f0", "f1", "f2"))
+        own = smooth_problem(design, terms, design.sums(model.potentials), ridge=0.3)
+        smooth, _ = smooth_fit(own, {})
+        plain = fit(design, model.potentials, 0.3, precision=1e-12)
+        np.testing.assert_allclose(smooth.shift, plain.shift, atol=1e-6)
+
+    def test_without_end_gives_a_single_coefficient_per_column(self):
+        problem = made(10, ordered=("f0", "f1", "f2"))
+        strongest = {"slope": 1e7, "interaction": 1e7}
+        found, _ = smooth_fit(problem, strongest)
+        for term in problem.terms:
+            assert np.ptp(found.shift[term.cells], axis=0).max() < 1e-3
+        pooled = made(10, ordered=("f0", "f1", "f2"))
+        intercept = problem.weights.sum(axis=0)
+        assert pooled.n_cells == problem.n_cells
+        assert intercept.sum() > 0
+
+    def test_curvature_without_end_gives_straight_lines(self):
+        problem = made(11, ordered=("f0", "f1", "f2"), interactions="none")
+        found, _ = smooth_fit(problem, {"curvature": 1e7})
+        for term in problem.terms[1:]:
+            assert np.abs(np.diff(found.shift[term.cells], n=2, axis=0)).max(initial=0.0) < 1e-3
+
+
+class TestDegrees:
+    def test_are_the_trace_of_the_hat_matrix(self):
+        problem = made(12)
+        found, curvature = smooth_fit(problem, STRENGTHS)
+        twin = dense(problem)
+        whole = -twin.hessian(found.shift)
+        penalty = np.kron(twin.precision, np.eye(3))
+        # on shifts that sum to 0 over the classes
+        contrasts = np.kron(np.eye(problem.n_cells), np.linalg.svd(np.eye(3) - 1 / 3)[0][:, :2])
+        h, s = (contrasts.T @ m @ contrasts for m in (whole - penalty, penalty))
+        hat = np.linalg.solve(h + s, h)
+        assert sum(effective_degrees(problem, STRENGTHS, curvature)) == pytest.approx(np.trace(hat), rel=1e-8)
+        for term, degrees in zip(problem.terms, effective_degrees(problem, STRENGTHS, curvature), strict=True):
+            own = slice(2 * term.first, 2 * term.cells.stop)
+            assert degrees == pytest.approx(np.trace(hat[own, own]), rel=1e-6, abs=1e-8)
+
+
+class TestEvidence:
+    def test_is_highest_at_the_chosen_strengths(self):
+        problem = made(13, n_classes=2, interactions="none", ordered=("f0", "f1", "f2"))
+        chosen, _ = by_evidence(problem)
+        assert chosen.complete
+
+        def evidence(strengths):
+            found, _ = smooth_fit(problem, strengths)
+            twin = dense(problem, strengths)
+            contrasts = np.kron(np.eye(problem.n_cells), np.array([[-1.0], [1.0]]) / np.sqrt(2))
+            h = contrasts.T @ -twin.hessian(found.shift) @ contrasts
+            s = twin.precision
+            return found.penalised + np.linalg.slogdet(s)[1] / 2 - np.linalg.slogdet(h)[1] / 2
+
+        best = evidence(chosen.strengths)
+        for kind, strength in chosen.strengths.items():
+            for factor in (0.05, 20.0):
+                assert evidence({**chosen.strengths, kind: strength * factor}) <= best + 0.1
+
+    def test_and_cross_validation_smooth_noise_away(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"a": rng.normal(size=600), "b": rng.normal(size=600)})
+        y = pd.Series((rng.random(600) < 0.4).astype(int), name="c")
+        model = to_logit(NaiveBayesClassifier().fit(X, y), X, intervals=16)
+        for rule in ("evidence", "cv"):
+            found = model.refit(X, y, smooth=rule)
+            share = found.predict_proba(X)[:, 1]
+            assert np.ptp(share) < 0.3, rule
+
+    def test_cross_validation_names_first_differences_alone(self):
+        chosen, start = by_cross_validation(made(14))
+        assert chosen.rule == "cv"
+        assert set(chosen.strengths) == {"slope", "level", "interaction"}
+        assert np.isfinite(start).all()
+
+
+class TestTerms:
+    def test_of_a_family_are_its_features_and_their_interaction(self):
+        features = [term.features for term in made().terms]
+        assert features == [(), ("f0",), ("f1",), ("f2",), ("f1", "f0"), ("f2", "f0", "f1")]
+        features = [term.features for term in made(interactions="pairs").terms]
+        assert features == [(), ("f0",), ("f1",), ("f2",), ("f1", "f0"), ("f2", "f0"), ("f2", "f1")]
+        features = [term.features for term in made(interactions="none").terms]
+        assert features == [(), ("f0",), ("f1",), ("f2",)]
+
+    def test_a_missing_state_stands_beside_the_order(self):
+        X, y = load_iris()
+        X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
+        model = NaiveBayesClassifier(handle_missing="own_state").fit(X, y)
+        axis = full_axis(model.vocabulary_, "petal_width", ordered=True)
+        assert axis.ordered == axis.size - 1
+
+    def test_groups_have_about_equal_weight(self):
+        axis = Axis("x", np.arange(25), 25, 24)
+        grouped = grouped_axis(axis, np.ones(25), 6)
+        assert grouped.size == 7
+        assert np.bincount(grouped.groups).tolist() == [4, 4, 4, 4, 4, 4, 1]
+        assert grouped_axis(axis, np.ones(25), 24) is axis
+
+    def test_spread_puts_values_on_the_features_of_a_family(self):
+        rng = np.random.default_rng(0)
+        term = SmoothTerm((Axis("b", np.array([0, 0, 1]), 2, 2), Axis("a", np.arange(2), 2, 2)), 0)
+        values = rng.normal(size=(4, 3))
+        spread = term.spread(values, ("a", "x", "b"))
+        assert spread.shape == (2, 1, 3, 3)
+        grid = values.reshape(2, 2, 3)
+        for a in range(2):
+            for b in range(3):
+                np.testing.assert_array_equal(spread[a, 0, b], grid[[0, 0, 1][b], a])
+
+
+class TestModels:
+    @pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), TANClassifier(), ANBClassifier()])
+    def test_refining_changes_no_prediction(self, estimator):
+        X, y = load_iris()
+        model = estimator.fit(X, y)
+        refined = to_logit(model, X, intervals=12)
+        np.testing.assert_allclose(refined.predict_proba(X), model.predict_proba(X), atol=1e-12)
+        for name, cuts in model.cut_points_.items():
+            assert set(cuts) <= set(refined.cut_points[name])
+            assert len(refined.cut_points[name]) >= 8
+
+    def test_columns_that_were_left_whole_get_intervals(self):
+        X, y = load_iris()
+        X = X.assign(noise=np.random.default_rng(0).normal(size=len(X)))
+        model = NaiveBayesClassifier(discretizer="mdlp").fit(X, y)
+        assert len(model.cut_points_["noise"]) == 0
+        assert len(to_logit(model, X, intervals=12).cut_points["noise"]) == 11
+
+    @pytest.mark.parametrize("estimator", [NaiveBayesClassifier(), TANClassifier(), ANBClassifier()])
+    def test_a_smooth_refit_has_the_posterior_of_its_terms(self, estimator):
+        X, y = load_iris()
+        model = to_logit(estimator.fit(X, y), X, intervals=12).refit(X, y, smooth=3.0)
+        found = model.refitted
+        assert found.fit.converged
+        own = found.problem.predictors(found.shift)
+        own -= np.log(np.exp(own).sum(axis=1, keepdims=True))
+        assert model.log_likelihood(X, y) == pytest.approx(np.vdot(found.problem.weights, own))
+        assert model.log_likelihood(X, y) == pytest.approx(found.fit.log_likelihood)
+
+    def test_networks_of_smooth_refits_have_their_posterior(self):
+        X, y = load_iris()
+        model = to_logit(TANClassifier().fit(X, y), X, intervals=10).refit(X, y, smooth="auto")
+        np.testing.assert_allclose(model.to_classifier().predict_proba(X), model.predict_proba(X), atol=1e-9)
+        hidden = X.mask(np.random.default_rng(0).random(X.shape) < 0.3)
+        assert np.isfinite(model.predict_proba(hidden)).all()
+
+    def test_the_class_may_have_parents(self):
+        problem = random_problem(15, 3, n_rows=200, max_arity=4, n_classes=2, unseen=False)
+        X, y = problem.frame()
+        below = {"f0": [], "f1": ["f0", "c"], "f2": ["c"], "c": ["f0"]}
+        network = FixedStructureClassifier(below, categories=problem.categories, discretizer=None).fit(X, y)
+        model = to_logit(network).refit(X, y, smooth=1.0)
+        assert [term.features for term in model.refitted.problem.terms][:2] == [(), ("f0",)]
+        assert model.log_likelihood(X, y) == pytest.approx(model.refitted.fit.log_likelihood)
+
+    @pytest.mark.parametrize("smooth", [-1, "strong", np.inf, True, {"slop": 1}, {"slope": None}])
+    def test_senseless_strengths_are_refused(self, smooth):
+        X, y = load_iris()
+        with pytest.raises(ValueError, match="smooth must be"):
+            to_logit(NaiveBayesClassifier().fit(X, y)).refit(X, y, smooth=smooth)
+
+    def test_other_senseless_parameters_are_refused(self):
+        X, y = load_iris()
+        model = to_logit(NaiveBayesClassifier().fit(X, y))
+        with pytest.raises(ValueError, match="l2 must be above 0"):
+            model.refit(X, y, smooth=1, l2=0)
+        with pytest.raises(ValueError, match="interactions must be"):
+            model.refit(X, y, smooth=1, interactions="all")
+        with pytest.raises(ValueError, match="ordered names 'z'"):
+            model.refit(X, y, smooth=1, ordered=["z"])
+        with pytest.raises(ValueError, match="intervals are made of the rows"):
+            to_logit(NaiveBayesClassifier().fit(X, y), intervals=3)
+        with pytest.raises(ValueError, match="intervals must be"):
+            to_logit(NaiveBayesClassifier().fit(X, y), X, intervals=1)
