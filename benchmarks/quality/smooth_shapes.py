@@ -3,9 +3,9 @@
 Cross-validation (five folds; ten with ``--full``) over the tables of ``../shared/data`` with continuous columns and
 at most 1,500 rows and 22 features (all of them with ``--full``, the larger ones without ANB). Naive Bayes, TAN and
 exact ANB with their defaults are taken as they were learned (``generative``), refitted by conditional likelihood
-(``refit``), and as :class:`~anbexact.AdditiveClassifier` with strengths by evidence (``smooth, evidence``) and by default
-(``smooth``); naive Bayes also by cross-validation alone (``smooth, cv``) and with other numbers of intervals; ANB
-also with the pairs of its families in their place (``smooth, pairs``). Beside them, what people would take:
+(``refit``), and as :class:`~anbexact.AdditiveClassifier` with strengths by evidence (``smooth, evidence``) and by
+default (``smooth``); naive Bayes also by cross-validation alone (``smooth, cv``) and with other numbers of intervals;
+ANB also with the pairs of its families in their place (``smooth, pairs``). Beside them, what people would take:
 scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the training rows) and random
 forest (300 trees, probabilities clipped at 0.001). Everything is learned within the folds.
 
