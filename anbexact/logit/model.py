@@ -336,11 +336,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
     # ---- what else a refitted model is good for
 
     def result(self) -> Any:
-        """Return statsmodels' ``MNLogit`` results at this model's maximum; see :func:`mnlogit_result`.
-
-        Of a smooth refit, a :class:`~anbexact.logit.shapes.SmoothResult`: effective degrees of freedom and Wald
-        tests of its terms.
-        """
+        """Return statsmodels' ``MNLogit`` results (:func:`mnlogit_result`); of a smooth refit a ``SmoothResult``."""
         if isinstance(self.refitted, SmoothRefit):
             return smooth_result(self.refitted)
         from anbexact.adapters.statsmodels import mnlogit_result
