@@ -18,7 +18,8 @@ from pathlib import Path
 
 import psutil
 
-from anbexact._runtime.limits import available_memory, human_bytes
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
 from benchmarks import quality, speed
 from benchmarks.harness.run import Run
 from benchmarks.harness.tables import NeedsData

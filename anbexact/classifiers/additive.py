@@ -6,7 +6,7 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from anbexact._runtime.limits import check_limit
+from anbexact._runtime.deadline import check_limit
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import smoothed_model

@@ -14,6 +14,7 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.discretize import Cuts
+from anbexact.logit.fit import Effort
 from anbexact.logit.network import posterior_tables
 from anbexact.logit.refit import blanket_counts, check_l2, refit
 from anbexact.networks.estimation import Estimation
@@ -148,8 +149,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
             tables,
             relearn=relearn,
             l2=self.l2,
-            threads=thread_count(self.n_jobs),
-            progress=self.progress(),
+            effort=Effort(threads=thread_count(self.n_jobs), progress=self.progress()),
         )
         complaint = found.complaint(table.vocabulary)
         try:

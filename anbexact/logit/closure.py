@@ -6,7 +6,8 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from math import prod
 
-from anbexact._runtime.limits import available_memory, human_bytes
+from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
 from anbexact.logit.potentials import Potential, Potentials, Shape, class_families, network_potentials, over
 from anbexact.logit.terms import count_terms, index_sets
 from anbexact.parameters.tables import Tables

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +18,8 @@ from anbexact._kernels.softmax import (
     add_diagonal,
     value_and_gradient,
 )
-from anbexact._runtime.limits import Deadline, Progress
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
 from anbexact.logit.design import Design
 from anbexact.logit.potentials import Floats, Potentials
 
@@ -34,6 +35,48 @@ STEP = 0.1
 WRONG = 0.05
 """Share of such a change that may go to a wrong class, as a step is only computed so precisely."""
 Vector = npt.NDArray[np.float64]
+
+
+class Stop(NamedTuple):
+    """When a solver ends, and what it tells of the way.
+
+    Attributes
+    ----------
+    precision : float
+        Of the scaled gradient.
+    max_iter : int
+        Most iterations.
+    deadline : Deadline, optional
+    progress : callable, optional
+        Told the phase, and how much of the gradient has vanished.
+    """
+
+    precision: float = PRECISION
+    max_iter: int = 500
+    deadline: Deadline | None = None
+    progress: Progress | None = None
+
+
+class Effort(NamedTuple):
+    """What a refit may take.
+
+    Attributes
+    ----------
+    max_iter : int
+        Most iterations of a solver.
+    time_limit : float, optional
+        Seconds after which the best so far is returned, not converged; half of it at most for the strength of the
+        prior.
+    threads : int
+        For cross-validation and linear algebra.
+    progress : callable, optional
+        Called with a phase and the finished fraction of it.
+    """
+
+    max_iter: int = 500
+    time_limit: float | None = None
+    threads: int = 1
+    progress: Progress | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,10 +224,7 @@ def fit(
     weights: Floats | None = None,
     start: Floats | None = None,
     solver: str = "trust-ncg",
-    precision: float = PRECISION,
-    max_iter: int = 500,
-    deadline: Deadline | None = None,
-    progress: Progress | None = None,
+    stop: Stop | None = None,
 ) -> Fit:
     """Maximise ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ shift²`` over the shifts of the potentials' observed cells.
 
@@ -205,20 +245,17 @@ def fit(
         Other shifts to start from, if they are no worse than none.
     solver : str, default "trust-ncg"
         One of `SOLVERS`.
-    precision : float
-        Of the scaled gradient.
-    max_iter : int, default 500
-        Most iterations.
-    deadline, progress : optional
-        When to stop, and what to tell of the way: the phase, and how much of the gradient has vanished.
+    stop : Stop, optional
+        When the solver ends.
 
     Returns
     -------
     Fit
         Never worse than the centre.
     """
+    stop = stop or Stop()
     weights = design.weights if weights is None else weights
-    objective = _Objective(design, weights, centre, l2, deadline)
+    objective = _Objective(design, weights, centre, l2, stop.deadline)
     z = objective.scaled_at(np.zeros(objective.shape))
     if start is not None:
         least = objective.value(z)[0]
@@ -226,7 +263,7 @@ def fit(
         z = moved if objective.value(moved)[0] <= least else objective.scaled_at(np.zeros(objective.shape))
     iterations, message = 0, ""
     if design.n_classes > 1:
-        z, iterations, message = _maximise(objective, z, solver, precision, max_iter, deadline, progress)
+        z, iterations, message = _maximise(objective, z, solver, stop)
     shift = objective.shift(z)
     _, gradient = objective.value(z)
     log_likelihood = objective.log_likelihood(z)
@@ -258,14 +295,11 @@ def _maximise(
     objective: _Objective,
     z: Vector,
     solver: str,
-    precision: float,
-    max_iter: int,
-    deadline: Deadline | None,
-    progress: Progress | None,
+    stop: Stop,
 ) -> tuple[Vector, int, str]:
     """Run scipy's optimiser; return where it ended, no worse than z, its iterations, and what stopped it early."""
     value, gradient = objective.value(z)
-    decades = log(max(float(np.linalg.norm(gradient)) / precision, 2.0))
+    decades = log(max(float(np.linalg.norm(gradient)) / stop.precision, 2.0))
     reached = z
     iterations = 0
 
@@ -273,18 +307,18 @@ def _maximise(
         nonlocal reached, iterations
         reached = z.copy()
         iterations += 1
-        if progress is not None:
-            left = max(float(np.linalg.norm(objective.value(z)[1])) / precision, 1.0)
-            progress("refit", max(0.0, 1 - log(left) / decades))
-        if deadline is not None and deadline.passed:
+        if stop.progress is not None:
+            left = max(float(np.linalg.norm(objective.value(z)[1])) / stop.precision, 1.0)
+            stop.progress("refit", max(0.0, 1 - log(left) / decades))
+        if stop.deadline is not None and stop.deadline.passed:
             raise _StoppedError("the time limit passed")
 
     method = SOLVERS[solver]
-    options: dict[str, Any] = {"maxiter": max_iter}
+    options: dict[str, Any] = {"maxiter": stop.max_iter}
     if method == "Newton-CG":
-        options["xtol"] = precision / len(z)
+        options["xtol"] = stop.precision / len(z)
     else:
-        options |= {"gtol": precision, "initial_trust_radius": 10.0, "max_trust_radius": 1e6}
+        options |= {"gtol": stop.precision, "initial_trust_radius": 10.0, "max_trust_radius": 1e6}
     try:
         result = minimize(  # type: ignore[call-overload]  # the method is a variable
             objective.value, z, jac=True, method=method, callback=watch, options=options, hessp=objective.curvature

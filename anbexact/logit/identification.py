@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.limits import human_bytes
+from anbexact._runtime.units import human_bytes
 
 if TYPE_CHECKING:
     from anbexact.logit.model import LogitModel

@@ -11,10 +11,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anbexact._runtime.limits import Progress, check_limit, thread_count
+from anbexact._runtime.deadline import check_limit
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.discretize import Cuts
 from anbexact.logit.closure import Closure, close, obstacles
+from anbexact.logit.fit import Effort
 from anbexact.logit.former_names import FormerNames
 from anbexact.logit.identification import identified
 from anbexact.logit.model_text import model_text
@@ -269,24 +272,15 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         if not len(table.weights):
             raise ValueError("there is no row without a missing feature to refit to")
         progress = progress or self.classifier.progress()
-        limits: dict[str, Any] = {"max_iter": max_iter, "time_limit": time_limit, "progress": progress}
+        effort = Effort(max_iter, time_limit, thread_count(self.classifier.n_jobs), progress)
         strengths = check_smooth(smooth)
+        how: dict[str, Any]
         if strengths is not None:
-            ridge = check_ridge(l2)
-            how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": ridge}
-            how["threads"] = thread_count(self.classifier.n_jobs)
-            return self._refitted(smooth_refit(table, self.network, smooth=strengths, **how, **limits))
-        found = refit(
-            table,
-            self.structure,
-            self.network.tables,
-            relearn=relearner(self.network, table) if l2 == "auto" else None,
-            l2=l2,
-            solver=solver,
-            threads=thread_count(self.classifier.n_jobs),
-            **limits,
-        )
-        return self._refitted(found)
+            how = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2), "effort": effort}
+            return self._refitted(smooth_refit(table, self.network, smooth=strengths, **how))
+        relearn = relearner(self.network, table) if l2 == "auto" else None
+        how = {"relearn": relearn, "l2": l2, "solver": solver, "effort": effort}
+        return self._refitted(refit(table, self.structure, self.network.tables, **how))
 
     def _refitted(self, found: Refit) -> LogitModel:
         """Return the model of a refit; warn if it is not what was asked for."""

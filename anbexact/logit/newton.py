@@ -16,7 +16,7 @@ import numpy as np
 from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from anbexact._kernels.multinomial import add_border, add_derivatives, add_predictors, bound, likelihood
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.logit.indicators import Columns, Floats, Labels, Rows, Term
 
 RIDGE = 1e-10

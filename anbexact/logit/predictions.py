@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import check_consistent_length
 
-from anbexact._runtime.limits import Progress
+from anbexact._runtime.progress import Progress
 from anbexact.inputs.labels import read_labels
 from anbexact.inputs.reader import Reader
 from anbexact.logit.potentials import Potentials, potential_tables

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import logsumexp
 
-from anbexact._runtime.limits import Deadline, Progress
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
 from anbexact.logit.design import Design
-from anbexact.logit.fit import fit
+from anbexact.logit.fit import Stop, fit
 from anbexact.logit.potentials import Floats, Potentials
 from anbexact.tables.folds import split_weights
 
@@ -125,8 +126,7 @@ class _Fold:
             weights=self._left_in,
             start=self.shift,
             solver=solver,
-            precision=PRECISION,
-            deadline=deadline,
+            stop=Stop(PRECISION, deadline=deadline),
         )
         self.shift = found.shift
         return self.held_out()

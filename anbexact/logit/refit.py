@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from anbexact._runtime.limits import Deadline, Progress
+from anbexact._runtime.deadline import Deadline
 from anbexact.logit.design import Design, cell_states, make_design
-from anbexact.logit.fit import SOLVERS, Fit, fit
+from anbexact.logit.fit import SOLVERS, Effort, Fit, Stop, fit
 from anbexact.logit.potentials import Floats, Potentials, class_families, network_potentials
 from anbexact.logit.prior_precision import Strength, choose_strength
 from anbexact.logit.terms import term_name
@@ -96,10 +96,7 @@ def refit(
     relearn: Callable[[DiscreteTable], Tables] | None = None,
     l2: float | str = "auto",
     solver: str = "trust-ncg",
-    max_iter: int = 500,
-    time_limit: float | None = None,
-    threads: int = 1,
-    progress: Progress | None = None,
+    effort: Effort | None = None,
 ) -> Refit:
     """Maximise the conditional log likelihood over the potentials of a network, from those that it has.
 
@@ -118,14 +115,10 @@ def refit(
         if ``tables`` were learned from the rows of ``table``.
     l2 : float or "auto", default "auto"
         Precision of the prior; 0 for none; ``"auto"``: by cross-validation.
-    solver, max_iter
+    solver
         See :func:`~anbexact.logit.fit.fit`.
-    time_limit : float, optional
-        Seconds after which the best so far is returned, not converged; half of it at most for choosing ``l2``.
-    threads : int, default 1
-        For the cross-validation.
-    progress : callable, optional
-        Called with a phase and the finished fraction of it.
+    effort : Effort, optional
+        What it may take.
 
     Raises
     ------
@@ -135,8 +128,9 @@ def refit(
     l2 = check_l2(l2)
     if solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, not {solver!r}")
-    check_max_iter(max_iter)
-    deadline = Deadline(time_limit)
+    effort = effort or Effort()
+    check_max_iter(effort.max_iter)
+    deadline = Deadline(effort.time_limit)
     centre = network_potentials(tables, structure)
     design = make_design(table, class_families(structure))
 
@@ -151,23 +145,15 @@ def refit(
             design,
             learned,
             solver=solver,
-            threads=threads,
-            deadline=Deadline(time_limit and time_limit / 2),
-            progress=progress,
+            threads=effort.threads,
+            deadline=Deadline(effort.time_limit and effort.time_limit / 2),
+            progress=effort.progress,
         )
         l2 = strength.l2
-    found = fit(
-        design,
-        centre,
-        float(l2),
-        start=start,
-        solver=solver,
-        max_iter=max_iter,
-        deadline=deadline,
-        progress=progress,
-    )
-    if progress is not None:
-        progress("refit", 1.0)
+    stop = Stop(max_iter=effort.max_iter, deadline=deadline, progress=effort.progress)
+    found = fit(design, centre, float(l2), start=start, solver=solver, stop=stop)
+    if effort.progress is not None:
+        effort.progress("refit", 1.0)
     moved = design.shifted(centre, found.shift)
     return Refit(moved, float(l2), strength, found, design, deadline.elapsed)
 

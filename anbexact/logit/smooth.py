@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from anbexact._runtime.limits import Deadline, Progress
+from anbexact._runtime.deadline import Deadline
 from anbexact.logit.design import make_design
+from anbexact.logit.fit import Effort
 from anbexact.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
 from anbexact.logit.refit import Refit, check_l2, check_max_iter
 from anbexact.logit.smooth_fit import RIDGE, Curvature, SmoothProblem, smooth_fit, smooth_problem
@@ -109,10 +110,7 @@ def smooth_refit(
     interactions: str = "families",
     ordered: Collection[Hashable] = (),
     ridge: float = RIDGE,
-    max_iter: int = 100,
-    threads: int = 1,
-    time_limit: float | None = None,
-    progress: Progress | None = None,
+    effort: Effort | None = None,
 ) -> SmoothRefit:
     """Maximise the conditional log likelihood of a network's rows, less a penalty on the roughness of its terms.
 
@@ -132,21 +130,20 @@ def smooth_refit(
         Features with an order, beside those that were cut and those of numbers.
     ridge : float
         Precision of the prior of every cell beside the penalty.
-    threads : int, default 1
-        Of linear algebra.
-    max_iter, time_limit, progress
-        See :func:`~anbexact.logit.refit.refit`.
+    effort : Effort, optional
+        What it may take; 100 iterations by default.
     """
-    check_max_iter(max_iter)
+    effort = effort or Effort(max_iter=100)
+    check_max_iter(effort.max_iter)
     check_interactions(interactions)
-    deadline = Deadline(time_limit)
+    deadline, time_limit, progress = Deadline(effort.time_limit), effort.time_limit, effort.progress
     vocabulary = network.vocabulary
     design = make_design(table, class_families(network.structure))
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
     terms = smooth_terms(design, vocabulary, in_order, interactions=interactions)
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
     large = problem.n_cells * (problem.n_classes - 1) > FEW_UNKNOWNS
-    with threadpool_limits(threads if large else 1, "blas"):
+    with threadpool_limits(effort.threads if large else 1, "blas"):
         start = None
         if isinstance(smooth, str):
             smoothness, start = RULES[smooth](
@@ -155,7 +152,7 @@ def smooth_refit(
         else:
             given = {kind: float(smooth.get(kind, 0.0)) for kind in kinds_of(terms)}
             smoothness = Smoothness(given, "given", 0, complete=True)
-        how: dict[str, Any] = {"max_iter": max_iter, "deadline": deadline, "curvature_too": False}
+        how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline, "curvature_too": False}
         found, _ = smooth_fit(problem, smoothness.strengths, start=start, **how)
     if progress is not None:
         progress("refit", 1.0)

@@ -11,7 +11,7 @@ from scipy.linalg import block_diag, cho_factor, cho_solve
 
 from anbexact._kernels.multinomial import add_derivatives
 from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells, add_curvature, value_and_gradient
-from anbexact._runtime.limits import Deadline
+from anbexact._runtime.deadline import Deadline
 from anbexact.logit.design import Design
 from anbexact.logit.fit import STATIONARY, Fit
 from anbexact.logit.potentials import Floats

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import logsumexp
 
-from anbexact._runtime.limits import Deadline, Progress
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
 from anbexact.logit.potentials import Floats
 from anbexact.logit.smooth_fit import Curvature, SmoothProblem, smooth_fit
 from anbexact.logit.smooth_terms import Strengths, kinds_of

@@ -11,7 +11,7 @@ from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_iris
 from anbexact.logit.design import make_design
-from anbexact.logit.fit import fit
+from anbexact.logit.fit import Stop, fit
 from anbexact.logit.smooth_fit import (
     BlockCurvature,
     DenseCurvature,
@@ -159,7 +159,7 @@ class TestLimits:
         terms = smooth_terms(design, problem.table.vocabulary, ("f0", "f1", "f2"))
         own = smooth_problem(design, terms, design.sums(model.potentials), ridge=0.3)
         smooth, _ = smooth_fit(own, {})
-        plain = fit(design, model.potentials, 0.3, precision=1e-12)
+        plain = fit(design, model.potentials, 0.3, stop=Stop(precision=1e-12))
         np.testing.assert_allclose(smooth.shift, plain.shift, atol=1e-6)
 
     def test_without_end_gives_a_single_coefficient_per_column(self):
