@@ -127,8 +127,8 @@ def to_file(classifier: HasNetwork, path: str | Path) -> None:
         _compare(twin.conditional_tables_, dict(twin.vocabulary_.states), _parsed(text.encode("ascii"), kind))
     except ValueError as error:
         raise ValueError(
-            f"cannot write {path}: pgmpy reads its own {kind} back otherwise ({error}). Nothing was written; another "
-            "format, or the save method, may do."
+            f"cannot write {path}: pgmpy reads its own {kind} back differently ({error}). Nothing was written; try "
+            "another format or the save method."
         ) from error
     _replace_pair(path, text, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
@@ -191,14 +191,14 @@ def from_file(path: str | Path, class_name: Hashable | None = None) -> FixedStru
         network = _parsed(_decompressed(content), kind)
     except ValueError as error:
         raise ValueError(
-            f"{path} is no {kind} file, or a damaged one: {error}. Restore it, or write it again; the format must be "
-            "what the extension says."
+            f"{path} is not a {kind} file, or is damaged: {error}. Restore it, or write it again; the format must "
+            "match the extension."
         ) from error
     document = read_names(explained)
     if document is None and class_name is None:
         raise ValueError(
-            f"{path} does not say which variable is the class, and there is no {explained}: pass class_name=, one of "
-            f"{list(network.nodes)}"
+            f"{path} does not say which variable is the class, and {explained} does not exist: pass class_name=, "
+            f"one of {list(network.nodes)}"
         )
     try:
         if document is None:
@@ -305,15 +305,15 @@ def _parsed(content: bytes, kind: str) -> DiscreteBayesianNetwork:
     except Exception as error:  # pgmpy's readers raise whatever comes
         raise ValueError(f"pgmpy cannot read it ({type(error).__name__}: {error})") from error
     if others:
-        raise ValueError(f"it holds nodes that are no table of probabilities ({', '.join(sorted(others))})")
+        raise ValueError(f"it contains nodes that are not tables of probabilities ({', '.join(sorted(others))})")
     if not variables:
-        raise ValueError("it declares no variable")
+        raise ValueError("it does not declare any variables")
     twice = [name for name, times in Counter(variables).items() if times > 1]
     if twice:
         raise ValueError(f"it declares the variable {twice[0]!r} more than once")
     bare = set(variables) - {cpd.variable for cpd in network.get_cpds()}
     if bare:
-        raise ValueError(f"it holds no probabilities of {min(bare)!r}")
+        raise ValueError(f"it contains no probabilities of {min(bare)!r}")
     return network
 
 

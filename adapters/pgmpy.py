@@ -119,8 +119,8 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
         off = np.abs(np.asarray(cpd.values, dtype=np.float64).sum(axis=0) - 1).max()
         if not off <= EXACT:
             raise ValueError(
-                f"pgmpy stored the table of {node!r} with columns that miss 1 by {off:.2g}: it does not compute in "
-                "float64. Set pgmpy.config.set_dtype('float64')."
+                f"pgmpy stored the table of {node!r} with columns whose sums differ from 1 by {off:.2g}: it does "
+                "not compute in float64. Set pgmpy.config.set_dtype('float64')."
             )
         network.add_cpds(cpd)
     network.check_model()
@@ -179,7 +179,9 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
     check_node(network, class_name, "class_name")
     features = [name for name in network.nodes if name != class_name]
     if not features:
-        raise ValueError(f"the network has no node but the class {class_name!r}: there is nothing to classify by")
+        raise ValueError(
+            f"the network has no node except the class {class_name!r}: a classifier needs at least one feature"
+        )
     order = sorted_positions(states[class_name])
     states[class_name] = tuple(states[class_name][i] for i in order)
     for name, table in tables.items():
@@ -261,8 +263,8 @@ def _normalised(
         where = [int(i) for i in np.argwhere(bad)[0]]
         state = states[variables[0]][where[0]]
         raise ValueError(
-            f"the table of node {variables[0]!r} holds {values[tuple(where)]}, in {shown(where[1:])} at {state!r}: "
-            "every value must be a probability"
+            f"the table of node {variables[0]!r} contains {values[tuple(where)]}, in {shown(where[1:])} at "
+            f"{state!r}: every value must be a probability"
         )
     sums = values.sum(axis=0)
     off = np.abs(sums - 1)
@@ -279,7 +281,7 @@ def _normalised(
 
 def check_node(network: nx.DiGraph[Any], name: Hashable, label: str) -> None:
     if name not in network:
-        raise ValueError(f"{label}: {name!r} is no node of the network; its nodes are {list(network.nodes)}")
+        raise ValueError(f"{label}: {name!r} is not a node of the network; its nodes are {list(network.nodes)}")
 
 
 def read_network(network: DiscreteBayesianNetwork) -> tuple[Tables, States]:

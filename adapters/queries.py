@@ -116,14 +116,16 @@ def _posterior_of_classifier(
     if class_name is None or class_name == own_class:
         return classifier.query(evidence)
     if not isinstance(classifier, HasNetwork):
-        raise TypeError(f"a {type(classifier).__name__} has a posterior of its class alone, not of {class_name!r}")
+        raise TypeError(
+            f"{type(classifier).__name__} provides the posterior of its class only, not of {class_name!r}"
+        )
     network = classifier.discrete_form()
     vocabulary = network.vocabulary_
     if class_name not in vocabulary.states:
         raise ValueError(f"class_name: {class_name!r} is not a variable; the variables are {list(vocabulary.names)}")
     known = read_evidence(evidence)
     if class_name in known:
-        raise ValueError(f"{class_name!r} is among the evidence: leave it out, its posterior is asked for")
+        raise ValueError(f"{class_name!r} is among the evidence: leave it out, because its posterior is computed")
     features = {name: value for name, value in known.items() if name != own_class}
     of_features = code_evidence(network.reader_, features)
     codes = {name: int(code) for name, code in zip(vocabulary.features, of_features, strict=True) if code >= 0}
@@ -190,11 +192,11 @@ def d_separated(
     sets = {label: _node_set(graph, label, nodes) for label, nodes in (("x", x), ("y", y), ("given", given))}
     for label in ("x", "y"):
         if not sets[label]:
-            raise ValueError(f"{label} holds no node")
+            raise ValueError(f"{label} contains no node")
     for a, b in (("x", "y"), ("x", "given"), ("y", "given")):
         common = sorted(map(repr, sets[a] & sets[b]))
         if common:
-            raise ValueError(f"{a} and {b} both hold {', '.join(common)}: they must have no node in common")
+            raise ValueError(f"{a} and {b} both contain {', '.join(common)}: they must have no node in common")
     if not nx.is_directed_acyclic_graph(graph):
         raise ValueError("the graph has a directed cycle: d-separation is defined for acyclic graphs")
     return bool(nx.is_d_separator(graph, sets["x"], sets["y"], sets["given"]))
@@ -221,12 +223,16 @@ def _evidence_codes(
     for name, state in evidence.items():
         check_node(network, name, "evidence")
         if name == class_name:
-            raise ValueError(f"the class {name!r} is among the evidence: leave it out, its posterior is asked for")
+            raise ValueError(
+                f"the class {name!r} is among the evidence: leave it out, because its posterior is computed"
+            )
         places = {known: code for code, known in enumerate(states[name])}
         try:
             codes[name] = places[state]
         except (KeyError, TypeError):  # unknown, or not hashable
-            raise ValueError(f"{state!r} is no state of node {name!r}; its states are {list(states[name])}") from None
+            raise ValueError(
+                f"{state!r} is not a state of node {name!r}; its states are {list(states[name])}"
+            ) from None
     return codes
 
 

@@ -161,7 +161,7 @@ def read_names(path: Path) -> dict[str, Any] | None:
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is damaged: it is not complete JSON ({error}). {advice}") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise ValueError(f"{path} does not explain names: there is no {FORMAT!r} in it. {advice}")
+        raise ValueError(f"{path} is not a file of names: {FORMAT!r} is missing. {advice}")
     version = document.get("format_version")
     if isinstance(version, int) and version > FORMAT_VERSION:
         raise ValueError(
@@ -177,7 +177,7 @@ def read_names(path: Path) -> dict[str, Any] | None:
             variable["states"] = [(safe, decode(state)) for safe, state in variable["states"]]
             variable["quantity"] = decode(variable.get("quantity"))
             if not isinstance(variable["quantity"], Quantity | None):
-                raise ValueError(f"the quantity of {variable['name']!r} is none")
+                raise ValueError(f"the quantity of {variable['name']!r} is not valid")
             if variable["cut_points"] is not None:
                 cuts = variable["cut_points"] = np.array(decode(variable["cut_points"]), dtype=np.float64)
                 intervals = interval_names(cuts, variable["quantity"])
@@ -260,9 +260,9 @@ def restored(
     states: dict[Hashable, dict[Any, Any]] = {
         variable["safe"]: dict(variable["states"]) for variable in document["variables"]
     }
-    advice = "Put back the file that belongs to it, or delete it to read the network under the names in its file"
+    advice = "Put back the file of this export, or delete it to read the network under the names in its file"
     if _MARKED.fullmatch(network.name or "") and network.name != network_name(document):
-        raise ValueError(f"the file of names beside it belongs to another export. {advice}")
+        raise ValueError(f"the file of names beside it is from another export. {advice}")
     found = {cpd.variable: cpd.state_names[cpd.variable] for cpd in network.get_cpds()}
     at_odds = [name for name in names.keys() | found if set(states.get(name, ())) != set(found.get(name, ()))]
     if at_odds:
@@ -273,7 +273,7 @@ def restored(
         )
     chosen = document["class"] if class_name is None else next((s for s, n in names.items() if n == class_name), None)
     if chosen is None:
-        raise ValueError(f"class_name: {class_name!r} is none of its variables, {list(names.values())}")
+        raise ValueError(f"class_name: {class_name!r} is not one of its variables, {list(names.values())}")
     names[chosen] = names.pop(chosen)  # features first
     classes = list(states[chosen].items())
     states[chosen] = dict(classes[i] for i in sorted_positions([state for _, state in classes]))

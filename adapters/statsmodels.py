@@ -70,7 +70,7 @@ def mnlogit_result(model: LogitModel) -> Any:
             "of maximum likelihood are not valid: refit with l2=0"
         )
     if not refitted.fit.converged:
-        raise ValueError(f"there is no maximum of the likelihood to give results for: {model.convergence_message}")
+        raise ValueError(f"the likelihood has no maximum, so statsmodels has no results: {model.convergence_message}")
     weights = refitted.design.weights
     if len(model.classes_) == 1:
         raise ValueError(f"there is only one class, {model.classes_.tolist()[0]!r}, and so there are no coefficients")
@@ -80,7 +80,7 @@ def mnlogit_result(model: LogitModel) -> Any:
     if not np.array_equal(weights, np.rint(weights)):
         raise ValueError(
             "some weights are not whole numbers: statsmodels' MNLogit ignores weights, and rows can only be repeated "
-            "whole times"
+            "a whole number of times"
         )
     n_rows, kept = int(weights.sum()), np.flatnonzero(identified(model))
     free = (len(model.classes_) - 1) * len(kept)

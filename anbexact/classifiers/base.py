@@ -126,7 +126,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
     def conditional_tables_(self) -> Tables:
         """P(variable | parents) of every variable."""
         if not isinstance(self.model_, TableNetwork):
-            raise AttributeError("there are no conditional tables: columns are measured; see densities_")
+            raise AttributeError(
+                "this classifier has densities instead of conditional tables, because its columns are continuous: "
+                "see densities_"
+            )
         return self.model_.tables
 
     @property
@@ -264,7 +267,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
             _check_ess("smoothing", self.smoothing)
             if self.parameters != "eap":
                 raise ValueError(
-                    f"smoothing={self.smoothing!r} goes with parameters='eap' only: leave it None for "
+                    f"smoothing={self.smoothing!r} applies only with parameters='eap': leave it None with "
                     f"parameters={self.parameters!r}"
                 )
         self.score_of(1.0)

@@ -82,7 +82,7 @@ class DiscreteClassifier(
         unknown = [label for label in dict.fromkeys(labels) if label not in known]
         if unknown:
             warn(
-                f"y holds the class {unknown[0]!r}, which was not there in fit "
+                f"y contains the class {unknown[0]!r}, which did not occur in fit "
                 f"(classes: {self.classes_.tolist()}); its rows count as errors"
             )
         right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]

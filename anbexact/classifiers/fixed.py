@@ -71,9 +71,9 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         if open_pairs := obstacles(self.structure_):
             child, a, b = open_pairs[0]
             raise ValueError(
-                f"with l2={self.l2!r} the tables are to be refitted, but there may be no network of this structure "
-                f"with the refitted posterior: {a!r} and {b!r}, parents of {child!r}, are not adjacent. Add an arc "
-                "between them to parents, or use RefittedClassifier, which needs no such network"
+                f"l2={self.l2!r} asks for a refit, but a network of this structure may be unable to represent the "
+                f"refitted posterior: {a!r} and {b!r}, both parents of {child!r}, are not adjacent. Add an arc "
+                "between them to parents, or use RefittedClassifier, which does not need such a network"
             )
         model = refitted_model(self, X, y, sample_weight, l2=self.l2)
         tables, dropped = model.to_classifier().conditional_tables_, self.dropped_
@@ -107,7 +107,8 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         unknown = set(names) ^ set(self.parents)
         if unknown:
             raise ValueError(
-                f"parents must name exactly the variables {list(names)}; at odds: {sorted(map(str, unknown))}"
+                f"parents must have exactly the variables {list(names)} as keys; unknown or missing: "
+                f"{sorted(map(str, unknown))}"
             )
         parents = {name: tuple(self.parents[name]) for name in names}
         return Structure.given(table.vocabulary.class_name, parents, total_score(table, score, parents))

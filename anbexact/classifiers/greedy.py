@@ -142,7 +142,8 @@ class ConditionalClassifier(ConditionalParameters, NetworkClassifier):
     def partial_fit(self) -> NoReturn:
         """Not there: the counts do not tell the score of all rows."""
         raise AttributeError(
-            f"{type(self).__name__} has no partial_fit: counts of families do not tell the conditional likelihood"
+            f"{type(self).__name__} does not support partial_fit: the conditional likelihood does not follow from "
+            "counts of families"
         )
 
     def score_of(self, ess: float) -> Any:

@@ -119,7 +119,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
     def partial_fit(self) -> Any:
         """Not there: rows cannot be added to tables that come from no counts."""
         raise AttributeError(
-            f"{type(self).__name__} has no partial_fit: its tables come from no counts that rows could be added to"
+            f"{type(self).__name__} does not support partial_fit: its tables are not estimated from counts"
         )
 
     def check_parameters(self) -> None:

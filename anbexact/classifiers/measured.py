@@ -88,8 +88,8 @@ class MeasuredClassifier(NetworkClassifier):
                 value = getattr(self, name)
                 if value is not default and value != default:
                     raise ValueError(
-                        f"{name}={value!r} goes with continuous='discretize': a universal measure scores and "
-                        f"estimates by itself, leave it {default!r}"
+                        f"{name}={value!r} applies only with continuous='discretize', because a universal "
+                        f"measure has its own score and estimates: leave it {default!r}"
                     )
         elif by_name != "discretize":
             raise ValueError(
@@ -125,7 +125,7 @@ class MeasuredClassifier(NetworkClassifier):
             if column.name in measured and (column.missing & (weights > 0)).any():
                 raise ValueError(
                     f"column {column.name!r} is continuous and has missing cells, which cannot be a state of their "
-                    "own: fill them in, or use handle_missing='auto'"
+                    "own: impute them, or use handle_missing='auto'"
                 )
         score = universal.fit(read.columns, weights, read.categories, measured)
         table = read.table({name: partition.finest for name, partition in score.partitions.items()}, measured)
@@ -149,7 +149,7 @@ class MeasuredClassifier(NetworkClassifier):
         """
         check_is_fitted(self)
         if not isinstance(self.model_, DensityNetwork):
-            raise ValueError("this classifier discretised its continuous columns: it is discrete already")
+            raise ValueError("this classifier discretised its continuous columns and is already discrete")
         return FixedStructureClassifier.from_network(
             self.model_.discrete(),
             feature_names=getattr(self, "feature_names_in_", None),
@@ -170,7 +170,7 @@ class MeasuredClassifier(NetworkClassifier):
         discrete = self.to_discrete()
         cells = ", ".join(f"{name} {len(cuts) + 1}" for name, cuts in discrete.cut_points_.items())
         warn(
-            f"every variable is handed over at its likeliest level (cells: {cells or 'all are discrete'}), which "
+            f"every variable is exported at its most probable level (cells: {cells or 'all are discrete'}), which "
             f"changes the mean log loss on the training rows by {self.level_cost_:+.4g} nats"
         )
         return discrete

@@ -34,8 +34,8 @@ def affordable_limit(
     fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts where it need not be there
     most = max([min(_most_parents(table, score), max(fewer, 0)), *Counter(child for _, child in required).values()])
     warn(
-        f"the conditional tables of the structure found would take {human_bytes(needed)}: learned again with "
-        f"max_parents={most}; give max_parents= to choose it yourself"
+        f"the conditional tables of the structure found would take {human_bytes(needed)}, so the structure was "
+        f"learned again with max_parents={most}; set max_parents= to choose the limit yourself"
     )
     return most
 

@@ -41,10 +41,10 @@ def refitted_model(
 
     if l2 == "auto" and network.discrete_form().counts_ is None:
         raise ValueError(
-            f"l2='auto' is chosen by cross-validation, which learns the tables again from a part of the rows, but "
+            f"l2='auto' is chosen by cross-validation, which estimates the tables again from part of the rows, but "
             f"those of {type(network).__name__} are not estimated from counts"
             + (" alone: use continuous='discretize', or" if network.counts_ is not None else ":")
-            + " give l2 a number, such as 10"
+            + " set l2 to a number, such as 10"
         )
     return _refit(to_logit(network), X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
 

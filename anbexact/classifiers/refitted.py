@@ -226,9 +226,9 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         model = self.to_logit()
         if not model.equivalent:
             raise ValueError(
-                "there may be no network of this structure with the refitted posterior "
-                f"({model.equivalence_report}). Call logit_.close().to_classifier(), which adds the arcs that are "
-                "missing; or refit a NaiveBayesClassifier, a TANClassifier or a FANClassifier, which always have one"
+                "a network of this structure may be unable to represent the refitted posterior "
+                f"({model.equivalence_report}). Call logit_.close().to_classifier(), which adds the missing arcs; or "
+                "refit a NaiveBayesClassifier, a TANClassifier or a FANClassifier, whose refit always has a network"
             )
         return model.to_classifier()
 

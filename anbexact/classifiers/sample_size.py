@@ -228,7 +228,7 @@ def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value
     if len(table.weights) >= LEAST_ROWS_COMPARED and value < by_frequencies - MARGIN_NATS * table.weight_sum:
         ours, theirs = -value / table.weight_sum, -by_frequencies / table.weight_sum
         warn(
-            "in cross-validation, left-out rows are predicted worse than by the frequencies of the classes (log loss "
-            f"{ours:.3f} against {theirs:.3f} nats per row): {len(table.weights)} distinct rows are too few for "
-            f"{len(table.vocabulary.features)} features, or the features tell nothing about the class"
+            "in cross-validation, held-out rows are predicted worse than by the class frequencies (log loss "
+            f"{ours:.3f} against {theirs:.3f} nats per row): {len(table.weights)} distinct rows may be too few for "
+            f"{len(table.vocabulary.features)} features, or the features may not depend on the class"
         )

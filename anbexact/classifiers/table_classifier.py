@@ -162,7 +162,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         known = self.classes_.tolist()
         if classes is not None and set(map(native, check_classes(classes))) != set(known):
             raise ValueError(
-                f"classes are {list(classes)!r}, but were {known!r} when first learned: they cannot change"
+                f"classes are {list(classes)!r}, but were {known!r} in the first call: they cannot change"
             )
         dropped = self.dropped_
         self.set_model(self.model_.add(self.reader_.table(X, y, sample_weight)))
@@ -243,7 +243,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         if len(impossible):
             warn(
                 f"row {int(impossible[0])} is impossible under the network, whatever its class ({len(impossible)} "
-                f"such rows): it has no most probable class, and gets the first, {self.classes_.tolist()[0]!r}"
+                f"such rows): the first class, {self.classes_.tolist()[0]!r}, is predicted"
             )
         return np.asarray(self.classes_[best])
 

@@ -29,7 +29,7 @@ examples:
   anbexact fit data.csv --class NAME -o model.json
   anbexact predict model.json new.csv --proba -o out.csv
 
-anbexact COMMAND --help says more of each command.
+Run anbexact COMMAND --help for the options of a command.
 """
 
 

@@ -30,7 +30,7 @@ def same_cells(frame: pd.DataFrame, texts: Collection[str], label: str) -> pd.Da
             columns[name] = same_column(column, str(name) in texts)
         except TypeError:
             raise InputError(
-                f"cannot read {label}: column {name!r} holds lists or records; make a column of each of their parts"
+                f"cannot read {label}: column {name!r} contains lists or records; split them into one column per part"
             ) from None
     return pd.DataFrame(columns, index=frame.index, columns=frame.columns)
 

@@ -74,21 +74,23 @@ def add(commands: Commands) -> None:
         examples=EXAMPLES,
     )
     parser.add_argument("data", metavar="DATA", nargs="?", help=DATA_HELP)
-    parser.add_argument("--class", dest="class_name", metavar="NAME", help="the column to be predicted")
+    parser.add_argument("--class", dest="class_name", metavar="NAME", help="the column to predict")
     parser.add_argument("--dataset", metavar="NAME", help="an embedded table, such as wine, iris or tic_tac_toe")
     parser.add_argument(
         "--models",
         type=_names,
         metavar="A,B,...",
-        help=f"which are compared (default: {', '.join(MODELS)}); others are {', '.join(rivals())}",
+        help=f"models to compare (default: {', '.join(MODELS)}); also available: {', '.join(rivals())}",
     )
-    parser.add_argument("--folds", type=int, default=10, metavar="K", help="of the cross-validation (default 10)")
+    parser.add_argument(
+        "--folds", type=int, default=10, metavar="K", help="number of cross-validation folds (default 10)"
+    )
     parser.add_argument(
         "--no-refit",
         action="store_true",
-        help="leave out the refitted lines, which on large tables take longest",
+        help="leave out the refitted models, which take longest on large tables",
     )
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the folds (default 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random folds (default 0)")
     parser.add_argument("--missing", choices=HANDLE_MISSING, help=MISSING_HELP)
     add_weights(parser)
     add_common(parser)
@@ -101,7 +103,7 @@ def _names(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise argparse.ArgumentTypeError(
-            f"{text!r} has an empty name: give names with a comma between two, from {', '.join((*MODELS, *rivals()))}"
+            f"{text!r} contains an empty name: give names separated by commas, from {', '.join((*MODELS, *rivals()))}"
         )
     return names
 
@@ -148,12 +150,12 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
     if args.data is not None and args.dataset is not None:
         raise InputError("pass DATA or --dataset, not both")
     if (args.data is None) != (args.class_name is None):
-        raise InputError("DATA and --class NAME belong together")
+        raise InputError("DATA requires --class NAME, and --class NAME requires DATA")
     if args.data is not None:
         return training_table(args, beside=[] if args.weights is None else [args.weights])
     for option in ("format", "sep", "decimal", "encoding", "sheet", "text", "drop", "columns"):
         if getattr(args, option):
-            raise InputError(f"--{option} goes with DATA")
+            raise InputError(f"--{option} requires DATA")
     name = args.dataset or DEMO_TABLE
     X, y = embedded_table(name)
     return X, y, f"{name}, an embedded table. {about(name)}"
@@ -242,7 +244,7 @@ def _ask(
         (_, left_out), *_ = prepare(X, y, None, folds, 0).splits
         return Query(classifier, X, y, left_out, threads, weights)
     except (MemoryError, ValueError) as error:
-        note(f"no question is answered: {error}")
+        note(f"the case study is skipped: {error}")
         return None
 
 

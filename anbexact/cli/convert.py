@@ -22,14 +22,14 @@ def add(commands: Commands) -> None:
         commands,
         "convert",
         "FROM TO [options]",
-        summary="write a classifier in another format, or read a network of another program",
+        summary="write a classifier in another format, or read a network from another program",
         description=DESCRIPTION,
         examples=EXAMPLES,
     )
     parser.add_argument("source", metavar="FROM", help=FORMATS_HELP + " (these also with .gz)")
     parser.add_argument("target", metavar="TO", help=FORMATS_HELP)
     parser.add_argument(
-        "--class", dest="class_name", metavar="NAME", help="the variable to be predicted, where FROM does not say"
+        "--class", dest="class_name", metavar="NAME", help="the variable to predict, if FROM does not name it"
     )
     parser.set_defaults(run=run)
 

@@ -102,7 +102,7 @@ def _dialect(source: Source, encoding: str, separator: str | None, decimal: str 
         raise InputError(f"{source.label} is empty")
     if any("\0" in line for line in lines):
         raise InputError(
-            f"cannot read {source.label}: it is not a text file, nor a format that is known (--format); "
+            f"cannot read {source.label}: it is neither a text file nor in a known format (--format); "
             "if it is UTF-16 without a byte-order mark, pass --encoding utf-16-le"
         )
     if separator is None:
@@ -112,7 +112,7 @@ def _dialect(source: Source, encoding: str, separator: str | None, decimal: str 
     except csv.Error as error:
         raise InputError(f"cannot read {source.label}: {error}") from None
     if not names:
-        raise InputError(f"cannot read {source.label}: its first line, which should hold the column names, is empty")
+        raise InputError(f"cannot read {source.label}: its first line, which should give the column names, is empty")
     names = [name.strip() for name in names]
     if separator != "," and _row_names(names, rows[: -1 if len(lines) == SAMPLE else None]):
         names = ["", *names]
@@ -121,7 +121,10 @@ def _dialect(source: Source, encoding: str, separator: str | None, decimal: str 
         dialect = Dialect(encoding, separator, decimal or ".", names)
     _check_names(names, source)
     if decimal is None and separator != "," and (cell := _decimal_comma(rows, separator)):
-        note(f"{source.label}: numbers such as {cell} have a decimal comma; --decimal . reads them as text")
+        note(
+            f"{source.label}: numbers such as {cell} are read with a decimal comma; pass --decimal . to read them "
+            "as text"
+        )
         dialect = replace(dialect, decimal=",")
     return dialect
 
@@ -197,7 +200,7 @@ def _ragged(source: Source, dialect: Dialect) -> InputError | None:
                 if number and not blank and len(row) != width:
                     return InputError(
                         f"cannot read {source.label}: line {start} has {len(row)} cells, but there are {own} column "
-                        "names; if a cell holds the separator, it must stand in quotation marks"
+                        "names; enclose cells that contain the separator in quotation marks"
                     )
         except csv.Error as error:
             return InputError(f"cannot read {source.label}: line {end + 1}: {error}")

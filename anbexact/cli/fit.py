@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 DESCRIPTION = """\
-Learn a classifier from a table, say what was learned, and save it.
+Learn a classifier from a table, print it, and save it.
 
 Without options: the augmented naive Bayes network with the highest BDeu score, found exactly."""
 EXAMPLES = """\
@@ -66,9 +66,7 @@ def add(commands: Commands) -> None:
         examples=EXAMPLES,
     )
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
-    parser.add_argument(
-        "--class", dest="class_name", metavar="NAME", required=True, help="the column to be predicted"
-    )
+    parser.add_argument("--class", dest="class_name", metavar="NAME", required=True, help="the column to predict")
     parser.add_argument("-o", "--output", metavar="MODEL", help=f"save it here: {FORMATS_HELP}")
     add_common(parser)
     add_reading(parser)
@@ -167,7 +165,9 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
         print_structure(classifier)
     if isinstance(chosen, RefittedClassifier):
         print_refit(chosen)
-    print(f"accuracy on the rows it was learned from: {accuracy:.4f} (flattering; anbexact compare cross-validates)")
+    print(
+        f"accuracy on the rows it was learned from: {accuracy:.4f} (optimistic; cross-validate with anbexact compare)"
+    )
 
 
 def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
@@ -188,11 +188,11 @@ def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
         print_wrapped(f"groups of values: {'; '.join(sizes)}")
         useless = [str(name) for name, of_name in groups.items() if len(of_name) == 1]
         if useless:
-            print_wrapped(f"one group alone, which tells nothing about the class: {', '.join(useless)}")
+            print_wrapped(f"a single group, which carries no information about the class: {', '.join(useless)}")
 
 
 def _print_cells(classifier: MeasuredClassifier) -> None:
-    """Print into how many cells continuous columns fall, at their finest and at their likeliest levels."""
+    """Print into how many cells continuous columns fall, at their finest and at their most probable levels."""
     assert classifier.universal_score_ is not None
     assert classifier.densities_ is not None
     likeliest = likeliest_levels(classifier.densities_)
@@ -201,4 +201,4 @@ def _print_cells(classifier: MeasuredClassifier) -> None:
         for name, partition in classifier.universal_score_.partitions.items()
     ]
     if cells:
-        print_wrapped(f"measured; cells at the likeliest level, of those at the finest: {'; '.join(cells)}")
+        print_wrapped(f"universal measure; cells at the most probable level, of the finest: {'; '.join(cells)}")

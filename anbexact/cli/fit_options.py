@@ -44,9 +44,9 @@ PARAMETER_NAMES = (
 
 def add_learning(parser: argparse.ArgumentParser) -> None:
     """Add the options that say what is learned, and how."""
-    _add_cells(parser.add_argument_group("what becomes of rows and columns"))
-    _add_model(parser.add_argument_group("what is learned"))
-    _add_search(parser.add_argument_group("how it is searched (an option that a model does not have is refused)"))
+    _add_cells(parser.add_argument_group("how to treat rows and columns"))
+    _add_model(parser.add_argument_group("what to learn"))
+    _add_search(parser.add_argument_group("how to search (an option that does not apply to the model is refused)"))
 
 
 def chosen_parameters(args: argparse.Namespace, X: pd.DataFrame, label: str) -> dict[str, Any]:
@@ -70,18 +70,18 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--keep-identifiers",
         action="store_true",
-        help="use columns that look like identifiers or numbers of the rows, which are left out otherwise",
+        help="use columns that look like identifiers or row numbers; by default they are left out",
     )
     group.add_argument(
         "--unknown",
         choices=HANDLE_UNKNOWN,
-        help="values at prediction that were not there in training: summed out (marginalize, the default) or refused",
+        help="values that did not occur in training: marginalize (the default) sums them out, error refuses them",
     )
     group.add_argument(
         "--continuous",
         choices=CONTINUOUS,
-        help="numeric columns with more than 10 distinct values: they are cut into intervals (discretize, the "
-        "default), or measured by a mixture of finer and coarser ones (universal: anb, gbn, nb, tan, fan, ckg)",
+        help="numeric columns with more than 10 distinct values: discretize (the default) cuts them into "
+        "intervals, universal models them by a mixture of finer and coarser intervals (anb, gbn, nb, tan, fan, ckg)",
     )
     group.add_argument(
         "--discretizer",
@@ -104,27 +104,27 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         dest="structure_score",
         choices=(*score_names(), *CONDITIONAL_SCORES),
         metavar="SCORE",
-        help=f"what the structure is scored by: {', '.join(score_names())} (default bdeu); ggbn also by cmdl and cll",
+        help=f"the score of the structure: {', '.join(score_names())} (default bdeu); ggbn also by cmdl and cll",
     )
     group.add_argument(
         "--ess",
         type=numbers_or_auto,
         metavar="A",
-        help="equivalent sample size, or auto (the default): chosen from the data; fsanb chooses among several with "
-        "commas between them",
+        help="equivalent sample size, or auto (the default): chosen from the data; fsanb accepts several values "
+        "separated by commas and chooses one",
     )
     group.add_argument(
         "--smoothing",
         type=number_or_auto,
         metavar="A",
-        help="equivalent sample size of the tables alone, or auto: what predicts left-out rows best",
+        help="equivalent sample size of the tables alone, or auto: the one that predicts held-out rows best",
     )
-    group.add_argument("--parameters", choices=ESTIMATES, help="how the tables are estimated (default eap)")
+    group.add_argument("--parameters", choices=ESTIMATES, help="the estimate of the conditional tables (default eap)")
     refits = group.add_mutually_exclusive_group()
     refits.add_argument(
         "--refit",
         action="store_true",
-        help="then refit the network's posterior of the class by conditional likelihood: it often predicts better",
+        help="refit the class posterior of the network by conditional likelihood, which often predicts better",
     )
     refits.add_argument(
         "--smooth",
@@ -135,13 +135,20 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         "--threshold",
         type=numbers,
         metavar="T",
-        help="log Bayes factor from which a feature is selected; several with commas between them (fsanb)",
+        help="drop a feature whose Bayes factor for independence of the class is above this; fsanb accepts several "
+        "values separated by commas and chooses one",
     )
     group.add_argument(
-        "--network-ess", type=float, metavar="A", help="equivalent sample size after the selection (fsanb)"
+        "--network-ess",
+        type=float,
+        metavar="A",
+        help="equivalent sample size of the network over the selected features (fsanb)",
     )
     group.add_argument(
-        "--min-weight", type=float, metavar="W", help="weight of the rows that a feature's state must have (aode)"
+        "--min-weight",
+        type=float,
+        metavar="W",
+        help="least total weight of the rows with a state for that state to be a parent (aode)",
     )
 
 
@@ -150,10 +157,15 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
         "--max-parents",
         type=int,
         metavar="K",
-        help="most parents of a feature: besides the class (anb, fsanb), or in all (gbn, ggbn, mcdag)",
+        help="maximum number of parents of a feature: besides the class (anb, fsanb), or in total (gbn, ggbn, mcdag)",
     )
-    group.add_argument("--k", type=int, metavar="K", help="most feature parents of a feature (ckg, kdb; default 2)")
-    for option, which in (("--required", "that the structure must have"), ("--forbidden", "that it must not have")):
+    group.add_argument(
+        "--k", type=int, metavar="K", help="maximum number of feature parents of a feature (ckg, kdb; default 2)"
+    )
+    for option, which in (
+        ("--required", "which the structure must have"),
+        ("--forbidden", "which the structure must not have"),
+    ):
         group.add_argument(
             option,
             dest=f"{option[2:]}_edges",
@@ -162,9 +174,12 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
             help=f"{EDGE_HELP}, {which}; repeatable",
         )
     group.add_argument(
-        "--time-limit", type=float, metavar="S", help="seconds after which a search ends: the best so far is taken"
+        "--time-limit",
+        type=float,
+        metavar="S",
+        help="seconds after which the search stops and keeps the best structure found so far",
     )
-    group.add_argument("--memory-limit", type=size, metavar="SIZE", help="what a search may take, such as 4GB")
+    group.add_argument("--memory-limit", type=size, metavar="SIZE", help="maximum memory of a search, such as 4GB")
     group.add_argument("--tabu", type=int, metavar="N", help="length of the tabu list (ggbn)")
-    group.add_argument("--restarts", type=int, metavar="N", help="how often the search starts again (ggbn)")
-    group.add_argument("--random-state", type=int, metavar="SEED", help="of the restarts (ggbn)")
+    group.add_argument("--restarts", type=int, metavar="N", help="number of random restarts (ggbn)")
+    group.add_argument("--random-state", type=int, metavar="SEED", help="seed of the restarts (ggbn)")

@@ -58,7 +58,7 @@ def require(form: str, label: str) -> None:
     needed = NEEDS.get(form)
     if needed is not None and find_spec(needed) is None:
         raise InputError(
-            f"{label}: {form} files need {needed}: pip install {needed} (or 'anbexact[files]'), or use CSV"
+            f"{label}: {form} files require {needed}: pip install {needed} (or 'anbexact[files]'), or use CSV"
         )
 
 
@@ -77,7 +77,7 @@ class TableFile:
         foreign += ["--encoding"] if reading.encoding is not None and self.format not in ("csv", "json") else []
         foreign += ["--sheet"] if reading.sheet is not None and self.format != "xlsx" else []
         if foreign:
-            raise InputError(f"{foreign[0]} does not belong to {source.label}, which is read as {self.format}")
+            raise InputError(f"{foreign[0]} does not apply to {source.label}, which is read as {self.format}")
 
     def frame(self, texts: Collection[str]) -> pd.DataFrame:
         """Return the table as its format has it; of separated text, the columns ``texts`` are read as text."""
@@ -141,7 +141,10 @@ def _read_workbook(source: Source, sheet: str | None) -> pd.DataFrame:
         if sheet is not None and sheet not in sheets:
             raise InputError(f"{source.label} has no sheet {sheet!r}; its sheets: {listed(sheets, '')}")
         if sheet is None and len(sheets) > 1:
-            note(f"{source.label}: sheet {sheets[0]!r} is read; --sheet names another ({listed(sheets[1:], '')})")
+            note(
+                f"{source.label}: reading sheet {sheets[0]!r}; use --sheet to choose another "
+                f"({listed(sheets[1:], '')})"
+            )
         cells = pd.read_excel(workbook, sheet_name=sheet or sheets[0], header=None, dtype=object, na_filter=False)
     cells = cells.map(lambda cell: None if isinstance(cell, str) and not cell.strip() else cell)
     cells = cells.dropna(how="all").dropna(how="all", axis=1)
@@ -160,7 +163,7 @@ def _read_json(source: Source, encoding: str | None) -> pd.DataFrame:
         rows = _json_rows(source, other_encoding(source, tried, encoding is not None))
     names = dict.fromkeys(name for row in rows for name in row)
     if not names:
-        raise InputError(f"{source.label} holds no rows")
+        raise InputError(f"{source.label} contains no rows")
     return pd.DataFrame({name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names})
 
 

@@ -30,7 +30,7 @@ def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> Ta
     given = {name: value for name, value in parameters.items() if value is not None}
     foreign = [name for name in given if name not in of_model().get_params()]
     if foreign:
-        raise InputError(f"{OPTIONS[foreign[0]]} does not belong to --model {model}")
+        raise InputError(f"{OPTIONS[foreign[0]]} does not apply to --model {model}")
     classifier: TableClassifier = of_model(n_jobs=threads, verbose=int(sys.stderr.isatty()), **given)
     return classifier
 
@@ -38,7 +38,7 @@ def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> Ta
 def refitted(model: str, classifier: TableClassifier, *, smooth: bool = False) -> RefittedClassifier:
     """Return what learns the classifier that ``--model`` names, and refits it, with smooth shapes or without."""
     if not isinstance(classifier, NetworkClassifier):
-        raise InputError(f"{'--smooth' if smooth else '--refit'} does not belong to --model {model}")
+        raise InputError(f"{'--smooth' if smooth else '--refit'} does not apply to --model {model}")
     return AdditiveClassifier(classifier) if smooth else RefittedClassifier(classifier)
 
 

@@ -51,7 +51,7 @@ SENTENCES = (
     (r"\bleave it (None|1\.0|'\w+')", "leave it out"),
     (r"or pass refit=False", "or pass --no-refit"),
     (r"sample_weight\[(\d+)\]", r"--weights, row \1 (counted from 0),"),
-    (r"\bpass (the types that the table had in fit)", r"use \1 (--text reads a column as text)"),
+    (r"(Use the same types as in fit)\.", r"\1 (--text reads a column as text)."),
     (r"\bpass class_name=", "pass --class"),
 )
 """Advice that options cannot follow word by word."""

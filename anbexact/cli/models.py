@@ -21,12 +21,12 @@ def is_network(path: str) -> bool:
 def check_output(path: str) -> None:
     """Refuse, before all the work, an output that could not be written."""
     if not path.lower().endswith((".json", *NETWORKS)):
-        raise InputError(f"{path}: which format? Give it one of the extensions .json, {', '.join(NETWORKS)}")
+        raise InputError(f"{path}: cannot infer the format; use one of the extensions .json, {', '.join(NETWORKS)}")
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder, not a file")
     folder = Path(path).resolve().parent
     if not folder.is_dir():
-        raise InputError(f"{path}: there is no folder {folder}")
+        raise InputError(f"{path}: the folder {folder} does not exist")
 
 
 def read_model(path: str, class_name: str | None = None) -> DiscreteClassifier:
@@ -53,11 +53,11 @@ def write_model(classifier: DiscreteClassifier, path: str) -> None:
         return
     if isinstance(classifier, RefittedClassifier) and not classifier.logit_.equivalent:
         raise InputError(
-            f"{path}: this refit may have no network ({classifier.logit_.equivalence_report}): give it the extension "
-            ".json, or refit a model that always has one (nb, tan, fan)"
+            f"{path}: a network may be unable to represent this refit ({classifier.logit_.equivalence_report}): use "
+            "the extension .json, or refit a model whose refit always has a network (nb, tan, fan)"
         )
     if not isinstance(classifier, NetworkClassifier | RefittedClassifier):
-        raise InputError(f"{path}: {type(classifier).__name__} is no network: give it the extension .json")
+        raise InputError(f"{path}: {type(classifier).__name__} is not a network: use the extension .json")
     from anbexact.adapters import to_file
 
     try:
@@ -67,4 +67,4 @@ def write_model(classifier: DiscreteClassifier, path: str) -> None:
     note(f"the names and types that {path} cannot hold are in {path}.names.json: keep the two together")
     measured = isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None
     if isinstance(classifier, NetworkClassifier) and classifier.counts_ is not None and not measured:
-        note(f"{path} holds no counts: rows can be added only to a classifier saved as JSON")
+        note(f"{path} contains no counts: rows can be added only to a classifier saved as JSON")

@@ -17,8 +17,8 @@ DATA_HELP = (
     "each also compressed (.gz, .bz2, .xz, .zip); - for standard input"
 )
 MISSING_HELP = (
-    "missing cells: marginalize leaves their rows out of training and sums them out at prediction, own_state makes "
-    "them a state, auto (the default) does one or the other by column, error refuses them"
+    "missing cells: marginalize leaves their rows out of training and sums them out at prediction, own_state treats "
+    "them as a state, auto (the default) chooses between the two for each column, error refuses them"
 )
 FORMATTER = argparse.RawDescriptionHelpFormatter
 
@@ -40,8 +40,8 @@ def add_command(
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add the options that say how a table is read; :func:`anbexact.cli.tables.open_table` takes them."""
-    group = parser.add_argument_group("how DATA is read (by default as its name and content tell)")
-    group.add_argument("--format", choices=tuple(FORMATS), help="its format; csv: text with any separator")
+    group = parser.add_argument_group("how to read DATA (by default, inferred from its name and content)")
+    group.add_argument("--format", choices=tuple(FORMATS), help="the format of DATA; csv: text with any separator")
     group.add_argument(
         "--sep",
         type=_separator,
@@ -49,38 +49,42 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         help=f"the separator of text: a character, or one of the words {', '.join(SEPARATORS)}",
     )
     group.add_argument("--decimal", choices=(".", ","), metavar="C", help="the decimal mark of text: . or ,")
-    group.add_argument("--encoding", metavar="NAME", help="of text: utf-8, utf-16, cp1252, latin-1, ...")
-    group.add_argument("--sheet", metavar="NAME", help="of an Excel workbook; by default the first")
+    group.add_argument("--encoding", metavar="NAME", help="the encoding of text: utf-8, utf-16, cp1252, latin-1, ...")
+    group.add_argument("--sheet", metavar="NAME", help="the sheet of an Excel workbook; by default the first")
     group.add_argument(
         "--text",
         action="append",
         default=[],
         metavar="COLUMN",
-        help="read this column as text, though its cells look like numbers or dates, as postal codes do; repeatable",
+        help="read this column as text even if its cells look like numbers or dates, as in postal codes; repeatable",
     )
     group.description = f"Missing cells: empty, {', '.join(MISSING_CELLS[1:])}."
 
 
 def add_choosing(parser: argparse.ArgumentParser) -> None:
     """Add the options that choose columns."""
-    group = parser.add_argument_group("which columns are features (by default all but the class)")
+    group = parser.add_argument_group("which columns are features (by default, all except the class)")
     group.add_argument(
-        "--drop", action="append", default=[], metavar="COLUMN[,...]", help="leave these out; repeatable"
+        "--drop", action="append", default=[], metavar="COLUMN[,...]", help="leave out these columns; repeatable"
     )
     group.add_argument(
-        "--columns", action="append", default=[], metavar="COLUMN[,...]", help="use only these; repeatable"
+        "--columns", action="append", default=[], metavar="COLUMN[,...]", help="use only these columns; repeatable"
     )
 
 
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Add the options of every command that learns."""
-    parser.add_argument("--threads", type=_threads, metavar="N", help="processors to use (default all)")
+    parser.add_argument(
+        "--threads", type=_threads, metavar="N", help="number of threads (default: one per processor)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document")
 
 
 def add_weights(parser: argparse._ActionsContainer) -> None:
     """Add the option of the commands that take weights of rows."""
-    parser.add_argument("--weights", metavar="COLUMN", help="a column that holds the weight of every row, no feature")
+    parser.add_argument(
+        "--weights", metavar="COLUMN", help="a column with the weight of every row; it is not used as a feature"
+    )
 
 
 def number_or_auto(text: str) -> float | str:
@@ -101,7 +105,9 @@ def numbers(text: str) -> float | tuple[float, ...]:
     try:
         values = tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number, nor several with commas between them") from None
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is neither a number nor several numbers separated by commas"
+        ) from None
     return values if len(values) > 1 else values[0]
 
 
@@ -124,5 +130,5 @@ def _separator(text: str) -> str:
 
 def _threads(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of threads, 1 or more")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of threads (1 or more)")
     return int(text)

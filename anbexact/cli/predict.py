@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from anbexact.cli.formats import TableFile
 
 DESCRIPTION = """\
-Classify the rows of a table. Its columns may stand in any order, and others beside them do no harm."""
+Classify the rows of a table. The columns can be in any order; other columns are ignored."""
 EXAMPLES = """\
   anbexact predict model.json new.csv
   anbexact predict model.json new.csv --proba --id patient -o out.xlsx
@@ -44,25 +44,27 @@ def add(commands: Commands) -> None:
         description=DESCRIPTION,
         examples=EXAMPLES,
     )
-    parser.add_argument("model", metavar="MODEL", help="a classifier that fit or convert wrote")
+    parser.add_argument("model", metavar="MODEL", help="a classifier written by fit or convert")
     parser.add_argument("data", metavar="DATA", help=DATA_HELP)
     parser.add_argument(
-        "--class", dest="class_name", metavar="NAME", help="the variable to be predicted, where MODEL does not say"
+        "--class", dest="class_name", metavar="NAME", help="the variable to predict, if MODEL does not name it"
     )
-    parser.add_argument("-o", "--output", metavar="OUT", help=f"write here ({OUTPUT_HELP}), not to standard output")
-    group = parser.add_argument_group("what is written beside the predicted class")
+    parser.add_argument(
+        "-o", "--output", metavar="OUT", help=f"write to this file ({OUTPUT_HELP}) instead of standard output"
+    )
+    group = parser.add_argument_group("what to write beside the predicted class")
     group.add_argument("--proba", action="store_true", help="the probability of every class")
     group.add_argument(
         "--explain",
         action="store_true",
-        help="instead of a line per row one per term of the log odds of the predicted class against the next: what "
-        "each feature adds to them (nats; odds as a factor), with a 95 %% interval and the training rows behind it",
+        help="instead of one line per row, write one per term of the log odds of the predicted class against the "
+        "next: what each feature adds (nats; factor of the odds), with a 95 %% interval and its training rows",
     )
     which = group.add_mutually_exclusive_group()
     which.add_argument(
-        "--id", action="append", default=[], metavar="COLUMN[,...]", help="this column of DATA; repeatable"
+        "--id", action="append", default=[], metavar="COLUMN[,...]", help="copy this column of DATA; repeatable"
     )
-    which.add_argument("--keep", action="store_true", help="all columns of DATA")
+    which.add_argument("--keep", action="store_true", help="copy all columns of DATA")
     add_reading(parser)
     parser.set_defaults(run=run)
 
@@ -100,7 +102,7 @@ def _names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hasha
     """Return the classifier's names of columns by what a file calls them."""
     names = {str(name): name for name in classifier.vocabulary_.names}
     if len(names) < len(classifier.vocabulary_.names):
-        raise InputError(f"{path}: two of its columns have the same name as text, which a table cannot tell apart")
+        raise InputError(f"{path}: two of its columns have the same name when written as text")
     return names
 
 
@@ -122,10 +124,10 @@ def _check_columns(
     vocabulary = classifier.vocabulary_
     gone = [str(name) for name in vocabulary.features if str(name) not in frame and name not in vocabulary.left_out]
     if gone:
-        raise InputError(f"{args.data} lacks {listed(gone, 'column')} that {args.model} needs")
+        raise InputError(f"{args.data} lacks {listed(gone, 'column')}, required by {args.model}")
     extra = [name for name in map(str, frame) if name not in names and name not in passed]
     if extra:
-        note(f"ignoring {listed(extra, 'column')} that {args.model} does not know")
+        note(f"ignoring {listed(extra, 'column')}, not used by {args.model}")
 
 
 def _features(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataFrame:
@@ -179,7 +181,7 @@ def _note_unknown(classifier: DiscreteClassifier, X: pd.DataFrame) -> None:
         if unknown[j].any():
             value = X[name].iloc[int(unknown[j].argmax())]
             count = int(unknown[j].sum())
-            note(f"column {name!r}: {count:,} cells hold no known state (first: {value!r}) and are summed out")
+            note(f"column {name!r}: {count:,} cells contain an unknown state (first: {value!r}) and are summed out")
 
 
 def _answers(
@@ -198,18 +200,22 @@ def _beside(answers: pd.DataFrame, file: TableFile, passed: list[str]) -> pd.Dat
     if not passed:
         return answers
     if both := [name for name in passed if name in answers]:
-        raise InputError(f"{file.source.label} has a column {both[0]!r} already: rename it, or pass others by --id")
+        raise InputError(
+            f"{file.source.label} already has a column {both[0]!r}: rename it, or choose other columns with --id"
+        )
     return pd.concat([file.as_written(passed), answers], axis=1)
 
 
 def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.DataFrame, path: str) -> pd.DataFrame:
     """Return the terms of every row, each beside the answers to its row; cells are text, whatever their column."""
     if not isinstance(classifier, NetworkClassifier | RefittedClassifier):
-        raise InputError(f"--explain does not belong to {path}: {type(classifier).__name__} is not a network")
+        raise InputError(f"--explain does not apply to {path}: {type(classifier).__name__} is not a network")
     terms = classifier.explain(X).to_frame().drop(columns="label")
     rows = terms.pop("row").to_numpy()
     if taken := [name for name in terms if name in answers]:
-        raise InputError(f"--explain writes a column {taken[0]!r}, which is there already: pass others by --id")
+        raise InputError(
+            f"--explain writes a column {taken[0]!r}, which already exists: choose other columns with --id"
+        )
     for name in ("feature", "value", "state"):
         terms[name] = pd.Series([cell_text(cell) for cell in terms[name]], dtype=object)
     beside = answers.iloc[rows].reset_index(drop=True)

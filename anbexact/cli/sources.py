@@ -64,7 +64,7 @@ class Source:
         self._data: bytes | None = None
         if path == STANDARD_INPUT:
             if sys.stdin.isatty():
-                note("reading the table from standard input; end it by Ctrl-D")
+                note("reading the table from standard input; end it with Ctrl-D")
             self._data = sys.stdin.buffer.read()
         elif path.startswith(DESCRIPTORS) or not (Path(path).is_file() or Path(path).is_dir()):
             self._data = Path(path).read_bytes()
@@ -104,7 +104,7 @@ class Source:
         with self._open_packed() as file:
             start = file.read(8)
             if start.startswith(ZSTANDARD):
-                raise InputError(f"{self.label} is compressed by Zstandard: decompress it first (zstd -d)")
+                raise InputError(f"{self.label} is compressed with Zstandard: decompress it first (zstd -d)")
             if start.startswith(ZIP):
                 return self._member(file)
         return next((opened for magic, opened in COMPRESSIONS.values() if start.startswith(magic)), None)
@@ -124,7 +124,9 @@ class Source:
         ]
         if len(members) != 1:
             names = ", ".join(info.filename for info in members[:10])
-            raise InputError(f"{self.label} must hold one file, not {len(members)} ({names}): unpack the table")
+            raise InputError(
+                f"{self.label} must contain exactly one file, not {len(members)} ({names}): unpack the table"
+            )
         if members[0].flag_bits & 1:
             raise InputError(f"{self.label} needs a password: unpack it first")
         return members[0].filename
@@ -139,7 +141,7 @@ def encoding_of(source: Source, wanted: str | None) -> str:
             found = codecs.lookup(wanted).name
         except LookupError:
             raise InputError(
-                f"--encoding {wanted} is not known: give a name such as utf-8, utf-16, cp1252, latin-1 or shift_jis"
+                f"--encoding {wanted} is unknown: use a name such as utf-8, utf-16, cp1252, latin-1 or shift_jis"
             ) from None
         return marked if marked is not None and found.startswith(marked[:5]) else found
     return marked or "utf-8-sig"
@@ -175,7 +177,10 @@ def other_encoding(source: Source, tried: str, asked: bool) -> str:
             "save it as UTF-8, or pass --encoding latin-1, which reads any bytes but garbles those lines"
         )
     encoding = WESTERN[gaps]
-    note(f"{source.label} is not UTF-8 (line {bad}) and is read as {encoding}; --encoding names another")
+    note(
+        f"{source.label} is not UTF-8 (line {bad}) and is read as {encoding}; use --encoding to choose another "
+        "encoding"
+    )
     return encoding
 
 

@@ -74,12 +74,12 @@ def choose_columns(
     """Return the columns that ``--columns`` and ``--drop`` leave; those of ``always`` may go unnamed."""
     dropped = find_columns(args.drop, frame, "--drop", label)
     if gone := [name for name in always if name in dropped]:
-        raise InputError(f"--drop {gone[0]}: this column is needed")
+        raise InputError(f"--drop {gone[0]}: this column is required")
     kept = list(frame)
     if args.columns:
         named = find_columns(args.columns, frame, "--columns", label)
         if both := [name for name in named if name in dropped]:
-            raise InputError(f"{both[0]!r} is named by --columns and by --drop")
+            raise InputError(f"{both[0]!r} is in both --columns and --drop")
         kept = [name for name in frame if name in named or name in always]
     return frame[[name for name in kept if name not in dropped]]
 
@@ -122,9 +122,9 @@ def features_and_class(frame: pd.DataFrame, class_name: str, label: str) -> tupl
     y = frame[class_name]
     absent = int(y.isna().sum())
     if absent == len(y):
-        raise InputError(f"{label}: no row has a {class_name}")
+        raise InputError(f"{label}: every cell of the column {class_name} is missing")
     if absent:
-        note(f"{absent:,} of {len(y):,} rows have no {class_name} and are left out")
+        note(f"{absent:,} of {len(y):,} rows have a missing {class_name} and are left out")
         frame, y = frame[y.notna()], same_column(y[y.notna()])
     return frame.drop(columns=class_name).reset_index(drop=True), y.reset_index(drop=True)
 
@@ -135,7 +135,7 @@ def take_weights(X: pd.DataFrame, name: str, label: str) -> pd.Series[Any]:
         raise InputError(f"--weights: {no_column(name, list(map(str, X)), label)}")
     weights = X.pop(name)
     if weights.dtype.kind not in "iuf":
-        raise InputError(f"the column {name!r} cannot be --weights: not all of its cells are numbers")
+        raise InputError(f"--weights: column {name!r} contains cells that are not numbers")
     return weights
 
 

@@ -58,7 +58,7 @@ def _coded(
         first = next((cell for cell in column.dropna().unique() if isinstance(cell, str) and _CODE.match(cell)), None)
         if first is not None:
             found[str(name)] = column.str.strip()
-            note(f"column {name!r} holds numbers with leading zeros, such as {first.strip()}: it is read as text")
+            note(f"column {name!r} contains numbers with leading zeros, such as {first.strip()}, and is read as text")
     return found
 
 

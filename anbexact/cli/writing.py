@@ -42,13 +42,13 @@ def check_table_output(path: str | None, source: Source) -> None:
         return
     form, packed = _format(path)
     if packed and form not in ("csv", "tsv", "json", "jsonl"):
-        raise InputError(f"{path}: {form} files are compressed within; leave {PurePath(path).suffix} out")
+        raise InputError(f"{path}: {form} files are already compressed; leave out {PurePath(path).suffix}")
     require(form, path)
     if Path(path).is_dir():
         raise InputError(f"{path} is a folder, not a file")
     folder = Path(path).resolve().parent
     if not folder.is_dir():
-        raise InputError(f"{path}: there is no folder {folder}")
+        raise InputError(f"{path}: the folder {folder} does not exist")
     if source.is_(path):
         raise InputError(f"{path} is the table that is read: write to another file")
 
@@ -77,7 +77,7 @@ def _format(path: str) -> tuple[str, bool]:
     packed = bool(suffixes) and suffixes[-1] in PACKED
     suffix = (suffixes[:-1] if packed else suffixes)[-1:]
     if not suffix or suffix[0] not in WRITERS:
-        raise InputError(f"{path}: which format? Give it one of the extensions {OUTPUT_HELP}")
+        raise InputError(f"{path}: cannot infer the format; use one of the extensions {OUTPUT_HELP}")
     return WRITERS[suffix[0]], packed
 
 

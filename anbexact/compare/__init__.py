@@ -39,7 +39,7 @@ class InterruptedComparisonError(KeyboardInterrupt):
     """
 
     def __init__(self, frame: pd.DataFrame, unfinished: list[str]) -> None:
-        super().__init__(f"interrupted; not measured: {', '.join(unfinished)}")
+        super().__init__(f"interrupted; not evaluated: {', '.join(unfinished)}")
         self.frame = frame
         self.unfinished = unfinished
 
@@ -169,7 +169,9 @@ def compare(
     }
     taken = [name for name in refit_of.values() if name in chosen]
     if taken and isinstance(models, Mapping):
-        raise ValueError(f"two lines would be called {taken[0]!r}: give this model another name, or pass refit=False")
+        raise ValueError(
+            f"two models would be called {taken[0]!r}: give this model another name, or pass refit=False"
+        )
     chosen = {name: contender for name, contender in chosen.items() if name not in taken}
     lines = refit_of | {name: refitted for refitted, name in refits().items() if {name, refitted} <= chosen.keys()}
     rows: dict[str, list[float]] = {}

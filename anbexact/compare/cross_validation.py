@@ -61,7 +61,7 @@ class Trials:
             lines[refits.name] = None
         outcomes = []
         if data.weights is not None and _weights_argument(self._contender.estimator) is None:
-            data.notes.append(f"{self._name} takes no weights: it learns as if all rows weighed the same")
+            data.notes.append(f"{self._name} does not support sample weights and gives all rows the same weight")
         try:
             for fold, (train, test) in enumerate(data.splits):
                 tell(self._name, fold, 0.0)

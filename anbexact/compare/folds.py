@@ -18,9 +18,9 @@ from anbexact.tables.table import Weights, check_weights
 
 Rows = npt.NDArray[np.intp]
 MISSING_NOTES = {
-    "auto": "a missing cell is a state of its own in columns where leaving its rows out would cost too many of them; "
-    "elsewhere they learn without the row, and sum the cell out to predict",
-    "marginalize": "such a row is not learned from, and its missing cells are summed out to predict",
+    "auto": "a missing cell is a state of its own in columns where leaving out its rows would lose too many of them; "
+    "elsewhere they train without the row and sum out the cell at prediction",
+    "marginalize": "such a row is left out of training, and its missing cells are summed out at prediction",
     "own_state": "a missing cell is a state of its own",
     "error": "a missing cell is an error",
 }
@@ -62,29 +62,35 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
         frame, target, codes = frame[kept], target[kept], codes[kept]
         weights = None if weights is None else weights[kept]
     if len(classes) < 2:
-        raise ValueError(f"a comparison needs two classes or more, but y holds {classes}")
+        raise ValueError(f"a comparison needs two classes or more, but y contains {classes}")
     sizes = Counter(codes.tolist())
     rarest = min(sizes, key=sizes.__getitem__)
     if sizes[rarest] < 2:
         raise ValueError(
-            f"the class {classes[rarest]!r} has a single row, which cannot be both learned from and tested on: "
+            f"the class {classes[rarest]!r} has a single row, which cannot be in both training and test rows: "
             "drop it, or merge it with another class"
         )
     if sizes[rarest] < folds:
-        _note(notes, f"{sizes[rarest]} folds instead of {folds}: the class {classes[rarest]!r} has no more rows")
+        _note(
+            notes,
+            f"{sizes[rarest]} folds instead of {folds}, because the class {classes[rarest]!r} has only that many "
+            "rows",
+        )
         folds = sizes[rarest]
     with_missing = int(frame.isna().any(axis=1).sum())
     if with_missing:
         what = MISSING_NOTES[handle_missing or "auto"]
         notes.append(
-            f"{with_missing} rows have a missing feature: to this package's classifiers {what}. The others have "
-            "missing cells filled in"
+            f"{with_missing} rows have a missing feature: for this package's classifiers, {what}. For the others, "
+            "missing cells are imputed"
         )
     rows = np.ones(len(frame), dtype=bool)
     reasons = {column.name: identifier_reason(column, rows) for column in read_columns(frame)}
     dropped = [f"{name!r} ({reason})" for name, reason in reasons.items() if reason]
     if dropped:
-        notes.append(f"this package's classifiers leave out what looks like an identifier: {'; '.join(dropped)}")
+        notes.append(
+            f"this package's classifiers leave out each column that looks like an identifier: {'; '.join(dropped)}"
+        )
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
     return Data(frame, target, classes, codes, weights, list(splitter.split(codes, codes)), notes)
 

@@ -67,7 +67,7 @@ def choose(
     """Return the classifiers by their names."""
     if isinstance(models, Mapping):
         if handle_missing is not None:
-            raise TypeError("handle_missing= goes with models that are named: set it in your own classifiers")
+            raise TypeError("handle_missing= applies only to models given by name: set it in your own classifiers")
         _check_own(models)
         return {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in models.items()}
     if models is not None and not isinstance(models, Iterable):
@@ -101,7 +101,7 @@ def choose(
 def _check_own(models: Mapping[str, Any]) -> None:
     """Refuse what cannot be cloned and fitted; some classifiers know only then whether they have probabilities."""
     if not models:
-        raise ValueError("models must name a classifier at least")
+        raise ValueError("models must name at least one classifier")
     for name, estimator in models.items():
         if isinstance(estimator, type):
             raise TypeError(f"models[{name!r}] is a class: pass a classifier, such as {estimator.__name__}()")
@@ -247,8 +247,8 @@ def _refuse_states(names: Sequence[str], columns: Sequence[Column]) -> None:
     if names and others:
         more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""
         raise ValueError(
-            f"{' and '.join(names)} must have columns of numbers, but {others[0]!r}{more} is none: drop the column, "
-            "or leave the model out"
+            f"{' and '.join(names)} require numeric columns, but {others[0]!r}{more} is not numeric: drop the "
+            "column, or leave out the model"
         )
 
 

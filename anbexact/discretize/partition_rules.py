@@ -150,10 +150,10 @@ class CountPartition(PartitionRule):
 
     def __post_init__(self) -> None:
         if isinstance(self.first, bool) or not isinstance(self.first, int | np.integer):
-            raise ValueError(f"the first number must be a whole one, not {self.first!r}")
+            raise ValueError(f"first must be a whole number, not {self.first!r}")
         if abs(int(self.first)) > LARGEST_FIRST:
             raise ValueError(
-                f"the first number must be a whole one from -2**51 to 2**51, not {self.first!r}: subtract an offset "
+                f"first must be a whole number from -2**51 to 2**51, not {self.first!r}: subtract an offset "
                 "from the column, or use another rule, such as QuantilePartition()"
             )
         object.__setattr__(self, "first", int(self.first))
@@ -164,8 +164,8 @@ class CountPartition(PartitionRule):
         broken = values != np.rint(values)
         if broken.any():
             raise ValueError(
-                f"column {name!r} is declared to hold counts, but holds {float(values[broken.argmax()])!r}: round "
-                "it, or use another rule, such as QuantilePartition()"
+                f"column {name!r} is declared to contain counts, but contains {float(values[broken.argmax()])!r}: "
+                "round it, or use another rule, such as QuantilePartition()"
             )
         levels = min(levels, MOST_COUNTS)
         j = np.arange(1, levels + 1)
@@ -205,7 +205,8 @@ class FixedCutsPartition(PartitionRule):
         object.__setattr__(self, "high", high)
         if not (self.levels and all(self.levels)):
             raise ValueError(
-                f"there must be a level, and every level must add a cut point, as in [[5], [2, 8]], not {levels!r}"
+                "levels must contain at least one level, and every level must add a cut point, as in [[5], [2, "
+                f"8]], not {levels!r}"
             )
         cuts = [cut for level in self.levels for cut in level]
         outside = [cut for cut in cuts if not low < cut < high]
@@ -260,8 +261,8 @@ def _refuse_outside(name: Hashable, values: Values, low: float, high: float) -> 
     outside = (values < low) | (values > high)
     if outside.any():
         raise ValueError(
-            f"column {name!r} holds {float(values[outside.argmax()])!r}, but its values are declared to lie between "
-            f"{low:.15g} and {high:.15g} ({int(outside.sum())} do not): widen the range, or correct the value"
+            f"column {name!r} contains {float(values[outside.argmax()])!r}, but its values are declared to lie "
+            f"between {low:.15g} and {high:.15g} ({int(outside.sum())} do not): widen the range, or correct the value"
         )
 
 

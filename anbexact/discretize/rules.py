@@ -95,7 +95,7 @@ def find_cut_points(discretizer: Any, values: Values, labels: Labels, weights: W
         found = [np.asarray(cuts, dtype=np.float64) for cuts in transformer.cut_points_]
         if len(found) != values.shape[1] or any((np.diff(cuts) <= 0).any() or np.isnan(cuts).any() for cuts in found):
             raise ValueError(
-                f"discretizer {discretizer!r}: cut_points_ must hold increasing numbers for each of "
+                f"discretizer {discretizer!r}: cut_points_ must contain increasing numbers for each of "
                 f"{values.shape[1]} columns, not {transformer.cut_points_!r}"
             )
         return found

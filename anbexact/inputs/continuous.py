@@ -55,7 +55,7 @@ def fit_cut_points(
         quantity = continuous[0].quantity
         what = f"is numeric with more than {MANY_VALUES} distinct values"
         if quantity is not None:
-            what = f"holds more than {MANY_VALUES} distinct {quantity.noun}"
+            what = f"contains more than {MANY_VALUES} distinct {quantity.noun}"
         raise ValueError(
             f"column {names[0]!r} {what} "
             f"({len(names)} such columns), and discretizer is None: use discretizer='auto', "
@@ -66,8 +66,8 @@ def fit_cut_points(
     found = find_cut_points(discretizer, values[kept], target.coded[0][kept].astype(np.int64), weights[kept])
     if not any(map(len, found)):
         warn(
-            f"no cut point was found in any of the {len(names)} continuous columns ({names[0]!r}, ...), so that they "
-            f"say nothing about the class; discretizer='median' cuts in any case"
+            f"no cut point was found in any of the {len(names)} continuous columns ({names[0]!r}, ...), so they "
+            f"carry no information about the class; discretizer='median' cuts without looking at the class"
         )
     return dict(zip(names, found, strict=True))
 
@@ -110,7 +110,7 @@ def fit_groups(
     if unread:
         name, advice = unread[0]
         more = f" ({len(unread) - 1} more such columns)" if len(unread) > 1 else ""
-        warn(f"column {name!r}{more} is taken for categories, and its values are grouped, although {advice}")
+        warn(f"column {name!r}{more} is treated as categorical, and its values are grouped, although {advice}")
     return {column.name: group_values(column, labels, kept_weights) for column in grouped}
 
 
@@ -178,7 +178,7 @@ def numbers_of(
     if column.numbers is not None and plain and (column.quantity is None or column.quantity.kind == "decimal"):
         return column.numbers
     if quantity is not None:
-        known = f"held {quantity.noun} in fit, but now"
+        known = f"contained {quantity.noun} in fit, but now"
         if column.numbers is not None and column.quantity is not None:
             try:
                 return quantity.convert(np.asarray(column.numbers, dtype=np.float64), column.quantity)
@@ -198,4 +198,4 @@ def _number(value: Any) -> float:
     try:
         return float(value)
     except (TypeError, ValueError):
-        raise ValueError(f"holds {value!r}: pass numbers") from None
+        raise ValueError(f"contains {value!r}: pass numbers") from None

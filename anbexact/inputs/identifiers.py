@@ -76,7 +76,8 @@ def without_identifiers(
         )
     these = "it" if len(dropped) == 1 else "them"
     warn(
-        f"what {LOOKS_LIKE_AN_IDENTIFIER} is left out: {shown}{more}; pass drop_identifiers=False to use {these}",
+        f"each column that {LOOKS_LIKE_AN_IDENTIFIER} is left out: {shown}{more}; pass drop_identifiers=False to "
+        f"use {these}",
     )
     return [
         column.constant(column.name, LEFT_OUT) if column.name in dropped else column for column in columns
@@ -133,9 +134,9 @@ def unread_advice(categories: Sequence[object]) -> str:
     others = [value for value in texts if not _NUMBER.fullmatch(value)]
     if len(others) <= UNREAD_SHARE * len(texts):
         exceptions = f", but for {', '.join(map(repr, others[:3]))}" if others else ""
-        return f"it holds numbers as text{exceptions}; convert it with pandas.to_numeric(..., errors='coerce')"
+        return f"it contains numbers as text{exceptions}; convert it with pandas.to_numeric(..., errors='coerce')"
     if sum(not _DATE.match(value) for value in texts) <= UNREAD_SHARE * len(texts):
-        return "it holds dates or times as text; convert it with pandas.to_datetime"
+        return "it contains dates or times as text; convert it with pandas.to_datetime"
     return ""
 
 
@@ -160,7 +161,7 @@ def question_class(target: Column, weights: npt.NDArray[np.float64], declared: S
     if n_classes == 1 and len(declared) < 2:
         warn(
             f"the class {target.name!r} is {labels[counts.index[0]]!r} in every row: with a single class there is "
-            "nothing to tell apart, and every row will be predicted to have it",
+            "nothing to learn, and that class is predicted for every row",
         )
     elif n >= FEWEST_ROWS and n_classes >= DISTINCT_SHARE * n:
         raise ValueError(

@@ -30,14 +30,14 @@ def read_target(y: Any, columns: Sequence[Column], weights: Weights) -> Column:
     if target.numbers is not None:
         kept = (weights > 0) & ~target.missing
         if np.isinf(target.numbers[kept]).any():
-            raise ValueError(f"Input y contains infinity: the class {target.name!r} must hold labels")
+            raise ValueError(f"Input y contains infinity: the class {target.name!r} must contain labels")
         try:
             with np.errstate(invalid="ignore"):  # whole floats beyond 64 bits
                 check_classification_targets(target.numbers[kept])
         except ValueError as error:
             n_values = len(pd.unique(target.numbers[kept]))
             raise ValueError(
-                f"{error} The class {target.name!r} holds {n_values:,} different numbers, not all of them whole: "
+                f"{error} The class {target.name!r} contains {n_values:,} different numbers, not all of them whole: "
                 "these are measurements. Cut them into a few classes, for instance with pandas.qcut(y, 3), or pass "
                 "labels as text."
             ) from None

@@ -148,8 +148,8 @@ class UniversalMeasure:
             and not isinstance(rule, QuantilePartition)
         ):
             raise ValueError(
-                f"column {column.name!r} holds {column.quantity.noun}, whose units depend on the rows: the partition "
-                f"of such a column must be QuantilePartition(), not {rule!r}"
+                f"column {column.name!r} contains {column.quantity.noun}, whose units depend on the rows: the "
+                f"partition of such a column must be QuantilePartition(), not {rule!r}"
             )
         numbers = np.asarray(numbers_of(column, column.quantity, "is given a partition, but"), dtype=np.float64)
         observed = (weights > 0) & ~np.isnan(numbers)

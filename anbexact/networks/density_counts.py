@@ -35,15 +35,15 @@ def count_at_levels(table: DiscreteTable, structure: Structure, score: Universal
     """
     sizes = density_bytes(table, structure, score)
     advice = (
-        "give the universal measure fewer levels=, group the states of discrete ones, or limit the parents by "
-        "max_parents= where the search has it"
+        "give the universal measure fewer levels=, group the states of discrete variables, or limit the "
+        "parents with max_parents= where the search has it"
     )
     check_tables_fit(sizes, structure, advice)
     for name, levels in family_levels(table, structure, score).items():
         if prod(levels) * sizes[name] > 8 * MOST_STEPS:
             raise ValueError(
                 f"{name!r} and its {len(structure.parents[name])} parents have {prod(levels):,} tuples of levels, "
-                f"each to be spread over {sizes[name] // 8:,} cells: {advice}"
+                f"each spread over {sizes[name] // 8:,} cells, which is too much work: {advice}"
             )
     counts = {}
     for name, levels in family_levels(table, structure, score).items():

@@ -84,8 +84,8 @@ class DensityNetwork(Network):
         return Grounds(
             self.counts,
             None,
-            "There are no intervals: a universal measure has no Dirichlet posterior. Counts are those of the finest "
-            "cells, while a term averages over coarser cells, too.",
+            "Intervals are not available: a universal measure has no Dirichlet posterior. Counts are those of the "
+            "finest cells, while a term averages over coarser cells, too.",
         )
 
     def add(self, table: DiscreteTable) -> DensityNetwork:

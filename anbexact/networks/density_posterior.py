@@ -107,7 +107,7 @@ class DensityPosterior:
         if needed > available_memory():
             raise ValueError(
                 f"marginalising {n_missing} missing or unknown cells needs densities of {human_bytes(needed)}: fill "
-                "some of them in, or learn with fewer max_parents"
+                "in some of them, or fit with a lower max_parents"
             )
 
     def _of_pattern(self, hidden: npt.NDArray[np.bool_]) -> _AtLevels:

@@ -52,7 +52,9 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
     features = list(vocabulary.features)
     for name in evidence:
         if name == vocabulary.class_name:
-            raise ValueError(f"the class {name!r} is among the evidence: leave it out, its posterior is asked for")
+            raise ValueError(
+                f"the class {name!r} is among the evidence: leave it out, because its posterior is computed"
+            )
         if name not in features:
             raise ValueError(f"{name!r} is not a feature of the classifier; its features are {_listed(features)}")
     rules = reader.missing_rules
@@ -98,7 +100,9 @@ def posterior_of_logs(
     """
     if log_joint.max() == -np.inf:
         shown = ", ".join(f"{feature} = {value!r}" for feature, value in evidence.items())
-        raise ValueError(f"the evidence {shown} has probability 0 in this network: no class can be given it")
+        raise ValueError(
+            f"the evidence {shown} has probability 0 in this network, so the class posterior is undefined"
+        )
     joint = np.exp(log_joint - log_joint.max())
     return pd.Series(joint / joint.sum(), index=pd.Index(classes, dtype=object), name=name)
 

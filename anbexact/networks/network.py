@@ -136,13 +136,13 @@ class TableNetwork(Network):
     def grounds(self) -> Grounds:
         """The counts, and the smoothing of posterior means."""
         if self.counts is None or self.estimation is None:
-            note = (
-                "There are no counts and no intervals: the tables of this network were given, not counted from rows."
-            )
+            note = "Counts and intervals are not available: the tables of this network were given, not estimated."
             return Grounds(None, None, note)
         if self.estimation.rule == "eap":
             return Grounds(self.counts, self.estimation.smoothing)
-        note = f"There are no intervals: tables by parameters={self.estimation.rule!r} have no Dirichlet posterior."
+        note = (
+            f"Intervals are not available: tables by parameters={self.estimation.rule!r} have no Dirichlet posterior."
+        )
         return Grounds(self.counts, None, note)
 
     def discrete(self) -> TableNetwork:
@@ -171,8 +171,8 @@ class TableNetwork(Network):
         """
         if self.counts is None or self.estimation is None:
             raise ValueError(
-                "rows cannot be added: the tables of this network were given, and there are no counts behind them. "
-                "Call fit, which counts."
+                "rows cannot be added: the tables of this network were given, not estimated from counts. "
+                "Call fit to count rows."
             )
         added = count_families(table, self.structure)
         counts = {name: family + added[name] for name, family in self.counts.items()}

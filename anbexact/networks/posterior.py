@@ -221,7 +221,7 @@ class Posterior:
         if form != JOINT and np.isnan(out[:, 0]).any():
             warn(
                 f"row {int(np.isnan(out[:, 0]).argmax())} is impossible under the network, whatever its class "
-                f"({int(np.isnan(out[:, 0]).sum())} such rows): it has no class posterior, and gets NaN"
+                f"({int(np.isnan(out[:, 0]).sum())} such rows): its class posterior is undefined and returned as NaN"
             )
         return out
 
@@ -235,7 +235,7 @@ class Posterior:
         if FACTOR_COPIES * 8 * largest > min(available_memory() / 2, FACTOR_COPIES * FACTOR_BYTES * 16):
             raise ValueError(
                 f"marginalising {len(missing)} missing or unknown cells needs a factor of "
-                f"{human_bytes(8 * largest)}: fill some of them in, or learn with fewer max_parents"
+                f"{human_bytes(8 * largest)}: fill in some of them, or fit with a lower max_parents"
             )
         step = max(1, int(FACTOR_BYTES // (8 * largest)))
         parts = [

@@ -87,7 +87,7 @@ def check_tables_fit(sizes: Mapping[Hashable, int], structure: Structure, advice
         largest = max(sizes, key=sizes.__getitem__)
         parents = structure.parents[largest]
         raise ValueError(
-            f"the conditional tables would take {human_bytes(needed)}, most of it that of {largest!r} given its "
+            f"the conditional tables would take {human_bytes(needed)}; the largest is that of {largest!r} given its "
             f"{len(parents)} parents {list(parents)}: {advice}"
         )
 
@@ -100,7 +100,7 @@ def count_families(table: DiscreteTable, structure: Structure) -> Counts:
     ValueError
         If the conditional tables of the structure would not fit into memory.
     """
-    advice = "group their states, or limit the parents by max_parents= (kDB, CkG: k=) where the search has it"
+    advice = "group states, or limit the parents with max_parents= (kDB, CkG: k=) where the search has it"
     check_tables_fit(table_bytes(table, structure), structure, advice)
     return {
         name: FamilyCounts(name, parents, table.shape([name, *parents]), *table.observed_cells([name, *parents]))

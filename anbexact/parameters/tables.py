@@ -139,9 +139,9 @@ def ml_tables(counts: Mapping[Hashable, FamilyCounts]) -> Tables:
         tables[name] = ConditionalTable(name, family.parents, np.divide(values, given, out=uniform, where=given > 0))
     if any(unseen.values()):
         warn(
-            f"{sum(unseen.values())} joint states of parents do not occur, {max(unseen.values())} of them those of "
-            f"{max(unseen, key=unseen.__getitem__)!r}: there is no maximum likelihood estimate given them, and the "
-            "uniform distribution stands in"
+            f"{sum(unseen.values())} joint states of parents do not occur, {max(unseen.values())} of them for "
+            f"{max(unseen, key=unseen.__getitem__)!r}: there is no maximum likelihood estimate given them, so the "
+            "uniform distribution is used"
         )
     return tables
 

@@ -20,7 +20,7 @@ def reading(field: str) -> Iterator[None]:
     try:
         yield
     except KeyError as error:
-        raise ValueError(f"{field}: there is no {error} in it") from error
+        raise ValueError(f"{field}: {error} is missing") from error
     except (
         ArithmeticError, AssertionError, AttributeError, IndexError, RecursionError, TypeError, ValueError,
     ) as error:  # fmt: skip
@@ -32,7 +32,7 @@ def listed(value: Any, length: int | None = None) -> list[Any]:
     if not isinstance(value, list):
         raise ValueError(f"a list was expected, not {shortened(value)}")
     if length is not None and len(value) != length:
-        raise ValueError(f"a list of {length} was expected, not of {len(value)}")
+        raise ValueError(f"a list of length {length} was expected, not {len(value)}")
     return value
 
 
@@ -97,10 +97,10 @@ def cells(described: Mapping[str, Any], size: int) -> tuple[npt.NDArray[np.int64
         raise ValueError(f"the cells must be whole numbers from 0 to {size - 1}")
     found = np.array(places, dtype=np.int64)
     if not (np.diff(found) > 0).all() or len(found) != len(weights) or not (weights > 0).all():
-        raise ValueError("there must be a positive weight for every cell, and the cells must ascend")
+        raise ValueError("every cell must have a positive weight, and the cells must be in ascending order")
     with np.errstate(over="ignore"):
         if not weights.sum() <= MOST_WEIGHT:
-            raise ValueError("the weights are too large to compute with")
+            raise ValueError("the sum of the weights overflows")
     return found, weights
 
 

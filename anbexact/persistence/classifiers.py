@@ -105,7 +105,7 @@ def load(path: str | Path) -> DiscreteClassifier:
         ) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise ValueError(
-            f"{path} is JSON, but not a classifier saved by anbexact (there is no {FORMAT!r} in it). "
+            f"{path} is JSON, but not a classifier saved by anbexact ({FORMAT!r} is missing). "
             "Pass a file that the save method wrote."
         )
     version = document.get("format_version")

@@ -181,13 +181,13 @@ def _restore_rows(
     features = dict.fromkeys(name for of_family in families.values() for name in of_family)
     n_rows, n_classes = int(described["number"]), vocabulary.arity(structure.class_name)
     if not 0 <= n_rows <= len(described["cells"]):
-        raise ValueError("the number of rows of the refit is not that of its weights")
+        raise ValueError("the refit has different numbers of rows and weights")
     states = {names[j]: np.array(codes, dtype=np.int64) for j, codes in described["states"]}
     if states.keys() != features.keys():
         raise ValueError("the rows of the refit do not have the features that the class depends on")
     for name, codes in states.items():
         if codes.shape != (n_rows,) or not ((codes >= 0) & (codes < vocabulary.arity(name))).all():
-            raise ValueError(f"the rows of the refit hold codes of {name!r} that are not its states")
+            raise ValueError(f"the rows of the refit contain codes of {name!r} that are not its states")
     cells = np.array(described["cells"], dtype=np.int64)
     values = np.array(described["weights"], dtype=np.float64)
     ascending = bool((np.diff(cells, prepend=-1) > 0).all()) and cells.max(initial=-1) < n_rows * n_classes

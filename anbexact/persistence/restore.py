@@ -283,10 +283,10 @@ def _restore_measured(
     """Return a classifier whose densities follow from counts at levels."""
     measure = as_universal(decode(document["measure"]))
     if any(len(partition.masses) != vocabulary.arity(name) for name, partition in measure.partitions.items()):
-        raise ValueError("a partition is at odds with the states")
+        raise ValueError("a partition does not match the states")
     finest = {name: list(partition.cuts) for name, partition in measure.partitions.items()}
     if finest != {name: cuts.tolist() for name, cuts in cut_points.items()}:
-        raise ValueError("a partition is at odds with the cut points")
+        raise ValueError("a partition does not match the cut points")
     axes = Axes(measure, vocabulary)
     counts, levels = {}, {}
     for described, of_family in zip(listed(document["counts"]), listed(document["levels"]), strict=True):
@@ -311,7 +311,7 @@ def _check_families(families: Sequence[FamilyCounts | ConditionalTable], structu
     if parents.keys() != structure.parents.keys() or len(parents) < len(families):
         raise ValueError("not every variable has a table and a place in the structure")
     if any(set(parents[name]) != set(structure.parents[name]) for name in parents):
-        raise ValueError("a table is at odds with the structure")
+        raise ValueError("a table does not match the structure")
 
 
 def _read_counts(
@@ -331,7 +331,7 @@ def _read_table(described: Mapping[str, Any], names: list[Hashable], vocabulary:
         values = numbers(described["values"])
         runs = [whole(run, 1) for run in listed(described["runs"], len(values))] if "runs" in described else None
         if (len(values) if runs is None else sum(runs)) != size:
-            raise ValueError(f"its states ask for {size} probabilities")
+            raise ValueError(f"its states require {size} probabilities")
         _check_memory(size)
         values = (values if runs is None else np.repeat(values, runs)).reshape(shape)
         _check_probabilities(name, values)
@@ -340,4 +340,4 @@ def _read_table(described: Mapping[str, Any], names: list[Hashable], vocabulary:
 
 def _check_probabilities(name: Hashable, values: npt.NDArray[np.float64]) -> None:
     if not ((values >= 0).all() and np.allclose(values.sum(axis=0), 1, rtol=0, atol=1e-6)):
-        raise ValueError(f"the table of {name!r} does not hold probabilities")
+        raise ValueError(f"the table of {name!r} does not contain probabilities")

@@ -111,10 +111,10 @@ class Query:
         """
         same = dict(self.structure.parents) == dict(of_all.parents)
         print_wrapped(
-            f"A left-out row: the network is learned again, from {self.rows_learned:,} rows, and asked about row "
+            f"A held-out row: the network is learned again from {self.rows_learned:,} rows and classifies row "
             f"{self.row}, one of the other {self.rows_left_out:,}"
-            + (", the one on which naive Bayes differs most from it." if self.differs else ".")
-            + (" The arcs are those above." if same else " Not all of its arcs are those above."),
+            + (", the one where naive Bayes differs from it most." if self.differs else ".")
+            + (" Its arcs are the same as above." if same else " Its arcs differ from those above."),
             width=TABLE_WIDTH,
         )
         cells = {name: MISSING_STATE if is_missing(value) else value for name, value in self.evidence.items()}
@@ -122,7 +122,7 @@ class Query:
         hidden = f"; and {len(shown) - MOST_LINES} more" if len(shown) > MOST_LINES else ""
         print_wrapped("; ".join(shown[:MOST_LINES]) + hidden, "  ", width=TABLE_WIDTH)
         columns = self._shown_classes()
-        lines = [["what is known", *(f"P({self.classes[k]})" for k in columns)]]
+        lines = [["evidence", *(f"P({self.classes[k]})" for k in columns)]]
         before: list[Any] = []
         for names, values in self.posteriors:
             new = [name for name in names if name not in before]

@@ -64,7 +64,9 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
     )
     table = reader.table(X, y, sample_weight)
     if table.weight_sum == 0:
-        raise ValueError("there is no row without a missing feature: nothing can be said of the features")
+        raise ValueError(
+            "every row has a missing feature, so the features cannot be assessed: impute the missing cells"
+        )
     features = list(table.vocabulary.features)
     factors = log_bayes_factors(table, ess=getattr(classifier, "ess_", 1.0), n_jobs=classifier.n_jobs)
     told = [_information(table, classifier.structure_, name) for name in features]

@@ -108,7 +108,7 @@ def print_reading(classifier: TableClassifier) -> None:
     """Print which columns were left out, and where missing cells are a state."""
     if classifier.dropped_:
         dropped = "; ".join(f"{name} ({reason})" for name, reason in classifier.dropped_.items())
-        print_wrapped(f"left out, since they look like identifiers: {dropped}")
+        print_wrapped(f"left out because they look like identifiers: {dropped}")
     own = _missing_as_states(classifier)
     if own:
         print_wrapped(f"a missing cell is a state of its own in: {_names(own)}")
@@ -162,14 +162,14 @@ def sample_sizes(classifier: DiscreteClassifier) -> str:
 
 
 def _measure(measure: Universal, cut_points: Mapping[Hashable, Cuts]) -> str:
-    """Return what a universal measure says of its columns, given the cut points of their likeliest levels."""
+    """Return what a universal measure says of its columns, given the cut points of their most probable levels."""
     name = "universal measure" if measure.epsilon is None else f"universal measure (epsilon {measure.epsilon:g})"
     if not cut_points:
         return f"{name}, all columns discrete"
     finest = max(partition.n_levels for partition in measure.partitions.values())
     cells = [len(cuts) + 1 for cuts in cut_points.values()]
     of_column = str(max(cells)) if min(cells) == max(cells) else f"{min(cells)} to {max(cells)}"
-    return f"{name} of up to {finest} level{'s' * (finest > 1)}, {of_column} cells at the likeliest"
+    return f"{name} of up to {finest} level{'s' * (finest > 1)}, {of_column} cells at the most probable"
 
 
 def print_mixture(classifier: AODEClassifier) -> None:
@@ -178,7 +178,7 @@ def print_mixture(classifier: AODEClassifier) -> None:
     vocabulary = classifier.vocabulary_
     print(f"{vocabulary.class_name} and one feature -> every other feature, averaged over {len(vocabulary.features)}")
     weight = f"training weight {classifier.min_weight_:g} or more"
-    print(f"as that one feature in {admitted.sum():,} of {len(admitted):,} states: those of {weight}")
+    print(f"the one feature takes {admitted.sum():,} of {len(admitted):,} states, those of {weight}")
 
 
 def _names(names: Sequence[Hashable]) -> str:
@@ -205,7 +205,7 @@ def print_structure(classifier: NetworkClassifier) -> None:
         touched = {name for edge in structure.edges for name in edge}
         alone = [name for name in structure.parents if name not in touched]
         if alone:
-            print_wrapped(f"standing alone: {_names(alone)}")
+            print_wrapped(f"without arcs: {_names(alone)}")
         print(between)
     for child, parents in list(arcs.items())[:MOST_LINES]:
         print_wrapped(f"{', '.join(parents)} -> {child}", "  ")

@@ -83,7 +83,7 @@ def acll_constants(n_classes: int, prior: Prior = "uniform") -> tuple[float, flo
         raise ValueError(f"n_classes must be a whole number above 0, not {n_classes!r}")
     prior = _check_prior(prior)
     if prior == "dirichlet":
-        raise ValueError('the prior "dirichlet" alone says no a and b: pass ("dirichlet", a, b)')
+        raise ValueError('the prior "dirichlet" requires a and b: pass ("dirichlet", a, b)')
     beta, gamma = _constants(int(n_classes), prior, np.zeros(1))
     return float(beta[0]), float(gamma[0])
 
@@ -231,7 +231,10 @@ class ACLL(FamilyScore):
     def check_family(class_name: Hashable, child: Hashable, parents: Sequence[Hashable]) -> None:
         """Refuse families that no augmented naive Bayes has."""
         if class_name is None:
-            raise ValueError("aCLL needs a class, and the table has none: pass y, or class_name=, when it is made")
+            raise ValueError(
+                "aCLL needs a class, but the table has no class variable: pass y or class_name= when you make the "
+                "table"
+            )
         if child == class_name and parents:
             raise ValueError(f"aCLL needs a class without parents, but {class_name!r} has {list(parents)}")
         if child != class_name and class_name not in parents:

@@ -70,7 +70,8 @@ class BDeu(FamilyScore):
             raise ValueError(f"ess must be a finite number above 0, not {self.ess!r}")
         if not LEAST_ESS <= self.ess <= MOST_ESS:
             raise ValueError(
-                f"ess must lie between {LEAST_ESS:g} and {MOST_ESS:g} to be computed with, not be {float(self.ess)!r}"
+                f"ess must lie between {LEAST_ESS:g} and {MOST_ESS:g} for the score to be computed, not be "
+                f"{float(self.ess)!r}"
             )
         object.__setattr__(self, "ess", float(self.ess))
 

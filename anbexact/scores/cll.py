@@ -97,7 +97,7 @@ def _log_likelihood(table: DiscreteTable, parents: Parents) -> float:
     """Return Σ_t w_t ln P(c_t | x_t)."""
     class_name = table.vocabulary.class_name
     if class_name is None:
-        raise ValueError("the table has no class: pass y, or class_name=, when it is made")
+        raise ValueError("the table has no class variable: pass y or class_name= when you make the table")
     class_codes = table.column(class_name).astype(np.int64)
     logs = np.zeros((len(class_codes), table.vocabulary.arity(class_name)))
     for child, child_parents in parents.items():

@@ -165,8 +165,8 @@ class Universal:
                 cells = self.partitions[name].cell_at(level)
                 if len(cells) != table.vocabulary.arity(name):
                     raise ValueError(
-                        f"the partition of {name!r} has {len(cells)} cells, the variable "
-                        f"{table.vocabulary.arity(name)} states: they must be the same"
+                        f"the partition of {name!r} has {len(cells)} cells, but the variable has "
+                        f"{table.vocabulary.arity(name)} states: the two numbers must be equal"
                     )
                 codes[:, j] = cells[codes[:, j]]
                 states[name, level] = range(int(cells[-1]) + 1)
@@ -233,7 +233,7 @@ class Universal:
 def as_universal(value: Any) -> Universal:
     """Return a value that must be a universal measure; refuse others with a ValueError."""
     if not isinstance(value, Universal):
-        raise ValueError("the measure is not universal")
+        raise ValueError("the score must be a Universal")
     return value
 
 

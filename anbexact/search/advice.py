@@ -18,7 +18,7 @@ FEW_PARENTS = 2
 
 
 def expected_to_be_long(table: DiscreteTable, constraints: Constraints, seconds: float, *, lattice: bool) -> str:
-    """Return the announcement of a search: what it goes through, how long it may take, what would shorten it.
+    """Return the announcement of a search: what it enumerates, how long it may take, what would shorten it.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def expected_to_be_long(table: DiscreteTable, constraints: Constraints, seconds:
             return f"{n_sets(n, max_parents + 1):,} sets of features"
         return f"{enumerated_families(n, max_parents):,} parent sets"
 
-    shorter = ["time_limit=, in seconds, ends the search with the best structure found by then"]
+    shorter = ["time_limit=, in seconds, stops the search and returns the best structure found so far"]
     if most > FEW_PARENTS:
         shorter.insert(0, f"max_parents={FEW_PARENTS} leaves {sets(FEW_PARENTS)}")
     return (
@@ -43,9 +43,9 @@ def expected_to_be_long(table: DiscreteTable, constraints: Constraints, seconds:
 
 
 def not_proved(certificate: Certificate, constraints: Constraints) -> str:
-    """Return the advice for a search that gave its proof up."""
+    """Return the advice for a search that abandoned its proof."""
     gap = "nothing is proved" if isinf(certificate.gap) else f"the gap is at most {certificate.gap:.6g} nats"
-    ways = ["time_limit=, in seconds, lets the search for a proof go on for longer than half a minute"]
+    ways = ["time_limit=, in seconds, lets the search for a proof continue for more than half a minute"]
     if constraints.max_parents > FEW_PARENTS:
-        ways.insert(0, f"max_parents={FEW_PARENTS} is proved optimal in seconds as a rule")
+        ways.insert(0, f"max_parents={FEW_PARENTS} is usually proved optimal in seconds")
     return f"the structure is not proved optimal ({gap}; see its certificate): {'; '.join(ways)}."

@@ -95,7 +95,10 @@ def make_constraints(
 def _edges(features: Sequence[Hashable], edges: Iterable[Edge], kind: str) -> list[Edge]:
     known = set(features)
     if isinstance(edges, Iterator):
-        raise TypeError(f"{kind} edges must be a collection that can be read again, not a {type(edges).__name__}")
+        raise TypeError(
+            f"{kind} edges must be a collection that can be iterated over more than once, not a "
+            f"{type(edges).__name__}"
+        )
     pairs: list[Edge] = []
     for edge in edges:
         if not isinstance(edge, tuple | list) or len(edge) != 2:

@@ -107,6 +107,8 @@ def check_distinct(table: DiscreteTable, names: Sequence[Hashable]) -> None:
     """Refuse what is no variable of a table, or is named twice."""
     unknown = [name for name in names if name not in table.vocabulary.states]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is no variable of the table; they are {list(table.vocabulary.names)}")
+        raise ValueError(
+            f"{unknown[0]!r} is not a variable of the table; the variables are {list(table.vocabulary.names)}"
+        )
     if len(set(names)) < len(names):
         raise ValueError(f"the variables {names!r} are not distinct")

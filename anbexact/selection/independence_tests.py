@@ -278,5 +278,5 @@ def position_of(table: DiscreteTable, target: Hashable) -> int:
     """
     names = table.vocabulary.names
     if target not in names:
-        raise ValueError(f"{target!r} is no variable of the table; they are {list(names)}")
+        raise ValueError(f"{target!r} is not a variable of the table; the variables are {list(names)}")
     return names.index(target)

@@ -22,10 +22,10 @@ from anbexact.tables.missing import check_handle_missing
 def check_thresholds(name: str, thresholds: Sequence[Any]) -> tuple[float, ...]:
     """Return numbers above 0 as floats; refuse others."""
     if not thresholds:
-        raise ValueError(f"{name} must be a number above 0, or several, not {thresholds!r}")
+        raise ValueError(f"{name} must be a number above 0, or a sequence of such numbers, not {thresholds!r}")
     for value in thresholds:
         if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < inf:
-            raise ValueError(f"{name} must be a finite number above 0, or several, not {value!r}")
+            raise ValueError(f"{name} must be a finite number above 0, or a sequence of such numbers, not {value!r}")
     return tuple(map(float, thresholds))
 
 

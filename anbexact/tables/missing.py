@@ -263,7 +263,7 @@ def _refuse_lost_class(
     raise LostClassError(
         f"the class {labels[gone[0]]!r} of {target.name!r}{others} would be lost: all of its {int(rows.sum())} rows "
         f"have a missing feature, most in column {worst!r} ({most}), and such rows are left out of training. "
-        f"Drop the column, fill its cells in, or use handle_missing={better}"
+        f"Drop the column, fill in its cells, or use handle_missing={better}"
     )
 
 
@@ -271,5 +271,5 @@ def _warning(costly: Mapping[Hashable, Mask], incomplete: Mask, kept: Mask, agai
     worst, most = _worst(costly, kept)
     return (
         f"{int(incomplete.sum())} of {int(kept.sum())} rows have a missing feature (most in column {worst!r} "
-        f"({most})) and are left out of training; fill them in, {_advice(again)}"
+        f"({most})) and are left out of training; fill in the missing cells, {_advice(again)}"
     )

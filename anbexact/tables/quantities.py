@@ -119,9 +119,9 @@ class Quantity:
             return numbers
         alike = source.kind == self.kind or {source.kind, self.kind} <= set(CALENDAR)
         if not alike or (self.kind == "period" and source.unit != self.unit):
-            raise ValueError(f"holds {source.noun}: pass {self._expected()}")
+            raise ValueError(f"contains {source.noun}: pass {self._expected()}")
         if (source.zone is None) != (self.zone is None):
-            raise ValueError(f"holds {source.noun}, {self._zone_advice(source.zone is not None)}")
+            raise ValueError(f"contains {source.noun}, {self._zone_advice(source.zone is not None)}")
         if self.kind == "decimal":
             return numbers
         known = numbers[~missing]
@@ -152,10 +152,10 @@ class Quantity:
                 return float(period_of(value, self.unit).ordinal - self.origin)
             nanoseconds, aware = nanoseconds_of(value, self.kind)
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"holds {value!r}: pass {self._expected()}") from None
+            raise ValueError(f"contains {value!r}: pass {self._expected()}") from None
         if aware is not None and aware != (self.zone is not None):
             raise ValueError(
-                f"holds {value!r}, {'with' if aware else 'without'} a time zone, {self._zone_advice(aware)}"
+                f"contains {value!r}, {'with' if aware else 'without'} a time zone, {self._zone_advice(aware)}"
             )
         units, rest = divmod(nanoseconds, UNITS[self.unit])
         return float(units - self.origin) + rest / UNITS[self.unit]
@@ -283,7 +283,7 @@ def of_values(values: Sequence[Any]) -> tuple[Quantity, Floats] | None:
         for value, (_, aware) in zip(values, found, strict=True)
     }
     if None in zones and len(zones) > 1:
-        raise ValueError("holds datetimes with a time zone and others without: give all of them a zone, or none")
+        raise ValueError("contains datetimes with a time zone and others without: give all of them a zone, or none")
     zone = zones.pop() if len(zones) == 1 else "UTC"
     exact = [nanoseconds for nanoseconds, _ in found]
     fine = any(nanoseconds % 1000 for nanoseconds in exact) and max(map(abs, exact)) < 2**63

@@ -34,7 +34,7 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
     if dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype):
         return _of_time(array, name)
     if pd.api.types.is_complex_dtype(dtype):
-        raise ValueError(f"Complex data not supported: column {name!r} holds complex numbers")
+        raise ValueError(f"Complex data not supported: column {name!r} contains complex numbers")
     if pd.api.types.is_float_dtype(dtype):
         return Column(name, numbers=series.to_numpy(dtype=np.float64, na_value=np.nan))
     if pd.api.types.is_integer_dtype(dtype):
@@ -174,7 +174,7 @@ def _factorized(values: Any, name: Hashable) -> Column:
     except TypeError as error:
         cell = next((value for value in np.asarray(values, dtype=object) if not isinstance(value, Hashable)), None)
         raise TypeError(
-            f"column {name!r} holds {cell!r}, a {type(cell).__name__}: a state must be hashable, "
+            f"column {name!r} contains {cell!r}, a {type(cell).__name__}: a state must be hashable, "
             "such as a string, a number or a date"
         ) from error
     return Column(name, codes, native_values(uniques))

@@ -325,7 +325,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> Weights:
     with np.errstate(over="ignore"):
         total = weights.sum()
     if not total <= 1e300:
-        raise ValueError(f"sample_weight sums to {total}, too much to compute with: scale the weights down")
+        raise ValueError(f"sample_weight sums to {total}, which is too large: scale the weights down")
     if not weights.any():
         raise ValueError("every sample_weight is zero: there is no row to learn from")
     return weights

@@ -112,7 +112,7 @@ class Vocabulary:
             if len(places[name]) < len(of_name):
                 raise ValueError(f"the states of column {name!r} are not distinct: {of_name!r}")
             if any(map(is_missing, of_name)):
-                raise ValueError(f"the states of column {name!r} hold a missing value: {of_name!r}")
+                raise ValueError(f"the states of column {name!r} contain a missing value: {of_name!r}")
         groups = {name: tuple(map(tuple, self.groups[name])) for name in states if name in self.groups}
         object.__setattr__(self, "states", MappingProxyType(states))
         object.__setattr__(self, "groups", MappingProxyType(groups))
@@ -226,7 +226,9 @@ class Vocabulary:
         if handle_unknown == "error":
             self._refuse(codes == UNKNOWN, column, "is not a state", advice, rows)
             if handle_missing == "own_state":
-                self._refuse(codes == MISSING, column, f"is missing, and {MISSING_STATE!r} is no state", advice, rows)
+                self._refuse(
+                    codes == MISSING, column, f"is missing, and {MISSING_STATE!r} is not a state", advice, rows
+                )
         return codes
 
     def _with_states(self, column: Column) -> Column:
@@ -245,7 +247,7 @@ class Vocabulary:
         try:
             own = [value if value in places else equal.get(quantity.number(value), value) for value in values]
         except ValueError as error:
-            raise ValueError(f"column {column.name!r} held {quantity.noun} in fit, but now {error}") from None
+            raise ValueError(f"column {column.name!r} contained {quantity.noun} in fit, but now {error}") from None
         return Column(column.name, codes, tuple(own))
 
     def _warn_of_other_types(self, name: Hashable, unknown: Sequence[Any]) -> None:
@@ -257,8 +259,8 @@ class Vocabulary:
         if alike is not None:
             state = texts[str(alike)]
             warn(
-                f"column {name!r} holds {alike!r}, a {type(alike).__name__}, which is no state, although {state!r}, "
-                f"a {type(state).__name__}, is one: pass the types that the table had in fit"
+                f"column {name!r} contains {alike!r} ({type(alike).__name__}), which is not a known state; did you "
+                f"mean {state!r} ({type(state).__name__})? Use the same types as in fit."
             )
 
     def _refuse(

@@ -507,11 +507,11 @@ class TestTolerance:
 class TestInvalidNetworks:
     def test_unknown_class(self):
         for call in (from_pgmpy, class_posterior):
-            with pytest.raises(ValueError, match=r"class_name: 'z' is no node of the network; .*\['c', 'x'\]"):
+            with pytest.raises(ValueError, match=r"class_name: 'z' is not a node of the network; .*\['c', 'x'\]"):
                 call(small(), "z")
 
     def test_no_feature(self):
-        with pytest.raises(ValueError, match="no node but the class 'c'"):
+        with pytest.raises(ValueError, match="no node except the class 'c'"):
             from_pgmpy(network_of(table("c", ("n", "y"), [0.25, 0.75])), "c")
 
     def test_not_a_discrete_network(self):
@@ -662,10 +662,12 @@ class TestClassPosterior:
 
     def test_refused_evidence(self):
         network = small()
-        with pytest.raises(ValueError, match=r"evidence: 'z' is no node of the network; its nodes are \['c', 'x'\]"):
+        with pytest.raises(
+            ValueError, match=r"evidence: 'z' is not a node of the network; its nodes are \['c', 'x'\]"
+        ):
             class_posterior(network, "c", {"z": 0})
         for state in ("1", 3, None, float("nan"), [1]):
-            with pytest.raises(ValueError, match=r"is no state of node 'x'; its states are \[0, 1, 2\]"):
+            with pytest.raises(ValueError, match=r"is not a state of node 'x'; its states are \[0, 1, 2\]"):
                 class_posterior(network, "c", {"x": state})
         with pytest.raises(ValueError, match="the class 'c' is among the evidence"):
             class_posterior(network, "c", {"x": 0, "c": "n"})
@@ -743,7 +745,7 @@ class TestDSeparated:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (("q", "x"), r"x: 'q' is no node of the network; its nodes are \['c', 'x'\]"),
+            (("q", "x"), r"x: 'q' is not a node of the network; its nodes are \['c', 'x'\]"),
             (("x", ["c", "q"]), "y: 'q' is no node"),
             (("x", "c", ["q"]), "given: 'q' is no node"),
             (("x", 5), "y: 5 is no node"),
@@ -751,8 +753,8 @@ class TestDSeparated:
             (("x", ["c", "x"]), "x and y both hold 'x'"),
             (("x", "c", ["c"]), "y and given both hold 'c'"),
             (("x", "c", "x"), "x and given both hold 'x'"),
-            (([], "c"), "x holds no node"),
-            (("c", ()), "y holds no node"),
+            (([], "c"), "x contains no node"),
+            (("c", ()), "y contains no node"),
         ],
     )
     def test_refused_arguments(self, arguments, message):

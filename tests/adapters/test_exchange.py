@@ -546,7 +546,7 @@ class TestFilesOfOthers:
         alone = make({"c": "ab"}, {"c": ()}, "c")
         for extension in EXTENSIONS:
             to_file(alone, tmp_path / f"m.{extension}")
-            with pytest.raises(ValueError, match=r"m\.\w+: the network has no node but the class"):
+            with pytest.raises(ValueError, match=r"m\.\w+: the network has no node except the class"):
                 from_file(tmp_path / f"m.{extension}")
 
     @pytest.mark.parametrize(
@@ -555,14 +555,14 @@ class TestFilesOfOthers:
             ("m.bif", "", "it is empty"),
             ("m.xml", " \n", "it is empty"),
             ("m.xdsl", "", "it is empty"),
-            ("m.bif", "a,b\n1,2\n", "it declares no variable"),
-            ("m.bif", GENIE, "it declares no variable"),
-            ("m.bif", "\x80\x04pickle", "it declares no variable"),
+            ("m.bif", "a,b\n1,2\n", "it does not declare any variables"),
+            ("m.bif", GENIE, "it does not declare any variables"),
+            ("m.bif", "\x80\x04pickle", "it does not declare any variables"),
             ("m.xml", DOG, "cannot read it"),
             ("m.xml", GENIE, "cannot read it"),
             ("m.xdsl", WEKA.replace("ISO-8859-1", "utf-8"), "cannot read it"),
-            ("m.xml", "<BIF><NETWORK><NAME>n</NAME></NETWORK></BIF>", "it declares no variable"),
-            ("m.xdsl", "<smile id='n'><nodes/></smile>", "it declares no variable"),
+            ("m.xml", "<BIF><NETWORK><NAME>n</NAME></NETWORK></BIF>", "it does not declare any variables"),
+            ("m.xdsl", "<smile id='n'><nodes/></smile>", "it does not declare any variables"),
             ("m.xdsl", GENIE.replace("<nodes>", "<nodes><utility id='u'/><noisymax id='d'/>"), "noisymax, utility"),
             ("m.xdsl", GENIE.replace("0.9 0.1 0.2", "0.9 0.1"), "cannot read it"),
             ("m.bif", FAMILY + DOG, "'family' more than once"),
@@ -577,7 +577,7 @@ class TestFilesOfOthers:
             ("m.bif", DOG.replace("0.05, 0.95", "-0.05, 1.05"), "cannot read it"),
             ("m.bif", DOG[: DOG.index("probability ( family")], "no probabilities of 'family'"),
             ("m.bif", DOG[:-2], "no probabilities of 'family'"),
-            ("m.bif", "variable " * 1000, "it declares no variable"),
+            ("m.bif", "variable " * 1000, "it does not declare any variables"),
         ],
     )  # fmt: skip
     def test_damaged_or_foreign(self, name, content, message, tmp_path):
@@ -686,9 +686,7 @@ probability ( a_b | u, c ) {{
         classifier, X = monks()
         to_file(classifier, tmp_path / "m.bif")
         (tmp_path / "m.bif.names.json").unlink()
-        with pytest.raises(
-            ValueError, match=r"does not say which variable is the class, and there is no .*'is_monk'"
-        ):
+        with pytest.raises(ValueError, match=r"does not say which variable is the class, .*'is_monk'"):
             from_file(tmp_path / "m.bif")
         back = from_file(tmp_path / "m.bif", "is_monk")
         assert all(isinstance(state, str) for of_name in back.vocabulary_.states.values() for state in of_name)
@@ -707,7 +705,7 @@ probability ( a_b | u, c ) {{
         table = X.drop(columns="petal_width").assign(**{y.name: y})
         np.testing.assert_allclose(back.predict_proba(table), other.predict_proba(table), rtol=0, atol=1e-8)
         with pytest.raises(
-            ValueError, match=r"m\.xml: class_name: 'petal_width' is none of its variables, \[.*, 4, "
+            ValueError, match=r"m\.xml: class_name: 'petal_width' is not one of its variables, \[.*, 4, "
         ):
             from_file(tmp_path / "m.xml", "petal_width")
         assert_equal(from_file(tmp_path / "m.xml", y.name), classifier, X.rename(columns={"petal_width": 4}))
@@ -721,9 +719,7 @@ probability ( a_b | u, c ) {{
         to_file(numbers, tmp_path / f"m.{extension}")
         to_file(strings, tmp_path / f"n.{extension}")
         (tmp_path / f"n.{extension}").replace(tmp_path / f"m.{extension}")
-        with pytest.raises(
-            ValueError, match=rf"m\.{extension}: the file of names beside it belongs to another export"
-        ):
+        with pytest.raises(ValueError, match=rf"m\.{extension}: the file of names beside it is from another export"):
             from_file(tmp_path / f"m.{extension}")
         other = make({"z": (1, 2), "c": "ab"}, {"z": ("c",), "c": ()}, "c")
         to_file(other, tmp_path / f"m.{extension}")
@@ -747,7 +743,7 @@ probability ( a_b | u, c ) {{
                 from_file(tmp_path / "m.xdsl")
         for foreign in (b"{}", b"[1]", b"null", b'{"format": "anbexact classifier"}'):
             path.write_bytes(foreign)
-            with pytest.raises(ValueError, match=r"m\.xdsl\.names\.json does not explain names"):
+            with pytest.raises(ValueError, match=r"m\.xdsl\.names\.json is not a file of names"):
                 from_file(tmp_path / "m.xdsl")
         path.write_bytes(content.replace(b"holding", b"beholding", 1))
         with pytest.raises(ValueError, match=r"names\.json is damaged or was edited: .*checksum"):
@@ -805,6 +801,6 @@ def test_of_a_universal_measure_has_the_likeliest_levels(extension, tmp_path):
     path = tmp_path / f"network.{extension}"
     with pytest.raises(ValueError, match=r"known extensions, .*; ANBClassifier.save writes JSON"):
         to_file(classifier, tmp_path / "network")
-    with pytest.warns(UserWarning, match="every variable is handed over at its likeliest level"):
+    with pytest.warns(UserWarning, match="every variable is exported at its most probable level"):
         to_file(classifier, path)
     assert_equal(from_file(path), classifier.to_discrete(), X)

@@ -330,7 +330,10 @@ class TestANB:
         tables = [table.values.nbytes for table in free.conditional_tables_.values()]
         monkeypatch.setattr(memory, "available_memory", lambda: 2 * sum(tables) + max(tables) - 1)
         monkeypatch.setattr(memory, "TABLE_MEMORY", 8 * 9 * 2 * 3**3)  # two parents, as it has already
-        with pytest.warns(UserWarning, match=r"structure found would take .* kB: learned again with max_parents=1"):
+        with pytest.warns(
+            UserWarning,
+            match=r"structure found would take .* kB, so the structure was learned again with max_parents=1",
+        ):
             few = ANBClassifier(ess=1.0).fit(X, y)
         assert max(map(len, free.structure_.parents.values())) == 3
         assert dict(few.structure_.parents) == dict(
@@ -440,7 +443,10 @@ class TestGreedy:
         X, y = load_tic_tac_toe()
         monkeypatch.setattr(memory, "available_memory", lambda: 1000)
         monkeypatch.setattr(memory, "TABLE_MEMORY", 8 * 9 * 2 * 3**2)
-        with pytest.warns(UserWarning, match=r"structure found would take .* kB: learned again with max_parents=1"):
+        with pytest.warns(
+            UserWarning,
+            match=r"structure found would take .* kB, so the structure was learned again with max_parents=1",
+        ):
             few = GreedyGBNClassifier().fit(X, y)
         assert few.structure_.parents == GreedyGBNClassifier(max_parents=1).fit(X, y).structure_.parents
 

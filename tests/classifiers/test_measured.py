@@ -454,7 +454,9 @@ class TestMostParents:
         again = ANBClassifier(continuous="universal").fit(X, y)
         assert again.structure_.parents == free.structure_.parents
         monkeypatch.setattr(memory, "available_memory", lambda: 2 * sum(sizes) + max(sizes) - 1)
-        with pytest.warns(UserWarning, match=r"would take .* kB: learned again with max_parents=0"):
+        with pytest.warns(
+            UserWarning, match=r"would take .* kB, so the structure was learned again with max_parents=0"
+        ):
             few = ANBClassifier(continuous="universal").fit(X, y)
         assert not few.structure_.feature_edges
         with warnings.catch_warnings():
@@ -528,16 +530,17 @@ class TestToDiscrete:
         assert discrete.structure_ == classifier.structure_
         assert discrete.feature_names_in_.tolist() == list(X)
         sizes = ", ".join(f"{name} {len(cuts) + 1}" for name, cuts in discrete.cut_points_.items())
-        with pytest.warns(UserWarning, match="likeliest level") as caught:
+        with pytest.warns(UserWarning, match="most probable level") as caught:
             network = classifier.to_pgmpy()
         assert [str(warning.message) for warning in caught] == [
-            f"every variable is handed over at its likeliest level (cells: {sizes}), which changes the mean log loss "
+            f"every variable is exported at its most probable level (cells: {sizes}), which changes the mean log "
+            "loss "
             f"on the training rows by {classifier.level_cost_:+.4g} nats"
         ]
         assert caught[0].filename == __file__
         back = from_pgmpy(network, "class")
         np.testing.assert_allclose(back.predict_proba(X), discrete.predict_proba(X), rtol=1e-9)
-        with pytest.warns(UserWarning, match="likeliest level"):
+        with pytest.warns(UserWarning, match="most probable level"):
             first = classifier.network_
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -587,7 +590,7 @@ class TestStates:
         classifier.network_  # noqa: B018  # built, and kept
         classifier.set_params(continuous="universal").fit(X, y)
         assert self.has(classifier, self.MEASURED + self.PLAIN) == list(self.MEASURED)
-        with pytest.warns(UserWarning, match="likeliest level"):
+        with pytest.warns(UserWarning, match="most probable level"):
             assert "q0" in classifier.network_
 
     @pytest.mark.parametrize("before", ["universal", "discretize"])
@@ -701,7 +704,7 @@ class TestRefusals:
     def test_text_where_there_were_numbers(self):
         X, y = example()
         classifier = ANBClassifier(continuous="universal").fit(X, y)
-        with pytest.raises(ValueError, match=r"column 'q1' was numeric in fit.* now holds 'high'"):
+        with pytest.raises(ValueError, match=r"column 'q1' was numeric in fit.* now contains 'high'"):
             classifier.predict(X.assign(q1="high"))
         text = X.assign(q1=X["q1"].astype(str))
         np.testing.assert_array_equal(classifier.predict_proba(text), classifier.predict_proba(X))

@@ -188,7 +188,7 @@ class TestColumnsAtPrediction:
 
     def test_text_where_numbers_were(self, fitted):
         with pytest.raises(
-            ValueError, match="column 'age' was numeric in fit and discretised, but now holds 'old': pass numbers"
+            ValueError, match="column 'age' was numeric in fit and discretised, but now contains 'old': pass numbers"
         ):
             fitted.predict(X.assign(age="old"))
 
@@ -211,14 +211,14 @@ class TestUnknownClassesAtScore:
         classifier = model().fit(X, Y)
         labels = pd.Series([stranger, *Y[1:]], dtype=object)
         hits = classifier.predict(X) == Y
-        with pytest.warns(UserWarning, match=r"y holds the class .*, which was not there in fit \(classes: "):
+        with pytest.warns(UserWarning, match=r"y contains the class .*, which did not occur in fit \(classes: "):
             accuracy = classifier.score(X, labels)
         assert accuracy == pytest.approx(hits[1:].sum() / 40)
 
     @pytest.mark.parametrize("strangers", [[7] * 40, [0.5] * 40, ["0"] * 40])
     def test_no_known_class_at_all(self, model, strangers):
         classifier = model().fit(X, [0, 1] * 20)
-        with pytest.warns(UserWarning, match=r"was not there in fit \(classes: \[0, 1\]\); its rows count as errors"):
+        with pytest.warns(UserWarning, match=r"did not occur in fit \(classes: \[0, 1\]\); its rows count as errors"):
             assert classifier.score(X, strangers) == 0
 
 
@@ -243,7 +243,7 @@ class TestInputsThatAreNoTables:
             model().fit([[1, 2], [3]], [0, 1])
 
     def test_unhashable_cells(self, model):
-        with pytest.raises(TypeError, match=r"column 'a' holds \[1\], a list: a state must be hashable"):
+        with pytest.raises(TypeError, match=r"column 'a' contains \[1\], a list: a state must be hashable"):
             model().fit(pd.DataFrame({"a": [[1], [2]]}), [0, 1])
 
     def test_infinity_in_a_continuous_column(self, model):

@@ -136,7 +136,7 @@ class TestRefusals:
 
     def test_a_network_without_counts(self, model):
         given = from_pgmpy(model.network_, "x_wins")
-        self.unchanged(given, X, Y, "the tables of this network were given, and there are no counts behind them")
+        self.unchanged(given, X, Y, "the tables of this network were given, and there are not estimated from counts")
 
 
 def test_counts_add_up_and_hold_the_observed_cells_only():

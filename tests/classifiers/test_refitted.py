@@ -244,7 +244,7 @@ class TestEstimator:
 
     def test_measured_columns_are_refitted_at_their_likeliest_levels(self):
         X, y = load_iris()
-        with pytest.warns(UserWarning, match="every variable is handed over at its likeliest level"):
+        with pytest.warns(UserWarning, match="every variable is exported at its most probable level"):
             model = RefittedClassifier(NaiveBayesClassifier(continuous="universal"), l2=1).fit(X, y)
         discrete = model.estimator_.to_discrete()
         assert model.vocabulary_ == discrete.vocabulary_
@@ -403,7 +403,7 @@ class TestNetworkAsEstimator:
     def test_rows_cannot_be_added(self):
         X, y = load_monks(1)
         network = RefittedClassifier(TANClassifier(), l2=1).fit(X, y).logit_.to_classifier()
-        with pytest.raises(ValueError, match="no counts behind them"):
+        with pytest.raises(ValueError, match="not estimated from counts"):
             clone(network).fit(X, y).partial_fit(X, y)
 
 

@@ -113,7 +113,7 @@ def test_fit_with_weights(capsys):
     assert np.array_equal(anbexact.load("m.json").predict_proba(X), expected.predict_proba(X))
     assert "no column 'v'" in error_of(capsys, "fit", "weighted.csv", "--class", "monk", "--weights", "v")
     line = error_of(capsys, "fit", "weighted.csv", "--class", "monk", "--weights", "is_smiling")
-    assert "the column 'is_smiling' cannot be --weights: not all of its cells are numbers" in line
+    assert "--weights: column 'is_smiling' contains cells that are not numbers" in line
     table.assign(w=-1.0).to_csv("negative.csv", index=False)
     line = error_of(capsys, "fit", "negative.csv", "--class", "monk", "--weights", "w")
     assert "--weights, row 0 (counted from 0), is -1.0: every weight must be a finite number, zero or more" in line
@@ -137,7 +137,7 @@ def test_missing_cells(capsys):
     Path("t.csv").write_text(text)
     code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "-o", "m.json")
     assert code == 0
-    assert err == "anbexact: note: 1 of 6 rows have no y and are left out\n"
+    assert err == "anbexact: note: 1 of 6 rows have a missing y and are left out\n"
     assert "5 rows to learn from" in out
     assert "a missing cell is a state of its own in: a, b" in out
     assert anbexact.load("m.json").vocabulary_.states["a"] == ("None", "x", "(missing)")
@@ -164,9 +164,9 @@ def test_identifiers(capsys):
     Path("t.csv").write_text("id,name,a,y\n" + rows)
     code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "-o", "m.json")
     assert code == 0
-    assert "what looks like an identifier is left out: 'id' (" in err
+    assert "each column that looks like an identifier is left out: 'id' (" in err
     assert err.count("pass --keep-identifiers to use them") == 1
-    assert "left out, since they look like identifiers: id (a different whole number in each of 60 rows" in out
+    assert "left out because they look like identifiers: id (a different whole number in each of 60 rows" in out
     Path("new.csv").write_text("a\nu\n")
     assert run(capsys, "predict", "m.json", "new.csv")[0] == 0
     code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "--keep-identifiers", "--json")
@@ -200,7 +200,7 @@ def test_predict_by_name(capsys):
     X.iloc[:, ::-1].assign(extra=1).to_csv("new.csv", index=False)
     code, out, err = run(capsys, "predict", "m.json", "new.csv", "--proba")
     assert code == 0
-    assert err == "anbexact: note: ignoring the column 'extra' that m.json does not know\n"
+    assert err == "anbexact: note: ignoring the column 'extra', not used by m.json\n"
     got = pd.read_csv(io.StringIO(out), dtype=str).astype({"P(Clinton)": float, "P(Dole)": float})
     assert got.columns.tolist() == ["predicted", "P(Clinton)", "P(Dole)"]
     assert np.array_equal(got[["P(Clinton)", "P(Dole)"]].to_numpy(), expected)
@@ -215,7 +215,7 @@ def test_predict_missing_columns(capsys):
     NaiveBayesClassifier().fit(*load_anes96()).save("m.json")
     load_anes96()[0].drop(columns=["PID", "age"]).to_csv("new.csv", index=False)
     line = error_of(capsys, "predict", "m.json", "new.csv")
-    assert line == "new.csv lacks the columns 'PID', 'age' that m.json needs"
+    assert line == "new.csv lacks the columns 'PID', 'age', required by m.json"
 
 
 def test_predict_keeps_text_as_text(capsys):
@@ -233,7 +233,7 @@ def test_predict_says_what_it_does_not_know(capsys):
     pd.read_csv("monks.csv").replace({"jacket_color": {"red": "pink"}}).to_csv("new.csv", index=False)
     code, _, err = run(capsys, "predict", "m.json", "new.csv")
     assert code == 0
-    assert "column 'jacket_color': 108 cells hold no known state (first: 'pink') and are summed out" in err
+    assert "column 'jacket_color': 108 cells contain an unknown state (first: 'pink') and are summed out" in err
 
 
 def test_predict_numbered_columns(capsys):
@@ -263,7 +263,7 @@ def test_compare_on_the_embedded_table(capsys):
     assert "10-fold cross-validation, structure and cut points relearned in every fold" in out
     assert "alcohol = " in out
     assert "95 % interval  rows of class_" in out
-    assert re.search(r"learned\s+again,\s+from 160 rows, and asked about row\s+\d+,\s+one of the\s+other 18", out)
+    assert re.search(r"learned\s+again\s+from 160 rows and classifies row\s+\d+,\s+one of the\s+other 18", out)
     assert "they are not causes" in out
     assert not re.search("rightly|wrongly", out)
     lines = out.splitlines()
@@ -360,20 +360,20 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
             "--ess must be a finite number above 0, or 'auto', not 0.0",
         ),
         (["fit", "monks.csv", "--class", "monk", "--ess", "x"], "argument --ess: 'x' is neither a number nor auto"),
-        (["fit", "monks.csv", "--class", "monk", "--threads", "0"], "'0' is not a number of threads, 1 or more"),
+        (["fit", "monks.csv", "--class", "monk", "--threads", "0"], "'0' is not a number of threads (1 or more)"),
         (
             ["fit", "monks.csv", "--class", "monk", "--time-limit", "-1"],
             "--time-limit must be None or a number above 0",
         ),
-        (["fit", "monks.csv", "--class", "monk", "-o", "no/m.json"], "no/m.json: there is no folder "),
+        (["fit", "monks.csv", "--class", "monk", "-o", "no/m.json"], "no/m.json: the folder "),
         (
             ["fit", "monks.csv", "--class", "monk", "--model", "nb", "--max-parents", "1"],
-            "does not belong to --model nb",
+            "does not apply to --model nb",
         ),
         (["predict", "no.json", "monks.csv"], "cannot read no.json: No such file or directory"),
         (["predict", "monks.csv", "monks.csv"], "monks.csv is not a classifier saved by anbexact"),
-        (["compare", "monks.csv"], "DATA and --class NAME belong together"),
-        (["compare", "--class", "y"], "DATA and --class NAME belong together"),
+        (["compare", "monks.csv"], "DATA requires --class NAME, and --class NAME requires DATA"),
+        (["compare", "--class", "y"], "DATA requires --class NAME, and --class NAME requires DATA"),
         (["compare", "monks.csv", "--class", "monk", "--dataset", "iris"], "pass DATA or --dataset, not both"),
         (["compare", "--dataset", "mnist"], "unknown dataset 'mnist'; known are anes96, "),
         (["compare", "--folds", "1"], "folds must be a whole number, 2 or more, not 1"),
@@ -393,7 +393,7 @@ def test_wrong_usage(capsys, args, message):
         (b"a,y\n1,p,9\n", "line 2 has 3 cells, but there are 2 column names"),
         (b"a,y\n1,p\n1,q,9\n", "cannot read t.csv: line 3 has 3 cells, but there are 2 column names"),
         (b"a~y\n1~p\n", "no column 'y'; its columns: 'a~y' (is another character the separator? --sep)"),
-        (b"a,y\nu,\nv,\n", "no row has a y"),
+        (b"a,y\nu,\nv,\n", "every cell of the column y is missing"),
         (b"a,y\nu,1.5\nv,2.5\nv,0.1\n", "Unknown label type: continuous"),
         (b"y\np\nq\n", "0 feature(s)"),
     ],
@@ -405,7 +405,7 @@ def test_wrong_tables(capsys, content, message):
 
 def test_failures_during_work(capsys, monkeypatch):
     run(capsys, "fit", "monks.csv", "--class", "monk", "-o", "m.json")
-    assert "no/out.csv: there is no folder" in error_of(capsys, "predict", "m.json", "monks.csv", "-o", "no/out.csv")
+    assert "no/out.csv: the folder " in error_of(capsys, "predict", "m.json", "monks.csv", "-o", "no/out.csv")
     for error, code, message in (
         (KeyboardInterrupt(), 130, "interrupted"),
         (MemoryError(), 1, "out of memory"),
@@ -462,7 +462,7 @@ class TestConvert:
         out, err = capsys.readouterr()
         assert "classifies kind by 13 features" in out
         assert "names.json: keep the two together" in err
-        assert "holds no counts" in err
+        assert "contains no counts" in err
         assert main(["convert", str(network), str(back)]) == 0
         for path in (network, back):
             predicted = tmp_path / "out.csv"
@@ -473,8 +473,8 @@ class TestConvert:
 
     def test_refusals(self, model, tmp_path, capsys):
         for arguments, message in (
-            ([model, tmp_path / "m.net"], "which format?"),
-            ([model, tmp_path / "nowhere" / "m.bif"], "there is no folder"),
+            ([model, tmp_path / "m.net"], "cannot infer the format"),
+            ([model, tmp_path / "nowhere" / "m.bif"], "the folder "),
             ([tmp_path / "absent.bif", tmp_path / "m.json"], "cannot read"),
             ([model, tmp_path / "m.json", "--class", "ash"], "predicts 'kind', and nothing else"),
         ):
@@ -527,7 +527,7 @@ def test_k_belongs_to_ckg(capsys):
     assert json.loads(out)["feature_edges"] == [["head_shape", "body_shape"]]
     code, _, err = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "tan", "--k", "1")
     assert code == 2
-    assert "--k does not belong to --model tan" in err
+    assert "--k does not apply to --model tan" in err
 
 
 def test_aode_has_no_structure_to_print(capsys):
@@ -536,7 +536,7 @@ def test_aode_has_no_structure_to_print(capsys):
     assert (code, err) == (0, "")
     assert "averaged one-dependence estimators (AODE), equivalent sample size 2" in out
     assert "monk and one feature -> every other feature, averaged over 6" in out
-    assert "in 17 of 17 states: those of training weight 1 or more" in out
+    assert "17 of 17 states, those of training weight 1 or more" in out
     X, y = load_monks(1)
     expected = AODEClassifier(ess=2.0).fit(X, y)
     assert np.array_equal(anbexact.load("m.json").predict_proba(X), expected.predict_proba(X))
@@ -546,9 +546,9 @@ def test_aode_has_no_structure_to_print(capsys):
     document = json.loads(out)
     assert (document["ess"], document["min_weight"]) == (2.0, 1.0)
     assert "certificate" not in document
-    assert "--score does not belong to --model aode" in error_of(capsys, *arguments, "--score", "k2")
+    assert "--score does not apply to --model aode" in error_of(capsys, *arguments, "--score", "k2")
     for refused in ([*arguments, "-o", "m.bif"], ["convert", "m.json", "m.bif"]):
-        assert "m.bif: AODEClassifier is no network" in error_of(capsys, *refused)
+        assert "m.bif: AODEClassifier is not a network" in error_of(capsys, *refused)
 
 
 def test_fit_says_what_features_tell(capsys):
@@ -557,7 +557,7 @@ def test_fit_says_what_features_tell(capsys):
     lines = out.splitlines()
     first = next(k for k, line in enumerate(lines) if line.startswith("what features tell about monk:"))
     assert lines[first + 1].split()[:2] == ["jacket_color", "-84.3"]
-    assert "standing alone: head_shape, body_shape, is_smiling, holding, has_tie" in out
+    assert "without arcs: head_shape, body_shape, is_smiling, holding, has_tie" in out
     _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--ess", "1", "--json")
     report = json.loads(out)["feature_report"]
     assert [row["rank"] for row in report] == [4, 4, 2, 4, 1, 2]
@@ -567,7 +567,7 @@ def test_fit_says_what_features_tell(capsys):
 def test_fit_shows_where_the_class_stands(capsys):
     _, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "gbn")
     assert "head_shape, body_shape, jacket_color -> monk" in out
-    assert "standing alone: is_smiling, holding, has_tie" in out
+    assert "without arcs: is_smiling, holding, has_tie" in out
     assert "no arcs between features" in out
 
 
@@ -583,7 +583,7 @@ class TestUniversal:
         arguments = ["fit", "wine.csv", "--class", "kind", "--continuous", "universal"]
         code, out, err = run(capsys, *arguments, "-o", "m.json")
         assert (code, err) == (0, "")
-        assert re.search(r"measured; cells at the likeliest level, of those at the finest: alcohol \d+ of 32; ", out)
+        assert re.search(r"measure; cells at the most probable level, of the finest: alcohol \d+ of 32; ", out)
         assert "cut points" not in out
         assert "universal measure of up to 5 levels" in out
         assert "score (universal)" in out
@@ -609,7 +609,7 @@ class TestUniversal:
     @pytest.mark.parametrize("model", ["aode", "kdb", "ggbn", "fsanb", "bnc2p", "mcdag"])
     def test_models_that_cannot(self, capsys, model):
         line = error_of(capsys, "fit", "wine.csv", "--class", "kind", "--continuous", "universal", "--model", model)
-        assert line == f"--continuous does not belong to --model {model}"
+        assert line == f"--continuous does not apply to --model {model}"
 
     @pytest.mark.parametrize(
         ("option", "value"),
@@ -618,7 +618,7 @@ class TestUniversal:
     def test_options_of_cut_columns(self, capsys, option, value):
         line = error_of(capsys, "fit", "wine.csv", "--class", "kind", "--continuous", "universal", option, value)
         assert f"{option} " in line
-        assert "goes with --continuous discretize" in line
+        assert "applies only with --continuous discretize" in line
         assert line.endswith("leave it out")
 
     def test_network_files_hold_the_likeliest_levels(self, capsys):
@@ -626,7 +626,7 @@ class TestUniversal:
         code, _, err = run(capsys, *arguments, "-o", "m.bif")
         assert code == 0
         levels, names = err.splitlines()
-        assert "note: every variable is handed over at its likeliest level (cells: alcohol " in levels
+        assert "note: every variable is exported at its most probable level (cells: alcohol " in levels
         assert "m.bif.names.json" in names
         code, out, _ = run(capsys, "predict", "m.bif", "wine.csv")
         discrete = anbexact.TANClassifier(continuous="universal").fit(*load_dataset("wine")).to_discrete()
@@ -644,18 +644,18 @@ class TestUniversal:
             "ANB universal, GaussianNB, KDE-NB see the measurements as they are, the others cut into interval" in out
         )
         assert "The ANB universal of all rows, universal measure of up to 5 levels" in out
-        assert "There are no intervals: a universal measure has no Dirichlet posterior" in out
+        assert "Intervals are not available: a universal measure has no Dirichlet posterior" in out
 
     def test_compare_refuses(self, capsys):
         line = error_of(capsys, "compare", "--dataset", "wine", "--models", "NB,SVM")
         assert "models must be among 'NB', 'TAN', " in line
         for names in ("NB,,TAN", "NB,", ",", "", " "):
             line = error_of(capsys, "compare", "--dataset", "wine", "--models", names)
-            assert f"argument --models: {names!r} has an empty name: give names with a comma between two" in line
+            assert f"argument --models: {names!r} contains an empty name: give names separated by commas" in line
             assert "from NB, TAN, " in line
             assert "KDE-NB" in line
         line = error_of(capsys, "compare", "monks.csv", "--class", "monk", "--models", "KDE-NB")
-        assert "KDE-NB must have columns of numbers, but 'head_shape' (and 5 more) is none: drop the column" in line
+        assert "KDE-NB require numeric columns, but 'head_shape' (and 5 more) is not numeric: drop the column" in line
 
 
 class TestRefit:
@@ -729,10 +729,10 @@ class TestRefit:
 
     def test_what_it_cannot_do_is_said(self, capsys):
         message = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--refit", "-o", "m.bif")
-        assert message.startswith("m.bif: this refit may have no network (not adjacent: ")
+        assert message.startswith("m.bif: a network may be unable to represent this refit (not adjacent: ")
         assert not Path("m.bif").exists()
         message = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--model", "aode", "--refit")
-        assert message == "--refit does not belong to --model aode"
+        assert message == "--refit does not apply to --model aode"
         message = error_of(
             capsys, "fit", "anes.csv", "--class", "vote", "--model", "nb", "--continuous", "universal", "--refit"
         )

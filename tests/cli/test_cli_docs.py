@@ -37,8 +37,8 @@ def test_commands_of_the_page():
     script = "\n".join(["set -e", f'anbexact() {{ {shlex.quote(sys.executable)} -m anbexact "$@"; }}', *commands])
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "patients.csv: numbers such as 1,5 have a decimal comma" in done.stderr
-    assert "ignoring the column 'room' that model.json does not know" in done.stderr
+    assert "patients.csv: numbers such as 1,5 are read with a decimal comma" in done.stderr
+    assert "ignoring the column 'room', not used by model.json" in done.stderr
     header = next(block.strip() for block in indented(PAGE) if block.startswith("id,predicted"))
     lines = done.stdout.splitlines()
     assert [line.split(",")[0] for line in lines[lines.index(header) + 1 :][:2]] == ["0201", "0202"]

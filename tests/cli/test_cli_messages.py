@@ -24,7 +24,7 @@ ONLY_IN_PYTHON = (
     "discretizer is None",  # the command line always cuts
     "discretizer must be one of",  # its choices are checked before
     "l2=",  # of refits, which choose it themselves there
-    "handle_missing= goes with models that are named",  # the command line names them
+    "handle_missing= applies only to models given by name",  # the command line names them
     "declare it in categories= too",  # no option declares states
     "which partial_fit does not see",  # no command adds rows
 )

@@ -248,7 +248,7 @@ class TestDialects:
     def test_decimal_commas(self, capsys):
         Path("t.csv").write_text("a;b\n1,5;x\n-2,25;y\n3;x\n")
         assert read("t.csv")["a"].tolist() == [1.5, -2.25, 3.0]
-        assert "numbers such as 1,5 have a decimal comma" in capsys.readouterr().err
+        assert "numbers such as 1,5 are read with a decimal comma" in capsys.readouterr().err
         assert read("t.csv", decimal=".")["a"].tolist() == ["1,5", "-2,25", "3"]
         Path("t.tsv").write_text("a\tb\n1,234\tx\n12,500\ty\n")  # thousands, or decimals?
         assert read("t.tsv")["a"].tolist() == ["1,234", "12,500"]
@@ -268,7 +268,8 @@ class TestDialects:
         Path("t.csv").write_bytes("a,y\nu,1\nné,2\n".encode("cp1252"))
         assert read("t.csv")["a"].tolist() == ["u", "né"]
         assert (
-            "t.csv is not UTF-8 (line 3) and is read as cp1252; --encoding names another" in capsys.readouterr().err
+            "t.csv is not UTF-8 (line 3) and is read as cp1252; use --encoding to choose another encoding"
+            in capsys.readouterr().err
         )
         Path("t.csv").write_bytes(b"a,y\nu,1\n\x81,2\n")
         assert read("t.csv")["a"].tolist() == ["u", "\x81"]
@@ -389,7 +390,7 @@ class TestPredict:
     def test_explain_what_is_no_network(self, capsys):
         run(capsys, "fit", "t.csv", "--class", "answer", "--model", "aode", "-o", "a.json")
         line = refusal(capsys, "predict", "a.json", "t.csv", "--explain")
-        assert line == "--explain does not belong to a.json: AODEClassifier is not a network"
+        assert line == "--explain does not apply to a.json: AODEClassifier is not a network"
 
     def test_one_odd_cell_does_not_spoil_a_column(self, capsys):
         frame, predicted = self.expected()
@@ -400,16 +401,16 @@ class TestPredict:
         assert code == 0
         assert out.split()[2:] == predicted[1:]
         assert "column 'width': 1 cells are not numbers (first: 'wide') and are summed out" in err
-        assert "column 'count': 1 cells hold no known state (first: 'many')" in err
-        assert "column 'flag': 1 cells hold no known state (first: 'perhaps')" in err
+        assert "column 'count': 1 cells contain an unknown state (first: 'many')" in err
+        assert "column 'flag': 1 cells contain an unknown state (first: 'perhaps')" in err
 
     @pytest.mark.parametrize(
         ("args", "message"),
         [
-            (["-o", "o.rds"], "o.rds: which format? Give it one of the extensions .csv, .tsv, .json"),
-            (["-o", "out"], "out: which format?"),
-            (["-o", "o.parquet.gz"], "o.parquet.gz: parquet files are compressed within; leave .gz out"),
-            (["-o", "no/o.csv"], "no/o.csv: there is no folder"),
+            (["-o", "o.rds"], "o.rds: cannot infer the format; use one of the extensions .csv, .tsv, .json"),
+            (["-o", "out"], "out: cannot infer the format"),
+            (["-o", "o.parquet.gz"], "o.parquet.gz: parquet files are already compressed; leave out .gz"),
+            (["-o", "no/o.csv"], "no/o.csv: the folder "),
             (["-o", "t.csv"], "t.csv is the table that is read: write to another file"),
             (["--id", "Codes"], "--id Codes: t.csv has no column 'Codes'; did you mean 'code'?"),
             (["--id", "code", "--keep"], "argument --keep: not allowed with argument --id"),
@@ -424,11 +425,11 @@ class TestPredict:
     def test_a_name_that_is_taken(self, capsys):
         table().assign(predicted=1).to_csv("again.csv", index=False)
         line = refusal(capsys, "predict", "m.json", "again.csv", "--keep")
-        assert line == "again.csv has a column 'predicted' already: rename it, or pass others by --id"
+        assert line == "again.csv already has a column 'predicted': rename it, or choose other columns with --id"
 
     def test_what_must_be_installed(self, capsys, monkeypatch):
         monkeypatch.setattr(formats, "find_spec", lambda _: None)
-        assert "o.xlsx: xlsx files need openpyxl: pip install openpyxl" in refusal(
+        assert "o.xlsx: xlsx files require openpyxl: pip install openpyxl" in refusal(
             capsys, "predict", "m.json", "t.csv", "-o", "o.xlsx"
         )
         for name in ("t.parquet", "t.feather", "t.xlsx"):
@@ -478,22 +479,25 @@ class TestColumns:
             (["--drop", "Flags"], "--drop Flags: t.csv has no column 'Flags'; did you mean 'flag'?"),
             (["--columns", "zzz"], "--columns zzz: t.csv has no column 'zzz'; its columns: 'width', 'count', "),
             (["--text", "cods"], "--text cods: t.csv has no column 'cods'; did you mean 'code'?"),
-            (["--drop", "answer"], "--drop answer: this column is needed"),
-            (["--drop", "flag", "--columns", "flag,code"], "'flag' is named by --columns and by --drop"),
+            (["--drop", "answer"], "--drop answer: this column is required"),
+            (["--drop", "flag", "--columns", "flag,code"], "'flag' is in both --columns and --drop"),
             (["--weights", "counts"], "--weights: t.csv has no column 'counts'; did you mean 'count'?"),
             (
                 ["--required", "flag->Code"],
                 "--required: 'flag->Code': t.csv has no column 'Code'; did you mean 'code'?",
             ),
             (["--forbidden", "flag"], "--forbidden flag: this is neither an arc A->B nor a text file of arcs"),
-            (["--model", "nb", "--tabu", "3"], "--tabu does not belong to --model nb"),
-            (["--model", "nb", "--required", "flag->code"], "--required does not belong to --model nb"),
+            (["--model", "nb", "--tabu", "3"], "--tabu does not apply to --model nb"),
+            (["--model", "nb", "--required", "flag->code"], "--required does not apply to --model nb"),
             (["--sep", "ab"], "argument --sep: 'ab' is neither one character nor one of comma, semicolon, tab"),
-            (["--sheet", "x"], "--sheet does not belong to t.csv, which is read as csv"),
-            (["--format", "json", "--sep", ";"], "--sep does not belong to t.csv, which is read as json"),
-            (["--encoding", "klingon"], "--encoding klingon is not known: give a name such as utf-8"),
+            (["--sheet", "x"], "--sheet does not apply to t.csv, which is read as csv"),
+            (["--format", "json", "--sep", ";"], "--sep does not apply to t.csv, which is read as json"),
+            (["--encoding", "klingon"], "--encoding klingon is unknown: use a name such as utf-8"),
             (["--memory-limit", "much"], "argument --memory-limit: 'much' is not a size, such as 4GB or 500MB"),
-            (["--threshold", "1,x"], "argument --threshold: '1,x' is not a number, nor several with commas"),
+            (
+                ["--threshold", "1,x"],
+                "argument --threshold: '1,x' is neither a number nor several numbers separated by commas",
+            ),
         ],
     )
     def test_refused(self, capsys, args, message):
@@ -561,15 +565,15 @@ class TestModelOptions:
         ("t.csv", "a,y\n1,p\n".encode("utf-16-le"), "pass --encoding utf-16-le"),
         ("t.csv", b"\n\n", "t.csv is empty"),
         ("t.gz", b"\x1f\x8b\x08\x00", "cannot read t.gz: "),
-        ("t.csv", b"\x28\xb5\x2f\xfd\x00", "t.csv is compressed by Zstandard: decompress it first"),
+        ("t.csv", b"\x28\xb5\x2f\xfd\x00", "t.csv is compressed with Zstandard: decompress it first"),
         ("t.xls", b"\xd0\xcf\x11\xe0\xa1", "it is an old Excel workbook (.xls): save it as .xlsx or CSV"),
         ("t.json", b"", "t.json is empty"),
-        ("t.json", b"[]", "t.json holds no rows"),
+        ("t.json", b"[]", "t.json contains no rows"),
         ("t.json", b'[{"a": 1, "a": 2}]', "cannot read t.json: two columns are called 'a'"),
         ("t.json", b'[{"a": 1},\n{"a": }]', "cannot read t.json: line 2: "),
         ("t.json", b'{"a": 1}\n{"a"\n', "cannot read t.json: line 2: "),
         ("t.json", b"[1, 2]", "row 1 is not an object with one value per column"),
-        ("t.json", b'[{"y": [1, 2]}]', "column 'y' holds lists or records"),
+        ("t.json", b'[{"y": [1, 2]}]', "column 'y' contains lists or records"),
         ("t.parquet", b"PAR1", "cannot read t.parquet: "),
         ("t.xlsx", b"PK\x03\x04", "cannot read t.xlsx: "),
     ],
@@ -583,12 +587,14 @@ def test_archives_and_workbooks_with_several_tables(capsys):
     with zipfile.ZipFile("t.zip", "w") as archive:
         archive.writestr("a.csv", "a,y\n")
         archive.writestr("b.csv", "a,y\n")
-    assert "t.zip must hold one file, not 2 (a.csv, b.csv)" in refusal(capsys, "fit", "t.zip", "--class", "y")
+    assert "t.zip must contain exactly one file, not 2 (a.csv, b.csv)" in refusal(
+        capsys, "fit", "t.zip", "--class", "y"
+    )
     with pd.ExcelWriter("t.xlsx") as workbook:
         pd.DataFrame({"a": [1, 2], "y": ["p", "q"]}).to_excel(workbook, sheet_name="one", index=False)
         pd.DataFrame({"b": [3, 4], "y": ["p", "q"]}).to_excel(workbook, sheet_name="two", index=False)
     assert read("t.xlsx").columns.tolist() == ["a", "y"]
-    assert "sheet 'one' is read; --sheet names another ('two')" in capsys.readouterr().err
+    assert "reading sheet 'one'; use --sheet to choose another ('two')" in capsys.readouterr().err
     assert read("t.xlsx", sheet="two").columns.tolist() == ["b", "y"]
     assert "has no sheet 'three'" in refusal(capsys, "fit", "t.xlsx", "--class", "y", "--sheet", "three")
 
@@ -617,7 +623,7 @@ class TestInterruptedComparison:
     def test_text(self, capsys):
         code, out, err = run(capsys, "compare", "--dataset", "monks1", "--models", "NB,TAN,ANB", "--folds", "3")
         assert code == 130
-        assert err == "anbexact: error: interrupted; not measured: TAN, ANB\n"
+        assert err == "anbexact: error: interrupted; not evaluated: TAN, ANB\n"
         assert "NB refitted" in out
         assert "Lowest log loss: " in out
 
@@ -649,15 +655,15 @@ def test_compare_options(capsys):
     assert code == 0, err
     document = json.loads(out)
     assert document["notes"] == [
-        "6 rows have a missing feature: to this package's classifiers a missing cell is a state of its own. "
-        "The others have missing cells filled in"
+        "6 rows have a missing feature: for this package's classifiers, a missing cell is a state of its own. "
+        "For the others, missing cells are imputed"
     ]
     assert document["rows"] == 60
     X, y = read("t.csv", ["code"]).drop(columns=["answer", "empty"]), table()["answer"]
     own = {"own": NaiveBayesClassifier(handle_missing="own_state")}
     expected = anbexact.compare.compare(X, y, models=own, folds=3, refit=False).loc["own", "log_loss"]
     assert document["models"][0]["log_loss"] == pytest.approx(expected)
-    assert "--drop goes with DATA" in refusal(capsys, "compare", "--dataset", "iris", "--drop", "width")
+    assert "--drop requires DATA" in refusal(capsys, "compare", "--dataset", "iris", "--drop", "width")
 
 
 class TestTextThatIsMore:
@@ -682,7 +688,7 @@ class TestTextThatIsMore:
         code, out, err = run(capsys, "fit", "t.csv", "--class", "kind", "-o", "m.json", "--discretizer", "median")
         assert code == 0
         assert err == (
-            "anbexact: note: column 'zip' holds numbers with leading zeros, such as 00000: it is read as text\n"
+            "anbexact: note: column 'zip' contains numbers with leading zeros, such as 00000, and is read as text\n"
         )
         assert "cut points (median): when at 2021-06-02 06:00; blank at 14.75" in out
         model = anbexact.load("m.json")
@@ -706,7 +712,8 @@ class TestTextThatIsMore:
         run(capsys, "fit", "t.csv", "--class", "kind", "-o", "m.json")
         frame.assign(when=["soon", *frame["when"][1:]]).to_csv("bad.csv", index=False)
         assert refusal(capsys, "predict", "m.json", "bad.csv") == (
-            "bad.csv: column 'when' held datetimes in fit, but now holds 'soon': pass datetimes, or ISO text such as "
+            "bad.csv: column 'when' contained datetimes in fit, but now contains 'soon': pass datetimes, or ISO "
+            "text such as "
             "'2021-06-15 12:00'"
         )
 

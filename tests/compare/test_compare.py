@@ -254,7 +254,7 @@ def test_rivals_of_numbers():
     assert list(frame.index) == names
     assert frame.attrs["refits"] == {}
     (note,) = frame.attrs["notes"]
-    assert note.endswith("The others have missing cells filled in")
+    assert note.endswith("For the others, missing cells are imputed")
     for name, classifier in (("GaussianNB", GaussianNB()), ("KDE-NB", KernelNaiveBayes())):
         imputed = make_pipeline(SimpleImputer(strategy="median"), classifier)
         expected = slow(X.reset_index(drop=True), y, imputed.fit, lambda _: math.nan, 4, 3)
@@ -271,9 +271,11 @@ def test_rivals_of_numbers():
 def test_columns_that_are_no_numbers():
     X, y = load_anes96()
     X = X[["age", "PID", "popul"]].assign(sex=["f", "m"] * (len(X) // 2))
-    with pytest.raises(ValueError, match="KDE-NB must have columns of numbers, but 'PID' "):
+    with pytest.raises(ValueError, match="KDE-NB require numeric columns, but 'PID' "):
         compare(X, y, models=["NB", "KDE-NB"])
-    with pytest.raises(ValueError, match=r"GaussianNB and KDE-NB must .*, but 'PID' \(and 1 more\) is none: drop"):
+    with pytest.raises(
+        ValueError, match=r"GaussianNB and KDE-NB require .*, but 'PID' \(and 1 more\) is not numeric: drop"
+    ):
         compare(X, y, models=["GaussianNB", "KDE-NB"])
     assert np.isfinite(compare(X[["age", "popul"]], y, folds=3, models=["GaussianNB"])["log_loss"]).all()
 
@@ -518,7 +520,7 @@ def test_mixed_table_with_missing_and_rare_cells():
 
 def test_rare_class_makes_fewer_folds():
     X, y = load_lenses()
-    with pytest.warns(UserWarning, match="4 folds instead of 10: the class 'hard' has no more rows"):
+    with pytest.warns(UserWarning, match="4 folds instead of 10, because the class 'hard' has only that many rows"):
         frame = compare(X, y, models=["NB"])
     assert frame.attrs["folds"] == 4
     assert "4 folds instead of 10" in frame.attrs["notes"][0]
@@ -552,7 +554,7 @@ def test_identifiers_are_noted():
         warnings.simplefilter("error")
         frame = compare(X, ["p", "q"] * 60, folds=2, models=["NB"])
     assert frame.attrs["notes"] == [
-        "this package's classifiers leave out what looks like an identifier: "
+        "this package's classifiers leave out each column that looks like an identifier: "
         "'name' (120 different values in 120 rows)"
     ]
 
@@ -601,7 +603,7 @@ class TestWeights:
     def test_who_takes_none_is_named(self):
         own = {"knn": make_pipeline(OneHotEncoder(), KNeighborsClassifier())}
         frame = compare(self.X, self.y, sample_weight=self.weights, folds=2, models=own)
-        assert frame.attrs["notes"] == ["knn takes no weights: it learns as if all rows weighed the same"]
+        assert frame.attrs["notes"] == ["knn does not support sample weights and gives all rows the same weight"]
 
     def test_that_make_no_sense(self):
         with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\), expected \(432,\)"):
@@ -639,12 +641,12 @@ def test_really_too_large(monkeypatch):
         ({"folds": 2.5}, "folds must be a whole number"),
         ({"models": ["NB", "SVM"]}, r"models must be among 'NB', 'TAN', .* not \['SVM'\]"),
         ({"models": []}, "models must be among"),
-        ({"models": {}}, "models must name a classifier at least"),
+        ({"models": {}}, "models must name at least one classifier"),
         (
             {"models": {"a": NaiveBayesClassifier(), "a refitted": DummyClassifier()}},
-            "two lines would be called 'a refitted'",
+            "two models would be called 'a refitted'",
         ),
-        ({"y": ["a"] * 150}, r"two classes or more, but y holds \['a'\]"),
+        ({"y": ["a"] * 150}, r"two classes or more, but y contains \['a'\]"),
         ({"y": ["a"] * 149 + ["b"]}, "the class 'b' has a single row"),
         ({"y": ["a"] * 75 + ["b"] * 74}, "X has 150 rows, but y has 149"),
     ],
@@ -703,7 +705,7 @@ def test_interrupted(monkeypatch, where):
 
     monkeypatch.setattr(TANClassifier, "fit", fit)
     X, y = load_monks(1)
-    with pytest.raises(InterruptedComparisonError, match="interrupted; not measured: TAN, AODE") as stopped:
+    with pytest.raises(InterruptedComparisonError, match="interrupted; not evaluated: TAN, AODE") as stopped:
         compare(X, y, folds=3, models=["NB", "TAN", "AODE"])
     assert isinstance(stopped.value, KeyboardInterrupt)
     assert stopped.value.unfinished == ["TAN", "AODE"]
@@ -718,7 +720,7 @@ def test_interrupted(monkeypatch, where):
 
 def test_handle_missing_goes_with_names():
     X, y = load_monks(1)
-    with pytest.raises(TypeError, match="handle_missing= goes with models that are named"):
+    with pytest.raises(TypeError, match="handle_missing= applies only to models given by name"):
         compare(X, y, models={"own": NaiveBayesClassifier()}, handle_missing="own_state")
 
 
@@ -743,7 +745,7 @@ def test_the_module_can_be_called():
 
 
 def test_messages_show_classes_as_they_are():
-    with pytest.raises(ValueError, match=r"but y holds \[7\]"):
+    with pytest.raises(ValueError, match=r"but y contains \[7\]"):
         compare(np.zeros((4, 1)), np.array([7, 7, 7, 7]))
     with pytest.raises(ValueError, match="the class 7 has a single row"):
         compare(np.zeros((4, 1)), np.array([3, 7, 3, 3]))

@@ -419,7 +419,7 @@ class TestRules:
                 self.cut_points_ = cuts
                 return self
 
-        with pytest.raises(ValueError, match="must hold increasing numbers for each of 1 columns"):
+        with pytest.raises(ValueError, match="must contain increasing numbers for each of 1 columns"):
             find_cut_points(Senseless(), np.arange(9.0)[:, None], np.arange(9) % 2, np.ones(9))
 
 

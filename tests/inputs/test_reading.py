@@ -209,7 +209,7 @@ class TestIdentifiers:
     @pytest.mark.parametrize("name", IDENTIFIERS)
     def test_what_is_one(self, name):
         X = PLAIN.assign(**{name: self.IDENTIFIERS[name]})
-        with pytest.warns(UserWarning, match=f"what looks like an identifier is left out: '{name}' "):
+        with pytest.warns(UserWarning, match=f"each column that looks like an identifier is left out: '{name}' "):
             model = ANBClassifier().fit(X, Y)
         assert list(model.dropped_) == [name]
         assert model.vocabulary_.states[name] == ("(left out)",)
@@ -290,7 +290,7 @@ class TestClasses:
 
     def test_measurements(self):
         with pytest.raises(
-            ValueError, match=r"Unknown label type: continuous.*'price' holds 120 different.*pandas\.qcut"
+            ValueError, match=r"Unknown label type: continuous.*'price' contains 120 different.*pandas\.qcut"
         ):
             ANBClassifier().fit(PLAIN, pd.Series(np.linspace(0, 1, ROWS), name="price"))
 

@@ -538,7 +538,7 @@ class TestBack:
     def test_cannot_be_given_more_rows(self):
         problem, _ = general(1)
         network = fit(problem, TANClassifier()).to_logit().to_classifier()
-        with pytest.raises(ValueError, match="no counts behind them"):
+        with pytest.raises(ValueError, match="not estimated from counts"):
             network.partial_fit(*problem.frame())
 
 
@@ -676,7 +676,7 @@ def test_network_of_probabilities_too_small_for_numbers_is_refused():
 def test_of_a_universal_measure_has_the_likeliest_levels(model):
     X, y = load_iris()
     classifier = model(continuous="universal").fit(X, y)
-    with pytest.warns(UserWarning, match="every variable is handed over at its likeliest level"):
+    with pytest.warns(UserWarning, match="every variable is exported at its most probable level"):
         logit = to_logit(classifier)
     discrete = classifier.to_discrete()
     np.testing.assert_allclose(logit.predict_proba(X), discrete.predict_proba(X), rtol=1e-9)

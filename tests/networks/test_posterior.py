@@ -147,7 +147,7 @@ class TestEnumeration:
         monkeypatch.setattr(anbexact.networks.posterior, "FACTOR_BYTES", 0.1)
         X = pd.DataFrame([[None] * 4 + [0]], columns=problem.names[:-1], dtype=object)
         with pytest.raises(
-            ValueError, match=r"marginalising 4 missing or unknown cells needs a factor of .*: fill some"
+            ValueError, match=r"marginalising 4 missing or unknown cells needs a factor of .*: fill in some"
         ):
             classifier.predict_proba(X)
 

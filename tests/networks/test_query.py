@@ -172,7 +172,7 @@ def test_class_posterior_refuses():
         class_posterior(classifier, "holding", {"holding": "flag"})
     with pytest.raises(ValueError, match="evidence='maybe' is not a class of 'is_monk'"):
         class_posterior(classifier, "holding", {"is_monk": "maybe"})
-    with pytest.raises(TypeError, match="AODEClassifier has a posterior of its class alone, not of 'holding'"):
+    with pytest.raises(TypeError, match="AODEClassifier provides the posterior of its class only, not of 'holding'"):
         class_posterior(AODEClassifier().fit(X, y), "holding")
     with pytest.raises(TypeError, match="class_posterior needs class_name="):
         class_posterior(classifier.network_)

@@ -224,7 +224,7 @@ class TestFewRows:
         rng = np.random.default_rng(1)
         X = pd.DataFrame({f"f{j}": rng.integers(0, 3, 60) for j in range(6)})
         with pytest.warns(
-            UserWarning, match=r"worse than by the frequencies .*0\.\d+ against 0\.\d+.*5\d distinct rows"
+            UserWarning, match=r"worse than by the class frequencies .*0\.\d+ against 0\.\d+.*5\d distinct rows"
         ):
             ANBClassifier(smoothing=1.0, max_parents=None).fit(X, rng.integers(0, 2, 60))
         X, y = load_dataset("iris")

@@ -79,7 +79,7 @@ def test_no_complete_row():
     classifier = ANBClassifier().fit(X, y)
     with (
         pytest.warns(UserWarning, match="missing feature"),
-        pytest.raises(ValueError, match="no row without a missing feature"),
+        pytest.raises(ValueError, match="every row has a missing feature"),
     ):
         feature_report(classifier, X.assign(a=None), y)
 
@@ -100,8 +100,8 @@ def test_of_measured_columns_is_of_their_likeliest_cells(recwarn):
 @pytest.mark.parametrize(
     ("measure", "rows", "text"),
     [
-        ("universal", load_iris, r"universal measure of up to 5 levels, (\d+ to )?\d+ cells at the likeliest"),
-        (UniversalMeasure(levels=1), load_iris, "universal measure of up to 1 level, 2 cells at the likeliest"),
+        ("universal", load_iris, r"universal measure of up to 5 levels, (\d+ to )?\d+ cells at the most probable"),
+        (UniversalMeasure(levels=1), load_iris, "universal measure of up to 1 level, 2 cells at the most probable"),
         (UniversalMeasure(epsilon=0.25), load_iris, r"universal measure \(epsilon 0.25\) of up to 5 levels, .*"),
         ("universal", lambda: load_monks(1), "universal measure, all columns discrete"),
     ],
@@ -152,13 +152,13 @@ def test_the_row_that_is_explained_took_no_part_in_learning(continuous, recwarn,
     query.print(network.structure_)
     printed = capsys.readouterr().out
     sentences = " ".join(printed.split())
-    assert f"learned again, from 120 rows, and asked about row {query.row}, one of the other 30" in sentences
-    assert "The arcs are those above." in sentences
+    assert f"learned again from 120 rows and classifies row {query.row}, one of the other 30" in sentences
+    assert "Its arcs are the same as above." in sentences
     assert f"The true class of the row is {y[query.row]}." in sentences
     assert str(query.explanation) in printed
     assert "rightly" not in printed
     query.print(NaiveBayesClassifier().fit(X, [0, 1] * 75).structure_)
-    assert "Not all of its arcs are those above." in " ".join(capsys.readouterr().out.split())
+    assert "Its arcs differ from those above." in " ".join(capsys.readouterr().out.split())
 
 
 def test_evidence_of_one_row_alone_is_not_evidence():

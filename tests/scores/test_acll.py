@@ -515,6 +515,4 @@ class TestClassifier:
             fixed(parameters="ml").fit(X, Y)
         messages = [str(warning.message) for warning in caught]
         assert len(messages) == 1
-        assert re.match(
-            r"\d+ joint states of parents do not occur, \d+ of them those of 'middle_middle'", messages[0]
-        )
+        assert re.match(r"\d+ joint states of parents do not occur, \d+ of them for 'middle_middle'", messages[0])

@@ -538,8 +538,8 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("measure", "message"),
         [
-            (UniversalMeasure({"x": EqualWidth(0, 0.5)}), "'x' holds .*between 0 and 0.5"),
-            (UniversalMeasure({"x": Counts()}), "'x' is declared to hold counts"),
+            (UniversalMeasure({"x": EqualWidth(0, 0.5)}), "'x' contains .*between 0 and 0.5"),
+            (UniversalMeasure({"x": Counts()}), "'x' is declared to contain counts"),
             (UniversalMeasure({"y": Counts(1)}), "'y' holds .*between 1 and inf"),
             (UniversalMeasure({"z": Quantiles()}), r"partitions names 'z', but the columns are \['x', 'y'\]"),
         ],
@@ -608,7 +608,7 @@ class TestRefusals:
             learn_anb(table, Universal({"c": NestedPartition((0.5,), (1,), (0.5, 0.5))}))
 
     def test_text_with_a_partition(self):
-        with pytest.raises(ValueError, match="column 'x' is given a partition, but holds 'a': pass numbers"):
+        with pytest.raises(ValueError, match="column 'x' is given a partition, but contains 'a': pass numbers"):
             UniversalMeasure({"x": Quantiles()}).read(pd.DataFrame({"x": ["a", "b"]}))
 
     def test_a_class_that_is_none(self):

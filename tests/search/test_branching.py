@@ -293,7 +293,7 @@ class TestConsistentKGraph:
 
     def test_a_score_that_is_no_number(self):
         gains = [[0, 1, 0], [0, 0, 1], [0, 0, 0]]
-        with pytest.raises(ValueError, match="the score 'given' of a feature given 2 others is no number"):
+        with pytest.raises(ValueError, match="the score 'given' of a feature given 2 others is not a number"):
             learn_ckg(random_problem(0, 3).table, Given(gains, {(2, (0, 1)): np.nan}))
 
 
@@ -355,7 +355,7 @@ class TestPairScores:
 
     @pytest.mark.parametrize("bad", [np.nan, np.inf])
     def test_a_score_that_is_no_number(self, bad):
-        with pytest.raises(ValueError, match="the score 'given' of 'f1' given the class and 'f0' is no number"):
+        with pytest.raises(ValueError, match="the score 'given' of 'f1' given the class and 'f0' is not a number"):
             learn_tan(random_problem(0, 2).table, Given([[0, bad], [0, 0]]))
 
     def test_a_score_of_nothing_that_is_no_number(self):
@@ -506,7 +506,7 @@ class TestConstraintsThatMakeNoSense:
             ({"required": [("f0", "f1")], "forbidden": [("f0", "f1")]}, "is both required and forbidden"),
             (
                 {"required": [("f2", "f1"), ("f0", "f1")]},
-                r"the required edges give 'f1' 2 feature parents \('f0', 'f2'\); in a tree a feature has one",
+                r"the required edges give 'f1' 2 feature parents \('f0', 'f2'\); in a tree, a feature has only one",
             ),
             ({"n_jobs": 0}, "n_jobs must be"),
             ({"time_limit": 0}, "time_limit must be None or a number above 0"),

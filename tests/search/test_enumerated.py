@@ -163,7 +163,7 @@ class TestLimits:
     def test_sizes_can_be_asked_for(self):
         made = listed(random_problem(6, 4, n_rows=50), KT(), largest=2, max_parents=3)
         assert made.largest == 2
-        assert made.limit == "more were not asked for"
+        assert made.limit == "not requested"
 
     @pytest.mark.usefixtures("_beyond")
     def test_a_time_limit_gives_a_bound_that_holds(self, monkeypatch):

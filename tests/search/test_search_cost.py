@@ -211,7 +211,7 @@ class TestListsOfLongTables:
         table = random_table(10, 500)
         constraints = make_constraints(table.vocabulary.features, 2, (), ())
         needed = 16 * 10 * 9 * len(table.weights)
-        with pytest.raises(SearchTooLargeError, match=r"to lay out the rows, \d+ distinct ones, for each of 10 feat"):
+        with pytest.raises(SearchTooLargeError, match=r"to lay out the rows, \d+ distinct rows for each of 10 feat"):
             Candidates(table, BDeu(), constraints, 1, needed - 1)
         Candidates(table, BDeu(), constraints, 1, needed)
 

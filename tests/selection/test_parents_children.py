@@ -216,7 +216,7 @@ def test_universal_measures_find_what_a_chain_of_numbers_and_states_depends_on()
 
 def test_universal_measures_of_what_is_not_there():
     table = random_problem(0, 2).table
-    with pytest.raises(ValueError, match="'f7' is no variable of the table"):
+    with pytest.raises(ValueError, match="'f7' is not a variable of the table"):
         UniversalTest().log_odds(table, "c", "f7")
     with pytest.raises(ValueError, match="are not distinct"):
         UniversalTest().log_odds(table, "c", "f0", ["f0"])
@@ -309,7 +309,7 @@ def test_weights_stand_for_copies_and_the_class_is_a_variable(search):
 @pytest.mark.parametrize("search", [MMPC(), HITONPC(), PCMB(), SLL(), S2TMB()], ids=repr)
 def test_a_target_that_is_no_variable_is_refused(search):
     table, _ = blank(2)
-    with pytest.raises(ValueError, match="'z' is no variable"):
+    with pytest.raises(ValueError, match="'z' is not a variable"):
         search.parents_children(table, "z")
 
 

@@ -74,7 +74,9 @@ class TestBayesFactor:
 
     def test_refuses_what_makes_no_sense(self):
         table = random_problem(0, 2).table
-        with pytest.raises(ValueError, match=r"'f7' is no variable of the table; they are \['f0', 'f1', 'c'\]"):
+        with pytest.raises(
+            ValueError, match=r"'f7' is not a variable of the table; the variables are \['f0', 'f1', 'c'\]"
+        ):
             log_bayes_factor(table, "c", "f7")
         with pytest.raises(ValueError, match="are not distinct"):
             log_bayes_factor(table, "c", "f0", ["f0"])
@@ -333,11 +335,17 @@ class TestClassifier:
         ("arguments", "message"),
         [
             ({"ess": 0}, "ess must be"),
-            ({"ess": (1.0, "auto")}, "ess must be a finite number above 0, or several, not 'auto'"),
+            (
+                {"ess": (1.0, "auto")},
+                "ess must be a finite number above 0, or a sequence of such numbers, not 'auto'",
+            ),
             ({"ess": ()}, "ess must be a number above 0, or several"),
             ({"network_ess": -1}, "network_ess must be a finite number above 0, not -1"),
-            ({"threshold": -3}, "threshold must be a finite number above 0, or several, not -3"),
-            ({"threshold": "high"}, "threshold must be a finite number above 0, or several, not 'high'"),
+            ({"threshold": -3}, "threshold must be a finite number above 0, or a sequence of such numbers, not -3"),
+            (
+                {"threshold": "high"},
+                "threshold must be a finite number above 0, or a sequence of such numbers, not 'high'",
+            ),
         ],
     )
     def test_refuses_parameters_that_make_no_sense(self, arguments, message):

@@ -275,7 +275,7 @@ class TestContainers:
     @pytest.mark.parametrize("cell", [[1], {"x": 1}, {1}, np.zeros(2)], ids=["list", "dict", "set", "array"])
     def test_cells_that_cannot_be_states(self, cell):
         with pytest.raises(
-            TypeError, match=rf"column 'a' holds .*, a {type(cell).__name__}: a state must be hashable"
+            TypeError, match=rf"column 'a' contains .*, a {type(cell).__name__}: a state must be hashable"
         ):
             read_columns(pd.DataFrame({"a": ["x", cell]}))
 

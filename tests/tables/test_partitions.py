@@ -137,7 +137,7 @@ class TestEqualWidth:
     @pytest.mark.parametrize("values", [[0.5, -0.01], [1.01], [0.2, 7.0, 9.0]])
     def test_values_outside_are_refused(self, values):
         outside = [value for value in values if not 0 <= value <= 1]
-        message = rf"'x' holds .*{outside[0]}.*between 0 and 1 \({len(outside)} do not\)"
+        message = rf"'x' contains .*{outside[0]}.*between 0 and 1 \({len(outside)} do not\)"
         with pytest.raises(ValueError, match=message):
             fit(EqualWidthPartition(0, 1), values, 2)
 
@@ -181,9 +181,11 @@ class TestCounts:
         check_nesting(partition)
 
     def test_what_is_no_count_is_refused(self):
-        with pytest.raises(ValueError, match=r"'x' is declared to hold counts, but holds .*2\.5.*: round it, or"):
+        with pytest.raises(
+            ValueError, match=r"'x' is declared to contain counts, but contains .*2\.5.*: round it, or"
+        ):
             fit(CountPartition(), [1.0, 2.5], 2)
-        with pytest.raises(ValueError, match=r"'x' holds .*-1.*between 0 and inf"):
+        with pytest.raises(ValueError, match=r"'x' contains .*-1.*between 0 and inf"):
             fit(CountPartition(), [3.0, -1.0], 2)
         with pytest.raises(ValueError, match="between 2 and inf"):
             fit(CountPartition(2), [1.0], 2)
@@ -203,7 +205,7 @@ class TestCounts:
             )
             assert cells.tolist() == [252, 253, 254]
         for first in (2**51 + 1, -(2**51) - 1, 10**400):
-            with pytest.raises(ValueError, match=r"the first number must be a whole one from -2\*\*51 .*, not .*: "):
+            with pytest.raises(ValueError, match=r"first must be a whole number from -2\*\*51 .*, not .*: "):
                 CountPartition(first)
 
 
@@ -229,7 +231,7 @@ class TestNestedCuts:
     @pytest.mark.parametrize(
         ("levels", "low", "high", "message"),
         [
-            ([], 0, 1, "there must be a level"),
+            ([], 0, 1, "levels must contain at least one level"),
             ([[0.5], []], 0, 1, "every level must add a cut"),
             ([[0.5], [0.5]], 0, 1, "must be distinct"),
             ([[0.5], [1.5]], 0, 1, "lie between 0 and 1"),
@@ -302,6 +304,6 @@ class TestRounding:
 
 @pytest.mark.parametrize("first", ["0", 0.5, None, True])
 def test_counts_start_at_a_whole_number(first):
-    with pytest.raises(ValueError, match="the first number must be a whole one"):
+    with pytest.raises(ValueError, match="first must be a whole number"):
         CountPartition(first)
     assert CountPartition(np.int64(2)) == CountPartition(2)

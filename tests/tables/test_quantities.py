@@ -487,33 +487,42 @@ class TestMessages:
             (
                 "datetime",
                 "soon",
-                "column 'a' held datetimes in fit, but now holds 'soon': pass datetimes, or ISO text "
+                "column 'a' contained datetimes in fit, but now contains 'soon': pass datetimes, or ISO text "
                 "such as '2021-06-15 12:00'",
             ),
-            ("datetime", "2021-02-30", "now holds '2021-02-30': pass datetimes"),
+            ("datetime", "2021-02-30", "now contains '2021-02-30': pass datetimes"),
             (
                 "datetime",
                 "2021-06-15 12:00Z",
-                "now holds '2021-06-15 12:00Z', with a time zone, although there was no ",
+                "now contains '2021-06-15 12:00Z', with a time zone, although there was no ",
             ),
-            ("datetime", True, "now holds True: pass datetimes"),
+            ("datetime", True, "now contains True: pass datetimes"),
             (
                 "datetime with a time zone",
                 "2021-06-15",
-                "column 'a' held datetimes with a time zone (Europe/Zurich) in fit, "
-                "but now holds '2021-06-15', without a time zone, although the time zone was Europe/Zurich in fit: "
+                "column 'a' contained datetimes with a time zone (Europe/Zurich) in fit, "
+                "but now contains '2021-06-15', without a time zone, although the time zone was Europe/Zurich in "
+                "fit: "
                 "say which zone they are in, in pandas by .dt.tz_localize('Europe/Zurich')",
             ),
-            ("date", "15.06.2021", "held dates in fit, but now holds '15.06.2021': pass dates, or ISO text such as"),
-            ("duration", "long", "held durations in fit, but now holds 'long': pass durations, or text such as"),
-            ("duration", "5", "now holds '5': pass durations"),
-            ("time", "25:00", "held times of day in fit, but now holds '25:00': pass times"),
+            (
+                "date",
+                "15.06.2021",
+                "contained dates in fit, but now contains '15.06.2021': pass dates, or ISO text such as",
+            ),
+            (
+                "duration",
+                "long",
+                "contained durations in fit, but now contains 'long': pass durations, or text such as",
+            ),
+            ("duration", "5", "now contains '5': pass durations"),
+            ("time", "25:00", "contained times of day in fit, but now contains '25:00': pass times"),
             (
                 "period",
                 "when",
-                "held periods of frequency 'M' in fit, but now holds 'when': pass periods of frequency",
+                "contained periods of frequency 'M' in fit, but now contains 'when': pass periods of frequency",
             ),
-            ("decimal", "dear", "held decimals in fit, but now holds 'dear': pass numbers"),
+            ("decimal", "dear", "contained decimals in fit, but now contains 'dear': pass numbers"),
         ],
     )
     def test_text_that_cannot_be_read(self, rows, kind, value, message):
@@ -523,27 +532,31 @@ class TestMessages:
     @pytest.mark.parametrize("other", ["duration", "time", "period", "decimal", "datetime with a time zone"])
     def test_another_kind(self, other):
         X = next(iter(CONTAINERS[other].values()))(list(range(20)))
-        with pytest.raises(ValueError, match="column 'a' held datetimes in fit, but now holds"):
+        with pytest.raises(ValueError, match="column 'a' contained datetimes in fit, but now contains"):
             self.fitted("datetime").predict(X)
-        with pytest.raises(ValueError, match=r"column 'a' held .* in fit, but now holds"):
+        with pytest.raises(ValueError, match=r"column 'a' contained .* in fit, but now contains"):
             self.fitted(other).predict(CONTAINERS["datetime"]["polars us"](list(range(20))))
 
     def test_numbers_and_datetimes(self):
-        with pytest.raises(ValueError, match="column 'a' held datetimes in fit, but now holds 0: pass datetimes"):
+        with pytest.raises(
+            ValueError, match="column 'a' contained datetimes in fit, but now contains 0: pass datetimes"
+        ):
             self.fitted("datetime").predict(pd.DataFrame({"a": range(20)}))
         numeric = NaiveBayesClassifier().fit(pd.DataFrame({"a": range(20)}), [0] * 10 + [1] * 10)
-        with pytest.raises(ValueError, match=r"column 'a' was numeric in fit .* now holds Timestamp.*: pass numbers"):
+        with pytest.raises(
+            ValueError, match=r"column 'a' was numeric in fit .* now contains Timestamp.*: pass numbers"
+        ):
             numeric.predict(CONTAINERS["datetime"]["pandas s"](list(range(20))))
         assert numeric.predict(CONTAINERS["decimal"]["polars"](list(range(20)))).tolist() == [0] * 20
 
     def test_periods_of_another_frequency(self):
-        with pytest.raises(ValueError, match="now holds periods of frequency 'D': pass periods of frequency 'M'"):
+        with pytest.raises(ValueError, match="now contains periods of frequency 'D': pass periods of frequency 'M'"):
             self.fitted("period").predict(pd.DataFrame({"a": pd.period_range("2020-01-01", periods=3, freq="D")}))
 
     def test_some_with_a_time_zone(self):
         X = frame([hours(1), zoned(1)], object)
         with pytest.raises(
-            ValueError, match="column 'a' holds datetimes with a time zone and others without: give all"
+            ValueError, match="column 'a' contains datetimes with a time zone and others without: give all"
         ):
             NaiveBayesClassifier().fit(X, [0, 1])
 
@@ -551,7 +564,7 @@ class TestMessages:
         X, y = spread(CONTAINERS["datetime"]["pandas s"])
         measure = UniversalMeasure({"a": EqualWidthPartition(0, 1)})
         with pytest.raises(
-            ValueError, match=r"column 'a' holds datetimes.* must be QuantilePartition\(\), not Equal"
+            ValueError, match=r"column 'a' contains datetimes.* must be QuantilePartition\(\), not Equal"
         ):
             ANBClassifier(continuous=measure).fit(X, y)
         X, y = spread(CONTAINERS["decimal"]["polars"])

@@ -190,11 +190,11 @@ class Candidates:
         """Return why the next size is not begun; empty if it can be."""
         ahead = self._share * sum(search.ahead for search in self._searches)
         if largest is not None and self.largest is not None and self.largest >= largest:
-            return "more were not asked for"
+            return "not requested"
         if self.scored + ahead > most_sets:
             return f"there are more than {most_sets:,.0f} to score"
         if any(search.open and search.size >= search.largest for search in self._searches):
-            return "they have too many different numbers of joint states"
+            return "they have too many distinct numbers of joint states"
         if deadline.passed or ahead > self._pace * deadline.left:
             return "interrupt" if deadline.interrupted else "time_limit"
         return ""

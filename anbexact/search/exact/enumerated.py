@@ -71,7 +71,7 @@ class EnumeratedLists:
         self.limit = ""
         while self._size <= self._most and not self.limit:
             if largest is not None and self._size > largest:
-                self.limit = "more were not asked for"
+                self.limit = "not requested"
             elif self.scored + sum(child.n_sets(self._size) for child in self._children) > most_sets:
                 self.limit = f"there are more than {most_sets:,.0f} to score"
             elif not self._score(self._size, progress):

@@ -104,23 +104,24 @@ class ExactSearch:
         if forest.score > structure.score:  # then there was no time for the lists
             assert self.forest is not None
             method = (
-                f"pruned search{self._limits}, stopped by time_limit; the best forest, as few parent sets were scored"
+                f"pruned search{self._limits}, stopped by time_limit; the best forest, because few parent sets "
+                "were scored"
             )
             return self._certified(self.forest, found.beyond, found.sets, method, found.proof)
         gap = "optimal" if proved else f"within {structure.certificate.gap:.6g} nats of the best"
         most = found.proof.largest
         if most is not None and most >= max(map(len, plan.constraints.required.values())):
             method += f"; proved {gap} among structures with at most {most} {self._parents}"
-            method += f", more were not gone through: {found.limit}"
+            method += f"; larger parent sets were not enumerated: {found.limit}"
         else:
-            method += f"; few parent sets were gone through: {found.limit}"
+            method += f"; few parent sets were enumerated: {found.limit}"
         return self._certified(found.parents, found.beyond, found.sets, method, found.proof)
 
     def _ending(self, proved: bool) -> str:
         if proved:
             return ""
         if not self.plan.deadline.passed:
-            return ", the proof given up"
+            return ", the proof abandoned"
         return ", interrupted" if self.plan.deadline.interrupted else ", stopped by time_limit"
 
     def exhaustive(self) -> tuple[Solver, Fallback]:
@@ -151,7 +152,9 @@ class ExactSearch:
         if isinstance(solved, Stopped):
             method = f"greedy, stopped by time_limit{self._limits}"
             if fallback.hopeless:
-                method += f", as all sets of features would take about {human_seconds(plan.seconds / plan.threads)}"
+                method += (
+                    f", because all sets of features would take about {human_seconds(plan.seconds / plan.threads)}"
+                )
             if fallback.parents is None:  # there was no time limit
                 raise KeyboardInterrupt
             return self._certified(fallback.parents, solved.bound, solved.sets, method, None)

@@ -23,8 +23,8 @@ def check_fits(plan: Plan) -> None:
     if not plan.has_lattice and n > MOST_FEATURES_UNLIMITED and plan.constraints.max_parents >= n - 1:
         raise SearchTooLargeError(
             f"{plan.score.name} has no set scores (local(i | S) = F(S ∪ i) - F(S)), so each of the {n} 2^{n - 1} "
-            f"families would be scored by itself: more than {MOST_FEATURES_UNLIMITED} features need "
-            "max_parents=, or a score such as BDeu or BIC."
+            f"families would be scored separately: with more than {MOST_FEATURES_UNLIMITED} features, give "
+            "max_parents=, or use a score such as BDeu or BIC."
         )
     if not plan.has_lattice:
         needed = family_memory(plan.table, plan.constraints.max_parents, plan.threads)
@@ -34,7 +34,7 @@ def check_fits(plan: Plan) -> None:
         )
     if n > MOST_FEATURES:
         raise SearchTooLargeError(
-            f"the exact search by {plan.score.name} goes through all sets of features, and {n} features have "
+            f"the exact search by {plan.score.name} enumerates all sets of features, and {n} features have "
             f"2^{n} of them; about 27 features fit into 16 GB. Give max_parents= (with 2 or 3, there are few "
             "parent sets), select features first, or use BDeu or BIC."
         )

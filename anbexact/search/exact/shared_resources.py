@@ -59,6 +59,6 @@ class SharedResources:
 def too_many_rows(table: DiscreteTable) -> SearchTooLargeError:
     """Return the refusal of a table whose rows do not fit into memory once for every feature."""
     return SearchTooLargeError(
-        f"the memory does not suffice to lay out the rows, {len(table.weights):,} distinct ones, for each of "
+        f"there is not enough memory to lay out the {len(table.weights):,} distinct rows for each of "
         f"{len(table.vocabulary.features)} features; select features first, or raise memory_limit"
     )

@@ -85,13 +85,13 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     if proof is None:
         raise ValueError(
             f"the certificate carries no proof to check ({certificate.method}); learn_anb and learn_gbn attach one "
-            "unless the time runs out in a search through all sets of features"
+            "unless time_limit ends a search over all sets of features"
         )
     class_name = class_of(table)
     if set(structure.parents) != set(table.vocabulary.names) or structure.class_name != class_name:
         raise ValueError(
-            f"the structure has the class {structure.class_name!r} and the features {list(structure.features)}, the "
-            f"table the class {class_name!r} and the features {list(table.vocabulary.features)}"
+            f"the structure has the class {structure.class_name!r} and the features {list(structure.features)}, but "
+            f"the table has the class {class_name!r} and the features {list(table.vocabulary.features)}"
         )
     if proof.apart:
         alone = len(set(proof.apart)) == len(proof.apart) and all(

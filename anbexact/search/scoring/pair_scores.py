@@ -340,5 +340,7 @@ def _checked(scorer: FamilyScorer, scores: PairScores) -> PairScores:
     bad_gains = np.isnan(scores.gains) | (scores.gains == np.inf)
     if bad_gains.any():
         parent, child = (scorer.names[scorer.features[v]] for v in np.argwhere(bad_gains)[0])
-        raise ValueError(f"the score {scorer.score.name!r} of {child!r} given the class and {parent!r} is no number")
+        raise ValueError(
+            f"the score {scorer.score.name!r} of {child!r} given the class and {parent!r} is not a number"
+        )
     return scores

@@ -40,8 +40,8 @@ class SearchRequirements:
             return BDeu()
         if self.decomposable and getattr(score, "conditional", False):
             raise TypeError(
-                f"{score.name} is a score of whole structures: it has no local scores, which {self.search} adds up. "
-                "Use it with learn_greedy_gbn or GreedyGBNClassifier; or use a score such as BDeu"
+                f"{score.name} is a score of whole structures: it has no local scores, which {self.search} requires. "
+                "Use it with learn_greedy_gbn or GreedyGBNClassifier, or use a score such as BDeu"
             )
         if self.class_free and getattr(score, "needs_class", False):
             raise TypeError(

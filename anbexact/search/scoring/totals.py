@@ -12,7 +12,7 @@ def class_of(table: DiscreteTable) -> Hashable:
     """Return the class variable of a table; refuse a table that has none."""
     name = table.vocabulary.class_name
     if name is None:
-        raise ValueError("the table has no class: pass y, or class_name=, when it is made")
+        raise ValueError("the table has no class variable: pass y or class_name= when you make the table")
     return name
 
 

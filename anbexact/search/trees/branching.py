@@ -164,7 +164,7 @@ def _learn(
     if tree and (parents < 0).sum() > 1:
         raise ValueError(
             "no spanning tree over the features satisfies the constraints: at least "
-            f"{(parents < 0).sum()} features would be without a feature parent (a forest need not join all features: "
+            f"{(parents < 0).sum()} features would be without a feature parent (in a forest they may be: "
             "learn_fan, FANClassifier)"
         )
     children = np.flatnonzero(parents >= 0)
@@ -183,7 +183,7 @@ def one_parent(features: Sequence[Hashable], required: Iterable[Edge], forbidden
             raise ValueError(
                 f"the required edges give {child!r} {len(child_parents)} feature parents "
                 f"({', '.join(repr(name) for name in features if name in child_parents)}); "
-                "in a tree a feature has one"
+                "in a tree, a feature has only one"
             )
     return constraints
 

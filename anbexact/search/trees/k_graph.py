@@ -203,7 +203,7 @@ def _score_larger_sets(
             if scores is None:
                 return scored, False
             if np.isnan(scores).any() or (scores == np.inf).any():
-                raise ValueError(f"the score {scorer.score.name!r} of a feature given {size} others is no number")
+                raise ValueError(f"the score {scorer.score.name!r} of a feature given {size} others is not a number")
             gains = scores - alone[children]
             starts = [0, *(np.flatnonzero(np.diff(children)) + 1).tolist(), len(block)]
             for first, last in pairwise(starts):
