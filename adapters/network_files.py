@@ -191,7 +191,7 @@ def from_file(path: str | Path, class_name: Hashable | None = None) -> FixedStru
         network = _parsed(_decompressed(content), kind)
     except ValueError as error:
         raise ValueError(
-            f"{path} is not a {kind} file, or is damaged: {error}. Restore it, or write it again; the format must "
+            f"{path} is not a valid {kind} file: {error}. Restore it, or write it again; the format must "
             "match the extension."
         ) from error
     document = read_names(explained)

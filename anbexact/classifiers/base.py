@@ -45,32 +45,32 @@ def _check_ess(name: str, value: Any) -> None:
 
 
 class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
-    """A Bayesian network that classifies. Subclasses say how the structure is learned.
+    """A Bayesian network classifier. Subclasses define how the structure is learned.
 
     Parameters
     ----------
     structure_score : str or Score, default "bdeu"
-        What the structure is scored by: ``"bdeu"``, ``"bds"``, ``"k2"``, ``"kt"``, ``"ll"``, ``"aic"``, ``"bic"``,
+        The score of the structure: ``"bdeu"``, ``"bds"``, ``"k2"``, ``"kt"``, ``"ll"``, ``"aic"``, ``"bic"``,
         ``"hq"``, ``"mit"``, ``"qnml"``, ``"fnml"`` or ``"acll"``, with the defaults of :mod:`anbexact.scores`, or an
         object from there or of your own. (``score`` is scikit-learn's method.)
     ess : float or "auto", default "auto"
-        Equivalent sample size of the scores ``"bdeu"`` and ``"bds"`` and, unless ``smoothing`` says otherwise, of the
-        conditional tables. ``"auto"``: for BDeu one that, with the structure, gives the data a high marginal
-        likelihood, for other scores 1, and ``smoothing="auto"``. With a total weight below 1,000, the choice is
-        cross-validated against 1. That takes two to five searches, and up to eleven more with few rows. Where an
-        exact search would take more than half a second, searches with at most two feature parents take their place,
+        Equivalent sample size of the scores ``"bdeu"`` and ``"bds"`` and, unless you set ``smoothing``, of the
+        conditional tables. ``"auto"`` chooses, for BDeu, a value that gives the data a high marginal likelihood with
+        the learned structure; for other scores it is 1, with ``smoothing="auto"``. With a total weight below 1,000,
+        the choice is cross-validated against 1. This takes two to five searches, and up to eleven more with few rows.
+        Where an exact search would take more than half a second, these searches are limited to two feature parents,
         and one exact search follows. See :func:`~anbexact.classifiers.sample_size.learn_structure` and
-        ``docs/equivalent-sample-size.md``. The papers have 1.0.
+        ``docs/equivalent-sample-size.md``. The papers use 1.0.
     parameters : {"eap", "ml", "friedman", "acll"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.parameters.tables.eap_tables`, ``ml_tables``,
         ``friedman_tables`` or ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
-        :class:`~anbexact.scores.ACLL`). Tables of ``"ml"`` and ``"friedman"`` may hold zeros: a row that no class
-        allows for then gets the first class and NaN probabilities, with a warning.
+        :class:`~anbexact.scores.ACLL`). Tables of ``"ml"`` and ``"friedman"`` may contain zeros. A row with
+        probability 0 for every class then gets the first class and NaN probabilities, with a warning.
     smoothing : float, "auto" or None, default None
         Equivalent sample size of the conditional tables alone, for ``parameters="eap"``. ``"auto"``: the one that
         predicts every training row best from the others (see :func:`~anbexact.parameters.smoothing.best_smoothing`),
         or, with a total weight below 1,000, rows held out in 5 folds in which the structure is learned again. None:
-        as ``ess`` says.
+        the value of ``ess``.
 
     Attributes
     ----------
@@ -81,27 +81,27 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
     structure_ : Structure
         The graph, with its score and certificate.
     ess_, smoothing_, parameters_ : float, float, str
-        What ``ess`` (of the named scores), ``smoothing`` and ``parameters`` came to; those other than ``"eap"`` make
-        no use of ``smoothing_``. Not there for a network whose tables were given.
+        The values used for ``ess`` (of the named scores), ``smoothing`` and ``parameters``; only ``"eap"`` uses
+        ``smoothing_``. These attributes do not exist for a network whose tables were given.
     counts_ : dict or None
         Weighted counts of every variable with its parents, from which ``conditional_tables_`` are estimated; None for
         a network whose tables were given.
     conditional_tables_ : dict
         P(variable | parents) of every variable.
     network_ : pgmpy ``DiscreteBayesianNetwork``
-        The same network for pgmpy, built and checked on first use; ``dir`` lists it from then on.
+        The same network for pgmpy, built and checked on first use, and listed by ``dir`` from then on.
     cut_points_ : dict
         Cut points of every column that was discretised.
     handle_missing_ : dict
-        What ``handle_missing`` came to for every feature: ``"own_state"``, ``"marginalize"`` or ``"error"``.
+        The rule used for every feature: ``"own_state"``, ``"marginalize"`` or ``"error"``.
     dropped_ : dict
-        The columns that were left out as identifiers, each with the reason.
+        The columns left out as identifiers, each with the reason.
     groups_ : dict
-        Groups of values of every column of categories that was grouped, each a tuple of its values.
+        Groups of values of every grouped categorical column, each group a tuple of its values.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
-        Names of the features, where all of them are strings.
+        Names of the features, if all of them are strings.
     """
 
     model_: Network

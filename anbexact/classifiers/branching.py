@@ -15,15 +15,16 @@ from anbexact.tables.table import DiscreteTable
 
 
 class BranchingClassifier(BranchingParameters, MeasuredClassifier):
-    """What the classifiers of this module share: their parameters, and what they pass on to the search.
+    """The common base of the classifiers of this module.
 
     Parameters
     ----------
     required_edges, forbidden_edges : iterable of (parent, child)
-        Arcs between features that must, and must not, be there (``"x0"``, ``"x1"``, ... name the columns
+        Arcs between features that the structure must, or must not, contain (``"x0"``, ``"x1"``, ... name the columns
         of an array).
     time_limit : float, optional
-        Seconds of search after which naive Bayes (with the required arcs) is taken, and not called optimal.
+        Time limit of the search in seconds. When it runs out, naive Bayes (with the required arcs) is used and not
+        reported as optimal.
     """
 
     @abstractmethod
@@ -82,8 +83,8 @@ class TANClassifier(BranchingClassifier):
 class FANClassifier(BranchingClassifier):
     """Forest augmented naive Bayes (FAN): the forest over the features of highest score.
 
-    ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where a feature has at most one feature parent π(i), and that only
-    where it raises the score. See :func:`~anbexact.learn_fan` for the search, its cost and its tie rule.
+    ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where a feature has at most one feature parent π(i), and only if it
+    raises the score. See :func:`~anbexact.learn_fan` for the search, its cost and its tie rule.
 
     Parameters and fitted attributes are those of :class:`~anbexact.TANClassifier`.
 
@@ -106,7 +107,7 @@ class FANClassifier(BranchingClassifier):
 
 @parameter_group
 class CkGParameters(BranchingParameters):
-    """How many parents a feature of a k-graph has."""
+    """Limit on the parents of a feature in a k-graph."""
 
     k: int = 2
 
@@ -124,7 +125,7 @@ class CkGClassifier(CkGParameters, BranchingClassifier):
     Parameters
     ----------
     k : int, default 2
-        Most feature parents of a feature, 1 or more.
+        Maximum number of feature parents of a feature, 1 or more.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.TANClassifier`.
 

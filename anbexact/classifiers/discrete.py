@@ -28,7 +28,7 @@ class DiscreteClassifier(
     BaseEstimator,  # type: ignore[misc]  # likewise
     metaclass=ABCMeta,
 ):
-    """A classifier of rows of states, which continuous columns are cut into. Subclasses say how it learns."""
+    """A classifier of rows of discrete states; continuous columns are cut. Subclasses define the model."""
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
@@ -72,7 +72,7 @@ class DiscreteClassifier(
         """Cut points of every column that was discretised."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy; rows of a class that was not there in ``fit`` count as errors, with a warning."""
+        """Return the accuracy; rows of a class that did not occur in ``fit`` count as errors, with a warning."""
         predicted = self.predict(X).tolist()
         check_consistent_length(predicted, y)
         weights = check_weights(sample_weight, len(predicted))

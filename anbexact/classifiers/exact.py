@@ -33,7 +33,7 @@ MANY_FEATURES = 27
 
 
 class ExactClassifier(ExactParameters, NetworkClassifier):
-    """A network whose structure is found, and proved, by an exact search. Subclasses say which."""
+    """A network whose structure an exact search finds and proves optimal. Subclasses define the search."""
 
     @abstractmethod
     def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
@@ -124,7 +124,7 @@ def _is_quick(table: DiscreteTable) -> bool:
 
 @parameter_group
 class MeasuredExactParameters(ExactParameters, ContinuousParameters):
-    """What the exact searches take, and what becomes of continuous columns."""
+    """Parameters of the exact searches, and the treatment of continuous columns."""
 
 
 class MeasuredExactClassifier(MeasuredExactParameters, MeasuredClassifier, ExactClassifier):
@@ -133,7 +133,7 @@ class MeasuredExactClassifier(MeasuredExactParameters, MeasuredClassifier, Exact
 
 @parameter_group
 class ANBParameters(MeasuredExactParameters):
-    """What an augmented naive Bayes takes: the limit on parents may be chosen."""
+    """Parameters of an augmented naive Bayes, whose limit on parents may be chosen automatically."""
 
     max_parents: int | str | None = "auto"  # type: ignore[assignment]  # a number alone elsewhere
 
@@ -150,31 +150,31 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     """The augmented naive Bayes of highest score, proved optimal.
 
     The class is a parent of every feature, and the acyclic graph over the features maximises the score:
-    ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``. See :func:`~anbexact.learn_anb` for the search, what it costs and what
-    it proves where there are too many features to go through all sets of them.
+    ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``. See :func:`~anbexact.learn_anb` for the search, its cost, and what it
+    proves if there are too many features to enumerate all sets of them.
 
-    Where the tables of the optimum would not fit into memory (with BDeu, few rows and a low ``ess``, features can get
-    a dozen parents), and no limit on parents is given, the structure is learned again with as many parents as fit,
-    with a warning.
+    If you set no limit on parents and the tables of the optimum would not fit into memory, the structure is learned
+    again with as many parents as fit, with a warning. With BDeu, few rows and a low ``ess``, features can get a dozen
+    parents.
 
     Parameters
     ----------
     max_parents : int, "auto" or None, default "auto"
-        Most feature parents of a feature, the class not counted; 0 is naive Bayes. None sets no limit, nor does
-        ``"auto"``, except where ``ess="auto"`` and the total weight of the rows is below 1,000: then cross-validation
-        decides between no limit, 2 and 1, or between 2 and 1 where the search without a limit would take more than
-        half a second; beyond 27 features, the limit is 1. Few rows often determine no more parents than that. With
-        more rows and more than 27 features, a limit of 3 or 4 often allows a proof where none is found without a
-        limit. With a universal measure, ⌊ln N⌋ - 1 by default, for rows of total weight N
-        (:class:`~anbexact.scores.Universal` says why); beyond 27 features, as many of them as allow all families to
-        be scored.
+        Maximum number of feature parents of a feature, not counting the class; 0 is naive Bayes. None sets no limit.
+        ``"auto"`` sets no limit either, except with ``ess="auto"`` and a total weight of the rows below 1,000: then
+        cross-validation decides between no limit, 2 and 1, or between 2 and 1 if the search without a limit would
+        take more than half a second; beyond 27 features, the limit is 1. Few rows often determine no more parents
+        than that. With more rows and more than 27 features, a limit of 3 or 4 often allows a proof when the search
+        without a limit finds none. With a universal measure, ⌊ln N⌋ - 1 by default, for rows of total weight N
+        (:class:`~anbexact.scores.Universal` says why); beyond 27 features, as many as allow all families to be
+        scored.
     required_edges, forbidden_edges : iterable of (parent, child)
-        Arcs between features that must, and must not, be there (``"x0"``, ``"x1"``, ... name the columns
+        Arcs between features that the structure must, or must not, contain (``"x0"``, ``"x1"``, ... name the columns
         of an array).
     time_limit : float, optional
-        Seconds of search after which the best structure so far is taken, with its gap.
+        Time limit of the search in seconds. When it runs out, the best structure found so far is used, with its gap.
     memory_limit : float, optional
-        Bytes that the search may use; all that is available by default.
+        Maximum memory of the search in bytes; by default, all available memory.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier` and,
     for ``continuous``, :class:`~anbexact.classifiers.MeasuredClassifier`.
@@ -213,14 +213,14 @@ class GBNClassifier(MeasuredExactClassifier):
     Parameters
     ----------
     max_parents : int, optional
-        Most parents of a variable, the class counted.
+        Maximum number of parents of a variable, counting the class.
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs that must, and must not, be there; the class can be in them, by its name (``"class"`` where ``y`` has
         none).
     time_limit : float, optional
-        Seconds of search after which the best structure so far is taken, with its gap.
+        Time limit of the search in seconds. When it runs out, the best structure found so far is used, with its gap.
     memory_limit : float, optional
-        Bytes that the search may use; all that is available by default.
+        Maximum memory of the search in bytes; by default, all available memory.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier` and,
     for ``continuous``, :class:`~anbexact.classifiers.MeasuredClassifier`.

@@ -45,44 +45,45 @@ class FSANBParameters(ExactParameters):
 class FSANBClassifier(FSANBParameters, ExactClassifier):
     """The augmented naive Bayes of highest BDeu over the features that Bayes factors select (fsANB).
 
-    A feature X_i is dropped when BF(C, X_i) > δ: when the data are more than δ times as probable if it is
-    independent of the class C than if it is not. Over the others the optimal augmented naive Bayes is learned, as
-    :class:`~anbexact.ANBClassifier` does. Dropped features stand alone in the network: they stay in the vocabulary,
-    must be there at prediction, and have no influence on the class.
+    A feature X_i is dropped if BF(C, X_i) > δ, that is, if the data are more than δ times as probable when it is
+    independent of the class C than when it is not. The optimal augmented naive Bayes over the other features is then
+    learned, as by :class:`~anbexact.ANBClassifier`. Dropped features have no arcs in the network: they stay in the
+    vocabulary and are required at prediction, but have no influence on the class.
 
     Equivalent sample size and δ are chosen by accuracy in two-fold cross-validation, for which selection and search
     are repeated in every fold, with EAP tables; see :func:`~anbexact.selection.fsanb.learn_selected`. Cut points are
-    those of all rows.
+    computed from all rows.
 
     Parameters
     ----------
     ess : float or sequence of float, default (1.0, 2.0, 5.0)
-        Equivalent sample size α of Bayes factors, score and tables, or several to choose from.
+        Equivalent sample size α of Bayes factors, score and tables, or several values to choose from.
     network_ess : float, optional
-        Equivalent sample size of score and tables, if it is not to be that of the Bayes factors. (Sugahara and Ueno
-        seem to have it at 1, with one of three for the Bayes factors: see ``docs/results``.)
+        Equivalent sample size of score and tables; by default, that of the Bayes factors. (Sugahara and Ueno seem to
+        use 1 here, and one of three values for the Bayes factors: see ``docs/results``.)
     threshold : float or sequence of float, default (3.0, 20.0, 150.0)
-        δ, or several to choose from.
+        The Bayes factor δ for independence above which a feature is dropped, or several values to choose from.
     required_edges, forbidden_edges : iterable of (parent, child)
-        Arcs between features that must, and must not, be there. Features in required arcs are not dropped.
+        Arcs between features that the structure must, or must not, contain. Features in required arcs are not
+        dropped.
     max_parents : int, optional
-        Most feature parents of a feature, the class not counted; 0 is naive Bayes.
+        Maximum number of feature parents of a feature, not counting the class; 0 is naive Bayes.
     memory_limit : float, optional
-        Bytes that the search may use; all that is available by default.
+        Maximum memory of the search in bytes; by default, all available memory.
     time_limit : float, optional
-        Seconds for everything. What was not tried out in 0.7 of it is not chosen; then the search takes what is left.
-        Ctrl-C raises while anything is tried out.
+        Total time limit in seconds. Up to 70 % is spent choosing ``ess`` and ``threshold``; combinations not tried by
+        then are skipped. The rest goes to the final search. Ctrl-C during the choice raises `KeyboardInterrupt`.
 
     The other parameters are those of :class:`~anbexact.NetworkClassifier`.
 
     Attributes
     ----------
     selection_ess_, threshold_ : float
-        What ``ess``, for the Bayes factors, and ``threshold`` came to.
+        The values chosen for ``ess``, for the Bayes factors, and ``threshold``.
     ess_ : float
         Equivalent sample size of score and tables.
     log_bayes_factors_ : (features,) float64
-        ln BF(C, X_i) of every feature, in nats; positive where the data speak for independence.
+        ln BF(C, X_i) of every feature, in nats; positive if the data support independence.
     removed_ : dict
         The features that were dropped, with their ln BF.
 

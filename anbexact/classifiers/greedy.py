@@ -39,35 +39,35 @@ class GreedyGBNParameters(SearchParameters):
 class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     """A general network found by hill climbing.
 
-    The class is a variable like all others: from the empty graph, the arc is added, deleted or turned round that
-    raises the score most, as long as one does; ``P(c | x) ∝ P(c | π_c) Π_i P(x_i | π_i)``. See
-    :func:`~anbexact.search.learn_greedy_gbn` for moves, ties and cost; :class:`~anbexact.GBNClassifier` finds the
-    best of all graphs. Where the tables would not fit into memory, and ``max_parents`` is None, the structure is
-    learned again with as many parents as fit, with a warning.
+    The class is treated like any other variable. Starting from the empty graph, the search repeatedly adds, deletes
+    or reverses the arc that raises the score most, until no such change raises it.
+    ``P(c | x) ∝ P(c | π_c) Π_i P(x_i | π_i)``; see :func:`~anbexact.search.learn_greedy_gbn` for moves, ties and
+    cost; :class:`~anbexact.GBNClassifier` finds the best of all graphs. If the tables would not fit into memory and
+    ``max_parents`` is None, the structure is learned again with as many parents as fit, with a warning.
 
     Parameters
     ----------
     structure_score : str, Score, CLL or CMDL, default "bdeu"
-        Besides the scores of the other classifiers ``"cmdl"`` and ``"cll"``, the conditional likelihood with and
-        without a penalty (see :class:`~anbexact.scores.CMDL`), at the maximum likelihood parameters; the
-        conditional tables are estimated as ``parameters`` says.
+        In addition to the scores of the other classifiers: ``"cmdl"`` and ``"cll"``, the conditional likelihood with
+        and without a penalty (see :class:`~anbexact.scores.CMDL`), at the maximum likelihood parameters; the
+        conditional tables are estimated according to ``parameters``.
     max_parents : int, optional
-        Most parents of a variable, the class counted.
+        Maximum number of parents of a variable, counting the class.
     required_edges, forbidden_edges : iterable of (parent, child)
-        Arcs that must, and must not, be there; the class can be in them, by its name (``"class"`` where ``y`` has
-        none).
+        Arcs that the structure must, or must not, contain. They may include the class, by its name (``"class"`` if
+        ``y`` has no name).
     tabu : int, default 0
-        The structures visited last, this many, are not returned to, and the climb ends after this many moves without
-        a new best. 0: it ends where no move gains.
+        Length of the tabu list. The search does not revisit the last ``tabu`` structures and stops after ``tabu``
+        moves without improvement. With 0, it stops when no move raises the score.
     restarts : int, default 0
-        How many times it climbs again from the best structure after random moves.
+        Number of restarts, each from the best structure after random moves.
     random_state : int, RandomState or None, default None
-        What the random moves are drawn by.
+        Seed or generator of the random moves.
     time_limit : float, optional
-        Seconds of search after which the best structure so far is taken.
+        Time limit of the search in seconds. When it runs out, the best structure found so far is used.
 
-    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`. By conditional
-    likelihood there is no ``partial_fit``: the counts do not tell the score of all rows.
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`. With a
+    conditional likelihood, ``partial_fit`` is not supported, because the score does not follow from the counts.
 
     References
     ----------
@@ -156,9 +156,9 @@ class ConditionalClassifier(ConditionalParameters, NetworkClassifier):
 class BNC2PClassifier(ConditionalClassifier):
     """A general network with at most two parents of a variable, found by hill climbing by conditional likelihood.
 
-    From the empty graph, the arc is added, deleted or turned round that raises the conditional log likelihood of the
-    classes most, at the maximum likelihood parameters, as long as one does: BNC-2P. See
-    :func:`~anbexact.search.learn_greedy_gbn` for moves, ties and cost.
+    Starting from the empty graph, the search (BNC-2P) repeatedly adds, deletes or reverses the arc that raises the
+    conditional log likelihood of the classes most, at the maximum likelihood parameters, until no such change raises
+    it. See :func:`~anbexact.search.learn_greedy_gbn` for moves, ties and cost.
 
     Parameters
     ----------
@@ -166,10 +166,10 @@ class BNC2PClassifier(ConditionalClassifier):
         Equivalent sample size of the conditional tables, as in :class:`~anbexact.NetworkClassifier`; the structure
         does not depend on it.
     time_limit : float, optional
-        Seconds of search after which the best structure so far is taken.
+        Time limit of the search in seconds. When it runs out, the best structure found so far is used.
 
-    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`. There is no
-    ``partial_fit``: the counts do not tell the score of all rows.
+    The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
+    ``partial_fit`` is not supported, because the score does not follow from the counts.
 
     References
     ----------
@@ -198,7 +198,7 @@ class BNC2PClassifier(ConditionalClassifier):
 
 @parameter_group
 class MCDAGParameters(ConditionalParameters):
-    """How many parents a variable of a minimal class-focused network has."""
+    """Limit on the parents of a variable in a minimal class-focused network."""
 
     max_parents: int | None = 2
 
@@ -217,10 +217,10 @@ class MCDAGClassifier(MCDAGParameters, ConditionalClassifier):
     Parameters
     ----------
     max_parents : int or None, default 2
-        Most parents of a variable, the class counted. None sets no limit: the class then tends to get so many parents
-        that few rows agree in them, since conditional likelihood has no penalty.
+        Maximum number of parents of a variable, counting the class. None sets no limit; the class then tends to get
+        so many parents that few rows share a joint state of them, because conditional likelihood has no penalty.
     time_limit : float, optional
-        Seconds of search after which the best structure so far is taken.
+        Time limit of the search in seconds. When it runs out, the best structure found so far is used.
 
     The other parameters, and the fitted attributes, are those of :class:`BNC2PClassifier`.
 

@@ -33,7 +33,7 @@ class KDBClassifier(KDBParameters, NetworkClassifier):
     Parameters
     ----------
     k : int, default 2
-        Most feature parents of a feature, 0 or more; 0 is naive Bayes.
+        Maximum number of feature parents of a feature, 0 or more; 0 is naive Bayes.
     structure_score : str or Score, default "bdeu"
         Scores the structure; it does not influence it.
 

@@ -50,12 +50,13 @@ class LogitFANParameters(TimeLimitParameters, NetworkParameters):
 class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
     """A forest-augmented naive Bayes chosen and fitted by conditional likelihood.
 
-    ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where a feature has at most one feature parent π(i), and features
-    that do not pay are cut off from the class. From naive Bayes, edges between features are added and removed, and
-    features cut off, while this raises the conditional log likelihood of the equivalent logistic regression minus its
-    number of parameters; see :func:`~anbexact.search.greedy.logit_fan.learn_logit_fan` for moves, ties and cost. The
-    network of that structure is then fitted by conditional likelihood, with a prior around its generative tables, and
-    has exactly the posterior of that fit.
+    ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where a feature has at most one feature parent π(i), and features that
+    do not improve the score are disconnected from the class. Starting from naive Bayes, the search adds and removes
+    edges between features, and disconnects features, while this raises the conditional log likelihood of the
+    equivalent logistic regression minus its number of parameters; see
+    :func:`~anbexact.search.greedy.logit_fan.learn_logit_fan` for moves, ties and cost. The network of that structure
+    is then fitted by conditional likelihood, with a prior around its generative tables, and has exactly the posterior
+    of that fit.
 
     Parameters
     ----------
@@ -63,11 +64,12 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
         Equivalent sample size of the generative tables.
     l2 : float or "auto", default "auto"
         Precision of the Gaussian prior, around the generative tables, of the log of every table entry. ``"auto"``:
-        the one that predicts left-out rows best in cross-validation of the chosen structure. 0: the
-        pure maximum, as in the paper; it is infinite if the classes can be separated, which brings a warning, and
-        0.001 in its place where no network's tables can hold such probabilities.
+        the value that predicts held-out rows best in cross-validation of the chosen structure. 0: the conditional
+        likelihood alone, as in the paper. If the classes are separable, it has no finite maximum; this gives a
+        warning, and 0.001 is used instead if a network's tables cannot represent such probabilities.
     time_limit : float, optional
-        Seconds of search after which the best structure so far is taken; its final fit is not limited.
+        Time limit of the search in seconds. When it runs out, the best structure found so far is used; the final fit
+        is not limited.
 
     ``discretizer``, ``categories``, ``handle_unknown``, ``handle_missing``, ``drop_identifiers``, ``class_weight``,
     ``n_jobs`` and ``verbose`` are those of :class:`~anbexact.NetworkClassifier`.
@@ -77,15 +79,16 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
     structure_ : Structure
         Its ``score`` is the conditional log likelihood at its maximum, minus the number of parameters; in nats.
     l2_ : float
-        What ``l2`` came to.
+        The value used for ``l2``.
 
-    The others are those of :class:`~anbexact.NetworkClassifier` for tables that are given: there are no counts behind
-    them to which rows could be added, and so no ``partial_fit``, and no ``ess_``, ``smoothing_`` and ``parameters_``.
+    The others are those of :class:`~anbexact.NetworkClassifier` for tables that are given. The tables are not
+    estimated from counts, so ``partial_fit``, ``ess_``, ``smoothing_`` and ``parameters_`` do not exist.
 
     Warns
     -----
     UserWarning
-        In ``fit``, if the final fit has no finite maximum (with ``l2=0``), naming what goes to infinity.
+        In ``fit``, if the final fit has no finite maximum (with ``l2=0``); the message names the coefficients that
+        diverge.
 
     References
     ----------
@@ -117,7 +120,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
 
     @property
     def partial_fit(self) -> Any:
-        """Not there: rows cannot be added to tables that come from no counts."""
+        """Not supported: rows cannot be added to tables that are not estimated from counts."""
         raise AttributeError(
             f"{type(self).__name__} does not support partial_fit: its tables are not estimated from counts"
         )

@@ -29,34 +29,34 @@ OF_TABLES = {
     "smoothing": None,
     "discretizer": "auto",
 }
-"""Parameters that a universal measure has no use for, and their defaults."""
+"""Parameters that a universal measure does not use, and their defaults."""
 
 
 class MeasuredClassifier(NetworkClassifier):
-    """A network that discretises continuous columns, or takes them as they are, by a universal measure.
+    """A network that discretises continuous columns, or models them by a universal measure.
 
     Parameters
     ----------
     continuous : {"discretize", "universal"} or UniversalMeasure, default "discretize"
-        What becomes of columns of numbers with more than 10 distinct values. ``"discretize"``: each is cut as
-        ``discretizer`` says, before the structure is learned. ``"universal"``: structure and densities come from
+        How numeric columns with more than 10 distinct values are treated. ``"discretize"``: each is cut according to
+        ``discretizer`` before the structure is learned. ``"universal"``: structure and densities come from
         :class:`~anbexact.scores.Universal`, a mixture over nested partitions, in which all variables, discrete ones
         too, have a prior weight of ½ for each joint state; ``structure_score``, ``ess``, ``parameters``,
-        ``smoothing`` and ``discretizer`` then stay at their defaults. A :class:`~anbexact.UniversalMeasure` says more
-        closely how.
+        ``smoothing`` and ``discretizer`` must then have their defaults. Pass a :class:`~anbexact.UniversalMeasure` to
+        set its details.
 
     Attributes
     ----------
     universal_score_ : Universal or None
         The measure, with the partitions of the continuous columns; None if columns were discretised.
     densities_ : dict or None
-        The density of every variable given its parents; see :class:`~anbexact.networks.densities.FamilyDensity`. Then
-        there are no ``conditional_tables_``, and ``vocabulary_`` and ``cut_points_`` hold the cells of the finest
-        levels.
+        The density of every variable given its parents; see :class:`~anbexact.networks.densities.FamilyDensity`. With
+        densities, ``conditional_tables_`` does not exist, and ``vocabulary_`` and ``cut_points_`` contain the cells
+        of the finest levels.
     level_cost_ : float
-        What the mean log loss on the training rows would rise by (fall, where it is below 0) if every variable and
-        its parents had their likeliest levels alone, as in :meth:`to_discrete`; nats per row. NaN if the tables would
-        not fit into memory; not there if columns were discretised.
+        Increase in the mean log loss on the training rows, in nats per row, when every variable and its parents are
+        restricted to their most probable levels, as in :meth:`to_discrete`; negative if the log loss falls. NaN if
+        the tables would not fit into memory. The attribute does not exist if columns were discretised.
 
     The other parameters and attributes are those of :class:`~anbexact.NetworkClassifier`.
     """
@@ -136,11 +136,11 @@ class MeasuredClassifier(NetworkClassifier):
         return measured_network
 
     def to_discrete(self) -> FixedStructureClassifier:
-        """Return the network in which every variable and its parents have their likeliest levels alone.
+        """Return the network in which every variable and its parents have only their most probable levels.
 
-        A variable gets the cells of the finest of its levels that are the likeliest in some family; see
-        :func:`~anbexact.networks.probable_levels.likeliest_tables`. It is what other programs are given, and its log
-        loss on the training rows is higher by ``level_cost_``.
+        A variable gets the cells of the finest of its levels that are the most probable in some family; see
+        :func:`~anbexact.networks.probable_levels.likeliest_tables`. This is the network that is exported to other
+        programs. Its log loss on the training rows is higher by ``level_cost_``.
 
         Raises
         ------

@@ -42,7 +42,7 @@ class RefittedParameters(TimeLimitParameters):
 
 
 class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
-    """A network that is learned and then refitted by conditional likelihood, in one ``fit``.
+    """A classifier that learns a network and then refits it by conditional likelihood, in one ``fit``.
 
     First ``estimator`` learns a network, which fits features and class together. Then the network's class posterior,
     a multinomial logistic regression, is refitted to maximise ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ (ln φ - ln θ)²``
@@ -52,17 +52,19 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
     Parameters
     ----------
     estimator : NetworkClassifier, optional
-        An unfitted network, such as ``TANClassifier(ess="auto")``, which is cloned. None stands for
+        An unfitted network, such as ``TANClassifier(ess="auto")``, which is cloned. None means
         ``FANClassifier(ess="auto")``: its refit predicted about as well as any over 28 tables (``docs/logit.md``),
         its search is exact and fast for any number of features, and it always has a ``network_``. A network that is
         fitted already, within ``sklearn.frozen.FrozenEstimator``, is refitted as it is.
     l2 : float or "auto", default "auto"
-        Precision of the Gaussian prior around the network's tables. ``"auto"``: the one that predicts left-out rows
-        best in cross-validation within the training rows. 0: none; the maximum is infinite if classes are separated.
+        Precision of the Gaussian prior around the network's tables. ``"auto"``: the value that predicts held-out rows
+        best in cross-validation within the training rows. 0: no prior; the likelihood then has no finite maximum if
+        the classes are separable.
     max_iter : int, default 500
-        Most iterations of the refit.
+        Maximum number of iterations of the refit.
     time_limit : float, optional
-        Seconds after which the refit ends with the best so far, with a warning. The estimator has its own limit.
+        Time limit of the refit in seconds. When it runs out, the best coefficients found so far are used, with a
+        warning. The estimator has its own limit.
 
     Attributes
     ----------
@@ -71,7 +73,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
     estimator_ : NetworkClassifier
         The network as it was learned.
     logit_ : LogitModel
-        The refitted logistic regression, with its coefficients; ``logit_.refitted`` says how the refit went.
+        The refitted logistic regression, with its coefficients; ``logit_.refitted`` describes the refit.
     structure_ : Structure
         The graph, with its score and certificate.
     vocabulary_ : Vocabulary
@@ -80,13 +82,13 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         Cut points of every column that was discretised.
     network_ : pgmpy ``DiscreteBayesianNetwork``
         The network with the refitted posterior, built and checked on first use; ``dir`` lists it from then on. If
-        ``logit_`` is not ``equivalent`` to its network there may be none, and this raises ValueError.
+        ``logit_`` is not ``equivalent`` to its network, such a network may not exist, and this raises ValueError.
     n_iter_ : int
         Iterations of the refit.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
-        Names of the features, where all of them are strings.
+        Names of the features, if all of them are strings.
 
     References
     ----------
@@ -125,16 +127,16 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         Raises
         ------
         TypeError
-            If ``estimator`` is not a network of this package, or for input that cannot be learned from.
+            If ``estimator`` is not a network of this package, or for input that is not suitable for training.
         ValueError
-            For a parameter that makes no sense, for input that cannot be learned from, or if a table of the network
-            holds a zero.
+            For an invalid parameter, for input that is not suitable for training, or if a table of the network
+            contains a zero.
 
         Warns
         -----
         UserWarning
-            If the refit does not converge, with the reason; if classes are separated (with ``l2=0``), with what goes
-            to infinity.
+            If the refit does not converge, with the reason; if classes are separable (with ``l2=0``), with the
+            coefficients that diverge.
         """
         self.check_parameters()
         network = self._learned(X, y, sample_weight)
@@ -191,7 +193,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
 
         Missing cells and unknown states are summed out under a network with this posterior, to which arcs are added
-        where they are needed (:meth:`anbexact.adapters.LogitModel.close`).
+        if necessary (:meth:`anbexact.adapters.LogitModel.close`).
         """
         return self.to_logit().predict_proba(X)
 

@@ -31,51 +31,51 @@ from anbexact.tables.vocabulary import Vocabulary
 
 
 class TableClassifier(TableParameters, DiscreteClassifier):
-    """A classifier of the rows of discrete tables. Subclasses say what is learned from the table.
+    """A classifier that learns from a discrete table. Subclasses define the model.
 
     Fitted attributes are explained in :class:`~anbexact.NetworkClassifier`.
 
     Parameters
     ----------
     discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
-        What cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MDLPDiscretizer`,
+        The rule that cuts numeric columns with more than 10 distinct values: :class:`~anbexact.MDLPDiscretizer`,
         :class:`~anbexact.MODLDiscretizer`, :class:`~anbexact.MedianDiscretizer`, or scikit-learn's
         ``KBinsDiscretizer`` with five intervals; None refuses such columns. ``"auto"``, the default, is
-        ``MODLDiscretizer(max_bins=16, coarse=True)``, which leaves no column whole that has two values; measured in
-        ``docs/cut-points.md``. A transformer must offer ``fit(X, y, sample_weight=...)`` and then ``cut_points_``, or
-        ``bin_edges_``.
+        ``MODLDiscretizer(max_bins=16, coarse=True)``, which finds at least one cut point in every column with two
+        values or more; for measurements, see ``docs/cut-points.md``. A transformer must have ``fit(X, y,
+        sample_weight=...)`` and then ``cut_points_``, or ``bin_edges_``.
     categories : mapping of column name to states, optional
-        Declared states. Else those of a categorical dtype, else the observed values.
+        Declared states. By default, those of a categorical dtype, otherwise the observed values.
     group_categories : "auto", int or None, default "auto"
-        Columns of categories with more observed values than this number (``"auto"``: more than 10) have groups of
-        values as states, the most probable ones given the classes; see :class:`~anbexact.MODLGrouper`. A column that
-        is declared in ``categories`` is never grouped; the values of an ordered categorical dtype are only grouped
-        with their neighbours. None groups nothing.
+        Categorical columns with more observed values than this number (``"auto"``: more than 10) have groups of
+        values as states, namely the most probable grouping given the classes; see :class:`~anbexact.MODLGrouper`. A
+        column that is declared in ``categories`` is never grouped; the values of an ordered categorical dtype are
+        only grouped with their neighbours. None disables grouping.
     handle_unknown : {"marginalize", "error"}, default "marginalize"
-        A value at prediction that is no state is summed out, or refused.
+        Whether a value that is not a known state is summed out at prediction or refused.
     handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
-        What becomes of missing cells of features. ``"marginalize"``: they are summed out at prediction, and their
-        rows are left out of training, with a warning; but a column with a single state costs no row.
+        How missing cells of features are treated. ``"marginalize"``: they are summed out at prediction, and their
+        rows are left out of training, with a warning; but a column with a single state does not exclude any row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
-        a state in columns that would cost too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
-        marginalised in the others (measured in ``docs/missing-cells.md``). ``"error"``: they are refused. The cut
+        a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
+        marginalised in the others (measurements: ``docs/missing-cells.md``). ``"error"``: they are refused. The cut
         points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
-        Whether columns that look like identifiers, free text or numbers of the rows are left out, with a warning that
-        names them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers
-        that hardly repeat where numbers of such a range would (see
+        Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
+        them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers that
+        repeat much less than random numbers of that range would (see
         :func:`~anbexact.inputs.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
-        that is left out stays a feature with the single state ``"(left out)"``: prediction expects it, and takes any
-        value.
+        that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and accepts
+        any value.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weight of every row by that of its class: the given one, 1 for a class that is not in the
         mapping; or, ``"balanced"``, by W / (s W_c), with W the weight of all rows, s classes, and W_c the weight of
-        the class. Probabilities are then those of a world in which the classes have these shares.
+        the class. The probabilities then refer to a population in which the classes have these shares.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors. Results do not depend on it.
+        Number of threads; None and -1 use all processors. The results do not depend on it.
     verbose : int, default 0
-        Above 0, progress is shown on standard error; at 0 only on a terminal or in a notebook, from five seconds on;
-        below 0 never.
+        Above 0, progress is shown on standard error. At 0, it is shown only on a terminal or in a notebook, and only
+        after five seconds; below 0, never.
     """
 
     model_: Model
@@ -84,7 +84,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
 
     @abstractmethod
     def _learn_model(self, read: TrainingColumns) -> Model:
-        """Return what is learned from the columns of a frame."""
+        """Return the model learned from the columns of a frame."""
 
     @property
     def vocabulary_(self) -> Vocabulary:
@@ -106,7 +106,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         y : (rows,) series, array or list
             The class of every row. Its name becomes that of the class variable, else ``"class"``.
         sample_weight : (rows,) array, optional
-            Real weights, zero or more; weight 0 is as good as no row, weight 2 as good as two rows.
+            Real weights, zero or more; weight 0 is equivalent to leaving out the row, weight 2 to repeating it.
 
         Returns
         -------
@@ -115,7 +115,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Raises
         ------
         TypeError, ValueError
-            For input that cannot be learned from; the message names the column and the value.
+            If the input is not suitable for training; the message names the column and the value.
         SearchTooLargeError
             If the search needs more memory than allowed.
         """
@@ -145,9 +145,9 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Raises
         ------
         ValueError
-            For a value or class that is no state (the message names it; nothing is added then), for other classes
-            than in the first call, for ``class_weight="balanced"``, which depends on all rows, or for a network whose
-            tables were given, not counted.
+            For a value or class that is not a known state (the message names it; no rows are added then), for other
+            classes than in the first call, for ``class_weight="balanced"``, which depends on all rows, or for a
+            network whose tables were given, not counted.
         """
         if self.class_weight == "balanced":
             raise ValueError(

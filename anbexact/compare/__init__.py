@@ -1,9 +1,10 @@
-"""Classifiers side by side, cross-validated: this package's, their refits, and what people use today.
+"""Comparison of classifiers by cross-validation: this package's, their refits, and those of scikit-learn.
 
 ``anbexact.compare(X, y)`` is short for ``anbexact.compare.compare(X, y)``.
 
 In every fold everything is learned anew from the training rows: cut points, structure, tables, coefficients, scales,
-categories. `data` makes the folds, `models` the classifiers, `trials` fits and predicts, `measures` sums up.
+categories. `folds` prepares rows and folds, `models` chooses the classifiers, `cross_validation` fits them and
+predicts, `metrics` computes the measures.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ __all__ = ["COLUMNS", "MODELS", "InterruptedComparisonError", "calibration_error
 
 
 class InterruptedComparisonError(KeyboardInterrupt):
-    """A comparison was interrupted (Ctrl-C) before all models were measured.
+    """A comparison was interrupted (Ctrl-C) before all models were evaluated.
 
     Attributes
     ----------
     frame : DataFrame
-        The lines of the models that were finished, as :func:`compare` returns them.
+        The rows of the models that were finished, as :func:`compare` returns them.
     unfinished : list of str
         The names of the other models.
     """
@@ -57,60 +58,67 @@ def compare(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Cross-validate classifiers on one table, the structure relearned in every fold.
+    """Compare classifiers on one table by cross-validation; structures are learned anew in every fold.
 
-    Every model sees the same stratified folds. ``"NB"``, ``"TAN"``, ``"FAN"``, ``"C2G"`` (CkG with k = 2), ``"kDB"``
-    (k = 2), ``"AODE"``, ``"ANB"`` are this package's classifiers with their defaults; ``"GBN"``,
-    ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``, too, where they are named, and so are
-    ``"ANB universal"`` and ``"TAN universal"``, which measure continuous columns instead of cutting them.
-    ``"CategoricalNB"`` is scikit-learn's, with numeric columns of more than 10 distinct values cut as these cut them
-    (MDLP), and missing or unknown cells replaced by the most frequent state. ``"logistic regression"`` is
-    scikit-learn's (L2 penalty, C = 1): numeric columns uncut and standardised, missing ones replaced by the median,
-    the others one-hot encoded. ``"class frequencies"`` predicts every row by the shares of the classes in the
-    training rows: a model that does no better has learned nothing from the features. ``"GaussianNB"``,
-    scikit-learn's, and ``"KDE-NB"`` (:class:`~anbexact.compare.kde.KernelNaiveBayes`), where they are named, take
-    columns of numbers alone, missing ones replaced by the median. For all of these the states are turned into numbers
-    beforehand, outside of the times.
-    A first fit of every model, not counted, keeps compilation out of the times.
+    Every model sees the same stratified folds. By default the comparison includes these models:
 
-    This package's networks are *generative*: they fit features and class together. Each that has conditional tables
-    has a second line, "NB refitted" below "NB": the :class:`~anbexact.RefittedClassifier` of the same network, whose
-    class posterior is refitted to the same training rows by conditional likelihood, with a prior whose strength is
-    chosen by cross-validation within these rows (``l2="auto"``). ``models=["NB refitted"]`` names that line alone.
-    ``models=["NB smooth"]`` names that of its :class:`~anbexact.AdditiveClassifier`, not compared by default.
-    Missing cells, and states unknown in training, are summed out by both.
+    - ``"NB"``, ``"TAN"``, ``"FAN"``, ``"C2G"`` (CkG with k = 2), ``"kDB"`` (k = 2), ``"AODE"`` and ``"ANB"``: this
+      package's classifiers with their default parameters.
+    - ``"CategoricalNB"``: scikit-learn's. Numeric columns with more than 10 distinct values are cut as for this
+      package's classifiers (MDLP); missing or unknown cells are replaced by the most frequent state.
+    - ``"logistic regression"``: scikit-learn's (L2 penalty, C = 1). Numeric columns are standardised and not cut,
+      their missing cells are replaced by the median; the other columns are one-hot encoded.
+    - ``"class frequencies"``: predicts every row by the class frequencies of the training rows. A model that is not
+      better than this has learned nothing from the features.
+
+    These models are included only if you name them:
+
+    - ``"GBN"``, ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``.
+    - ``"ANB universal"`` and ``"TAN universal"``, which use a universal measure for continuous columns.
+    - ``"NB smooth"``, ``"TAN smooth"`` and so on: the :class:`~anbexact.AdditiveClassifier` of the network.
+    - ``"GaussianNB"`` (scikit-learn) and ``"KDE-NB"`` (:class:`~anbexact.compare.kde.KernelNaiveBayes`). They require
+      numeric columns; missing cells are replaced by the median.
+
+    Times exclude the encoding of states as numbers for models that are not of this package. They also exclude
+    compilation: every model is first fitted once without being timed.
+
+    This package's networks are *generative*: they fit features and class together. A network with conditional tables
+    has a second row, such as "NB refitted" below "NB". It is the :class:`~anbexact.RefittedClassifier` of the same
+    network: its class posterior is refitted to the same training rows by conditional likelihood, with a prior whose
+    strength is chosen by cross-validation within these rows (``l2="auto"``). ``models=["NB refitted"]`` selects that
+    row alone. Both sum out missing cells, and states unknown in training.
 
     Parameters
     ----------
     X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
         The features.
     y : (rows,) series, array or list
-        The classes; a declared class without rows is none. Rows without a class are dropped, with a warning.
+        The classes. Declared classes without rows are ignored; rows without a class are dropped, with a warning.
     sample_weight : (rows,) array, optional
-        Real weights, zero or more; rows of weight 0 are left out. The measures are weighted, and the weights of the
-        training rows are passed to every classifier that takes them, of a pipeline to its last step; a note names
-        those that do not. The folds do not depend on them.
+        Real weights, zero or more; rows of weight 0 are left out. The measures are weighted. The weights of the
+        training rows are passed to every classifier that supports them, in a pipeline to its last step; a note names
+        the classifiers that do not. The folds do not depend on the weights.
     folds : int, default 10
-        At most the number of rows of the rarest class, else fewer are made, with a warning.
+        Number of folds. If the rarest class has fewer rows, this number of folds is used instead, with a warning.
     seed : int, default 0
-        Of the shuffle that makes the folds.
+        Seed of the shuffle before rows are assigned to folds.
     models : names or mapping of name to classifier, optional
-        Which of these, or scikit-learn classifiers of your own, to which X and y are passed as pandas objects. Those
-        that are networks of this package have a refitted line too.
+        Names of the models above, or scikit-learn classifiers of your own, which receive X and y as pandas objects.
+        Your own networks of this package have a refitted row, too.
     refit : bool, default True
-        Whether there are refitted lines. On large tables refits take longest.
+        Whether to include the refitted models. On large tables refits take longest.
     handle_missing : str, optional
-        The parameter of this name of this package's classifiers, where these are named; by default, theirs.
+        ``handle_missing`` of this package's classifiers if models are given by name; by default, their own default.
     n_jobs : int, optional
-        Threads of this package's classifiers.
+        Number of threads of this package's classifiers.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole, 0 to 1.
 
     Returns
     -------
     DataFrame
-        One row per line, in the order of ``models``. All n rows of the table are predicted once, each by the fold
-        that leaves it out, and the measures, but for the standard error, are over all of them together:
+        One row per model or refit, in the order of ``models``. Each of the n rows of the table is predicted once, in
+        the fold that holds it out. The measures, except for the standard error, are over all n rows together:
 
         - ``accuracy``: share of rows whose most probable class is right; ``accuracy_se`` its standard error, the
           standard deviation over folds divided by the root of their number;
@@ -122,29 +130,29 @@ def compare(
         - ``calibration_error``: expected calibration error of the predicted class, 0 to 1, over 10 bins of
           probability (:func:`~anbexact.compare.metrics.calibration_error`);
         - ``parameters``: free ones, mean over folds: of a network its probabilities, Σ_v (r_v - 1) q_v with r_v
-          states and q_v joint states of the parents (of measured columns, cells at the likeliest levels); of a refit
-          the coefficients of the regression (``n_parameters``); of CategoricalNB (s - 1) + s Σ_i (r_i - 1) with s
-          classes; of logistic regression (s - 1) (1 + numeric columns + Σ_i (r_i - 1) over the others); of the
+          states and q_v joint states of the parents (of measured columns, cells at the most probable levels); of a
+          refit the coefficients of the regression (``n_parameters``); of CategoricalNB (s - 1) + s Σ_i (r_i - 1) with
+          s classes; of logistic regression (s - 1) (1 + numeric columns + Σ_i (r_i - 1) over the others); of the
           class frequencies s - 1; of GaussianNB (s - 1) + 2 s per feature. NaN for KDE-NB, and for other classifiers
           of your own;
-        - ``fit_seconds``, ``predict_seconds``: mean per fold, wall clock; those of a refit with the fit before it.
+        - ``fit_seconds``, ``predict_seconds``: mean wall-clock time per fold; that of a refit includes the original
+          fit.
 
-        ``attrs["folds"]``, ``attrs["rows"]`` and ``attrs["notes"]`` (texts) belong to it, and ``attrs["refits"]``:
-        by the name of a model that of its refitted line. A model that is refused for the memory it needs, or since
-        missing cells would cost it a class, has NaN and a note; so has a refit that does not fit into memory, or
-        whose network has zeros. Refits that do not converge are counted in a note.
+        ``attrs`` contains ``"folds"`` and ``"rows"`` (numbers), ``"notes"`` (texts) and ``"refits"``, which maps the
+        name of a model to that of its refit. A model has NaN and a note if it needs too much memory, or if leaving
+        out rows with missing cells would lose a class; so has a refit that needs too much memory, or whose network
+        has probabilities of zero. A note counts refits that do not converge.
 
     Raises
     ------
     TypeError
-        If ``models`` are no names, or are your own although ``handle_missing`` is given, or one of them is no
-        classifier with ``predict_proba``.
+        If ``models`` is neither names nor a mapping, if you pass ``handle_missing`` with classifiers of your own, or
+        if one of these is not a classifier with ``predict_proba``.
     ValueError
-        For an unknown model, or none, fewer than two folds, fewer than two classes, a class with a single row, a
-        model with the name of another's refitted line, or a column that is no numbers for a model that must have
-        them.
+        For an unknown model or no model, fewer than two folds, fewer than two classes, a class with a single row, a
+        model named like the refit of another, or a column that is not numeric for a model that requires numbers.
     InterruptedComparisonError
-        A `KeyboardInterrupt` with the lines of the models that were finished, when you interrupt it.
+        When you interrupt the comparison: a `KeyboardInterrupt` with the rows of the models that were finished.
 
     Examples
     --------
@@ -203,7 +211,7 @@ def compare(
 
 
 def _frame(rows: dict[str, list[float]], data: Data, refits: Mapping[str, str]) -> pd.DataFrame:
-    """Return the lines that there are as a frame, with what belongs to it."""
+    """Return the finished rows as a frame, with its attributes."""
     frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS))
     frame.index.name = "model"
     own = {name: line for name, line in refits.items() if line in rows}

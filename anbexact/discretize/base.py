@@ -23,12 +23,12 @@ OUTER_SHARE = 0.2
 
 
 def row_weights(weights: Weights) -> Weights:
-    r"""Return weights that count rows, for rules that weigh evidence against a price.
+    r"""Return weights that count rows, for rules that compare evidence with a cost.
 
-    Weights of which one at least reaches 1 are taken as they are: a row of weight 2 is as good as two rows. If none
-    does, no row counts as a row, and the weights only say how rows compare, as those of boosting, which sum to 1.
-    They are then scaled to sum to the effective number of rows, (Σ w)² / Σ w² (Kish, *Survey Sampling*, 1965,
-    section 11.7), which is the number of rows if all weigh the same.
+    Weights of which one at least reaches 1 are taken as they are: a row of weight 2 is equivalent to two rows. If
+    none does, the weights are only relative, like those of boosting, which sum to 1. They are then scaled to sum to
+    the effective number of rows, (Σ w)² / Σ w² (Kish, *Survey Sampling*, 1965, section 11.7), which is the number of
+    rows if all weigh the same.
     """
     if not 0 < weights.max(initial=0.0) < 1:
         return weights
@@ -88,16 +88,16 @@ class CutPointDiscretizer(
     BaseEstimator,  # type: ignore[misc]  # likewise
     metaclass=ABCMeta,
 ):
-    """Cuts columns of numbers into intervals. Subclasses say where.
+    """A discretizer that cuts numeric columns into intervals. Subclasses choose the cut points.
 
     Attributes
     ----------
     cut_points_ : list of float64 arrays
-        Increasing cut points of every column; none for a column that is left whole.
+        Increasing cut points of every column; none for a column that is not cut.
     n_features_in_ : int
         Columns seen in ``fit``.
     feature_names_in_ : array of str
-        Names of the columns, where all of them are strings.
+        Names of the columns, if all of them are strings.
     """
 
     cut_points_: list[Cuts]
@@ -110,16 +110,16 @@ class CutPointDiscretizer(
         Parameters
         ----------
         X : (rows, columns) table of numbers
-            NaN is a missing cell: its row counts for nothing in that column.
+            NaN is a missing cell; its row is ignored in that column.
         y : (rows,) labels
             The classes; only rules that use them need it.
         sample_weight : (rows,) array, optional
-            Real weights, zero or more; weight 0 is as good as no row, weight 2 as good as two rows.
+            Real weights, zero or more; weight 0 is equivalent to leaving out the row, weight 2 to repeating it.
 
         Raises
         ------
         ValueError
-            For infinite values, weights that are none, or classes that are missing although the rule needs them.
+            For infinite values, invalid weights, or missing classes if the rule needs them.
         """
         self.check_parameters()
         checks = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}

@@ -34,7 +34,7 @@ class MODLGrouper(
     TransformerMixin,  # type: ignore[misc]  # likewise
     BaseEstimator,  # type: ignore[misc]  # likewise
 ):
-    r"""Divide the values of every column of categories into the groups that are most probable given the classes.
+    r"""Divide the values of every categorical column into the groups that are most probable given the classes.
 
     Of rows of weight N with J classes, the cost of a division of the V observed values into I groups, of which the
     i-th has weight Nᵢ and weight Nᵢⱼ of class j, is
@@ -43,8 +43,8 @@ class MODLGrouper(
 
     minus the log of its posterior probability, where B(V, I) is the number of divisions of V values into at most I
     groups: all numbers of groups, then all divisions, then all class frequencies within a group have the same prior
-    probability. Factorials are Γ functions, so that weights may be any real numbers. So values that few rows show
-    fall together, and a column with hundreds of values gets few groups. Missing cells stay missing.
+    probability. Factorials are Γ functions, so that weights may be any real numbers. Rare values are therefore
+    grouped together, and a column with hundreds of values gets few groups. Missing cells stay missing.
 
     The cost of a group is a concave function of its class weights. Therefore values with equal proportions of the
     classes fall into one group, and with two classes every group is a run of values in the order of their
@@ -62,7 +62,7 @@ class MODLGrouper(
     n_features_in_ : int
         Columns seen in ``fit``.
     feature_names_in_ : array of str
-        Names of the columns, where all of them are strings.
+        Names of the columns, if all of them are strings.
 
     Notes
     -----
@@ -94,7 +94,7 @@ class MODLGrouper(
         y : (rows,) labels
             The classes.
         sample_weight : (rows,) array, optional
-            Real weights, zero or more; weight 0 is as good as no row, weight 2 as good as two rows.
+            Real weights, zero or more; weight 0 is equivalent to leaving out the row, weight 2 to repeating it.
 
         Raises
         ------

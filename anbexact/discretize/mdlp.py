@@ -21,7 +21,7 @@ from anbexact.tables.table import Weights
 
 
 class MDLPDiscretizer(CutPointDiscretizer):
-    r"""Cut every column where the classes part, recursively, as long as a cut saves description length.
+    r"""Cut every column recursively, as long as a cut reduces the description length of the classes.
 
     For rows S of total weight N with k classes, the cut T into S₁ and S₂ (halfway between two neighbouring values)
     is the one of least class information entropy ``E = (N₁ Ent(S₁) + N₂ Ent(S₂)) / N``, in bits; the lowest of
@@ -29,9 +29,9 @@ class MDLPDiscretizer(CutPointDiscretizer):
 
         Ent(S) - E > [log₂(N - 1) + log₂(3ᵏ - 2) - (k Ent(S) - k₁ Ent(S₁) - k₂ Ent(S₂))] / N.
 
-    A column that does not help is left whole: it becomes a feature with a single state. Weights enter N as rows
-    would: a row of weight 2 is as good as two. (A set of weight 2 or less pays 0 for ``log₂(N - 1)``.) Missing cells
-    (NaN) count for nothing and stay missing.
+    A column without an accepted cut becomes a feature with a single state. Weights enter N as rows would: a row of
+    weight 2 is equivalent to two rows. (A set of weight 2 or less pays 0 for ``log₂(N - 1)``.) Missing cells (NaN)
+    are ignored and stay missing.
 
     Weights of which none reaches 1, such as those of boosting, are first scaled to their effective number of rows;
     see :func:`~anbexact.discretize.base.row_weights`.
@@ -39,8 +39,8 @@ class MDLPDiscretizer(CutPointDiscretizer):
     Parameters
     ----------
     max_bins : int, optional
-        Most intervals. The recursion then makes the cut that saves most bits first, whichever interval it is in, and
-        stops when there are this many. None sets no limit.
+        Maximum number of intervals. The recursion then makes the cut that saves most bits first, whichever interval
+        it is in, and stops when there are this many. None sets no limit.
     coarse : bool, default False
         Whether a column with fewer than two cut points gets coarse ones, with a fifth of the weight below the lower
         and a fifth above the upper; see :func:`~anbexact.discretize.base.with_coarse_cuts`.

@@ -15,7 +15,7 @@ class MedianDiscretizer(CutPointDiscretizer):
     The cut is a value m such that at most half of the weight lies on either side, halfway between two
     observed values when the weight splits evenly; a value x falls into ``(-inf, m]`` or ``(m, inf)``. Where the
     median is the largest value, the cut moves below it, so that neither interval is empty. A column with a
-    single value is not cut. Missing cells (NaN) count for nothing and stay missing.
+    single value is not cut. Missing cells (NaN) are ignored and stay missing.
 
     Fitted attributes are those of :class:`~anbexact.discretize.CutPointDiscretizer`.
 

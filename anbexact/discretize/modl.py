@@ -41,21 +41,21 @@ class MODLDiscretizer(CutPointDiscretizer):
 
     minus the log of its posterior probability: all numbers of intervals, then all positions of the cuts, then all
     class frequencies within an interval have the same prior probability. Factorials are Γ functions, so that weights
-    may be any real numbers. J counts the classes that the column's rows show. Cuts lie halfway between neighbouring
-    values. Missing cells (NaN) count for nothing and stay missing.
+    may be any real numbers. J counts the classes that occur in the column's rows. Cuts lie halfway between
+    neighbouring values. Missing cells (NaN) are ignored and stay missing.
 
-    Neighbouring values that show one and the same class are never parted by a partition of least cost: between them,
-    the cost is a concave function of the weight that one interval leaves to the other. What remains are *blocks*.
-    With B of them, the optimum is exact (dynamic programming in O(B² I)) as long as B² J is at most 2¹⁸, which allows
-    362 blocks with 2 classes. Otherwise, blocks are first joined bottom-up to that number, always the two neighbours
-    whose union costs least, in O(B log B); the optimum over these is then improved by moving a cut, by splitting an
-    interval, and by joining two or three intervals and splitting them elsewhere, until no such step helps. Columns
-    with more than 16,384 blocks first have them joined into so many of about equal weight.
+    A partition of least cost never separates neighbouring values that occur with one and the same class: between
+    them, the cost is a concave function of the weight that one interval leaves to the other. What remains are
+    *blocks*. With B of them, the optimum is exact (dynamic programming in O(B² I)) as long as B² J is at most 2¹⁸,
+    which allows 362 blocks with 2 classes. Otherwise, blocks are first joined bottom-up to that number, always the
+    two neighbours whose union costs least, in O(B log B); the optimum over these is then improved by moving a cut, by
+    splitting an interval, and by joining two or three intervals and splitting them elsewhere, until no such step
+    helps. Columns with more than 16,384 blocks first have them joined into so many of about equal weight.
 
     Parameters
     ----------
     max_bins : int, optional
-        Most intervals. None sets no limit.
+        Maximum number of intervals. None sets no limit.
     coarse : bool, default False
         Whether a column with fewer than two cut points gets coarse ones, with a fifth of the weight below the lower
         and a fifth above the upper; see :func:`~anbexact.discretize.base.with_coarse_cuts`.

@@ -54,7 +54,7 @@ class TrainingColumns:
     categories : mapping
         Declared states, those of the class included.
     groups : mapping
-        The groups of columns of categories that have many values.
+        The groups of categorical columns that have many values.
     handle_missing : str
         What becomes of missing cells.
     dropped : mapping

@@ -20,7 +20,7 @@ from anbexact.tables.table import DiscreteTable, Weights, check_weights, class_n
 
 @dataclass(frozen=True)
 class UniversalMeasure:
-    """How continuous variables are measured: partitions by column, and levels.
+    """Settings of a universal measure: the partition of each continuous column, and the levels.
 
     See :class:`~anbexact.scores.Universal` for the measure.
 
@@ -87,7 +87,7 @@ class UniversalMeasure:
         Raises
         ------
         ValueError
-            Moreover, for a value that the rule of a column does not admit.
+            Also for a value that the rule of a column does not admit.
         """
         columns = read_columns(X)
         weights = check_weights(sample_weight, len(columns[0]))

@@ -109,7 +109,7 @@ def count_pairs(table: DiscreteTable, n_jobs: int | None = None, progress: Progr
     table : DiscreteTable
         A table with a class.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors.
+        Number of threads; None and -1 use all processors.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
 

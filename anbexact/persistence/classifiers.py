@@ -32,9 +32,9 @@ FORMAT_VERSION = 1
 def save(classifier: DiscreteClassifier, path: str | Path) -> None:
     """Write a fitted classifier to a JSON file that :func:`load` reads.
 
-    The file appears under its name only when it is complete; until then an older file of that name stays. That of a
-    :class:`~anbexact.RefittedClassifier` holds the distinct training rows, as codes of states: standard errors, and
-    which terms the rows tell apart, follow from them.
+    The file is replaced only when the new one is complete; until then an older file of that name remains. The file of
+    a :class:`~anbexact.RefittedClassifier` contains the distinct training rows, as codes of states, because standard
+    errors and the identification of terms depend on them.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def save(classifier: DiscreteClassifier, path: str | Path) -> None:
         If the classifier is not fitted.
     TypeError
         If the classifier, a constructor parameter, a name or a state is of a kind that cannot be written; the message
-        names it. Nothing is written then.
+        names it, and nothing is written.
     OSError
         If the file cannot be written.
 
@@ -76,7 +76,7 @@ def save(classifier: DiscreteClassifier, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> DiscreteClassifier:
-    """Read a classifier that :func:`save` wrote. It predicts bit for bit the same.
+    """Read a classifier written by :func:`save`. Its predictions are identical, bit for bit.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def load(path: str | Path) -> DiscreteClassifier:
     Raises
     ------
     ValueError
-        If the file is no such file, is damaged, or was written by a newer version of the package; the message says
+        If the file is not such a file, is damaged, or was written by a newer version of the package; the message says
         which, and what to do.
     OSError
         If the file cannot be read.

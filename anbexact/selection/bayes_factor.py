@@ -18,7 +18,7 @@ from anbexact.tables.table import DiscreteTable
 def log_bayes_factor(
     table: DiscreteTable, x: Hashable, y: Hashable, given: Sequence[Hashable] = (), *, ess: float = 1.0
 ) -> float:
-    """Return ln BF(X, Y | Z): positive where the data speak for the independence of X and Y given Z.
+    """Return ln BF(X, Y | Z), which is positive if the data support the independence of X and Y given Z.
 
     ``ln BF(X, Y | Z) = local(X | Z) - local(X | Z ∪ Y)`` with the local scores of BDeu, the log marginal likelihoods
     of X without and with Y among its parents. Symmetric in X and Y.
@@ -42,7 +42,7 @@ def log_bayes_factor(
     Raises
     ------
     ValueError
-        If a variable is not in the table, or is there twice; or for an ``ess`` that is not a finite positive number.
+        If a variable is not in the table, or is named twice; or for an ``ess`` that is not a finite positive number.
 
     References
     ----------
@@ -77,7 +77,7 @@ def log_bayes_factors(
     ess : float, default 1.0
         Equivalent sample size of the prior.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors.
+        Number of threads; None and -1 use all processors.
 
     Returns
     -------
@@ -104,7 +104,7 @@ def log_bayes_factors(
 
 
 def check_distinct(table: DiscreteTable, names: Sequence[Hashable]) -> None:
-    """Refuse what is no variable of a table, or is named twice."""
+    """Refuse names that are not variables of a table, or are given twice."""
     unknown = [name for name in names if name not in table.vocabulary.states]
     if unknown:
         raise ValueError(

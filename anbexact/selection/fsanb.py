@@ -33,12 +33,12 @@ Learn = Callable[[DiscreteTable, BDeu, float | None], Structure]
 
 @dataclass(frozen=True, eq=False)
 class Selection:
-    """A structure over the selected features, the others standing alone.
+    """A structure over the selected features; the other features have no arcs.
 
     Attributes
     ----------
     structure : Structure
-        Its score and certificate count the features that stand alone, too.
+        Its score and certificate also count the features without arcs.
     ess, threshold : float
         Equivalent sample size of the Bayes factors and threshold δ that were chosen.
     network_ess : float

@@ -33,20 +33,21 @@ class BayesFactorSelector(
     SelectorMixin,  # type: ignore[misc]  # scikit-learn has no types
     BaseEstimator,  # type: ignore[misc]  # likewise
 ):
-    """Keeps the features about which the data do not say that they are independent of the class.
+    """Select features by Bayes factors: drop those that the data show to be independent of the class.
 
-    A feature X_i is dropped when BF(C, X_i) > δ: when the data are more than δ times as probable if it is
-    independent of the class C than if it is not. Nothing is conditioned on, on purpose: a feature that is missed
-    costs more than one too many. See :func:`~anbexact.selection.log_bayes_factor`.
+    A feature X_i is dropped if BF(C, X_i) > δ, that is, if the data are more than δ times as probable when it is
+    independent of the class C than when it is not. The test is not conditioned on other features, because missing a
+    relevant feature costs more than keeping an irrelevant one. See :func:`~anbexact.selection.log_bayes_factor`.
 
     Parameters
     ----------
     threshold : float, default 3.0
-        δ; 3, 20 and 150 are the limits of "positive", "strong" and "very strong" evidence (Kass and Raftery).
+        The Bayes factor δ for independence above which a feature is dropped; 3, 20 and 150 are the limits of
+        "positive", "strong" and "very strong" evidence (Kass and Raftery).
     ess : float, default 1.0
         Equivalent sample size of the BDeu prior.
     discretizer, categories, group_categories, handle_missing, n_jobs
-        How the table is read: those of :class:`~anbexact.NetworkClassifier`. ``transform`` leaves the values as they
+        How the table is read, as for :class:`~anbexact.NetworkClassifier`. ``transform`` leaves the values as they
         are, in an array; call ``set_output(transform="pandas")`` to keep names and types of a frame's columns.
 
     Attributes
@@ -56,7 +57,7 @@ class BayesFactorSelector(
     cut_points_ : dict
         Cut points of every column that was discretised.
     handle_missing_ : dict
-        What ``handle_missing`` came to for every feature.
+        The rule used for every feature.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -113,7 +114,7 @@ class BayesFactorSelector(
         Raises
         ------
         TypeError, ValueError
-            For input that cannot be read, or parameters that make no sense.
+            For input that cannot be read, or invalid parameters.
         """
         (threshold,) = check_thresholds("threshold", [self.threshold])
         check_handle_missing(self.handle_missing)

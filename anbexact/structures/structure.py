@@ -96,7 +96,7 @@ def parents_first(parents: Mapping[Hashable, Collection[Hashable]]) -> tuple[Has
 class Structure:
     """A directed acyclic graph over the variables of a table.
 
-    Its arcs say which variables are modelled given which others. They are not causes (``docs/explanations.md``).
+    An arc from A to B means that B is modelled given A. Arcs are not causal statements (``docs/explanations.md``).
 
     Attributes
     ----------

@@ -494,7 +494,7 @@ class TestTolerance:
     def test_values_that_are_no_probabilities(self, value, shown):
         network = small()
         network.get_cpds("x").values[2, 0] = value
-        with pytest.raises(ValueError, match=rf"node 'x' holds {shown}, in P\(x \| c = 'n'\) at 2"):
+        with pytest.raises(ValueError, match=rf"node 'x' contains {shown}, in P\(x \| c = 'n'\) at 2"):
             from_pgmpy(network, "c")
 
     def test_a_root_that_does_not_sum_to_one(self):
@@ -746,13 +746,13 @@ class TestDSeparated:
         ("arguments", "message"),
         [
             (("q", "x"), r"x: 'q' is not a node of the network; its nodes are \['c', 'x'\]"),
-            (("x", ["c", "q"]), "y: 'q' is no node"),
-            (("x", "c", ["q"]), "given: 'q' is no node"),
-            (("x", 5), "y: 5 is no node"),
-            ((["x", ["c"]], "c"), r"x: \['c'\] is no node"),
-            (("x", ["c", "x"]), "x and y both hold 'x'"),
-            (("x", "c", ["c"]), "y and given both hold 'c'"),
-            (("x", "c", "x"), "x and given both hold 'x'"),
+            (("x", ["c", "q"]), "y: 'q' is not a node"),
+            (("x", "c", ["q"]), "given: 'q' is not a node"),
+            (("x", 5), "y: 5 is not a node"),
+            ((["x", ["c"]], "c"), r"x: \['c'\] is not a node"),
+            (("x", ["c", "x"]), "x and y both contain 'x'"),
+            (("x", "c", ["c"]), "y and given both contain 'c'"),
+            (("x", "c", "x"), "x and given both contain 'x'"),
             (([], "c"), "x contains no node"),
             (("c", ()), "y contains no node"),
         ],

@@ -531,14 +531,18 @@ class TestFilesOfOthers:
         assert_equal(from_file(tmp_path / "m.xdsl.gz"), classifier, X)
         for damaged in (gzip.compress(content)[:-9], gzip.compress(content)[:12], b"\x1f\x8b rubbish"):
             (tmp_path / "m.xdsl.gz").write_bytes(damaged)
-            with pytest.raises(ValueError, match=r"m\.xdsl\.gz is no XDSL file.*compression by gzip is damaged"):
+            with pytest.raises(
+                ValueError, match=r"m\.xdsl\.gz is not a valid XDSL file.*compression by gzip is damaged"
+            ):
                 from_file(tmp_path / "m.xdsl.gz")
 
     def test_the_class_must_be_named(self, tmp_path):
         (tmp_path / "s.xdsl").write_text(GENIE)
         with pytest.raises(ValueError, match=r"pass class_name=, one of \['Forecast', 'Success'\]"):
             from_file(tmp_path / "s.xdsl")
-        with pytest.raises(ValueError, match=r"s\.xdsl: class_name: 'Failure' is no node.*\['Forecast', 'Success'\]"):
+        with pytest.raises(
+            ValueError, match=r"s\.xdsl: class_name: 'Failure' is not a node.*\['Forecast', 'Success'\]"
+        ):
             from_file(tmp_path / "s.xdsl", "Failure")
 
     def test_a_class_alone(self, tmp_path):
@@ -587,7 +591,7 @@ class TestFilesOfOthers:
 
     def test_no_text(self, tmp_path):
         (tmp_path / "m.bif").write_bytes(b"\xff\xfe\x00variable")
-        with pytest.raises(ValueError, match=r"m\.bif is no BIF file, or a damaged one: .*decode"):
+        with pytest.raises(ValueError, match=r"m\.bif is not a valid BIF file: .*decode"):
             from_file(tmp_path / "m.bif", "family")
 
     @pytest.mark.parametrize("extension", EXTENSIONS)
@@ -598,7 +602,7 @@ class TestFilesOfOthers:
         content = path.read_bytes().rstrip()
         for length in [len(content) - 1, *np.random.default_rng(0).integers(0, len(content) - 1, 15).tolist()]:
             path.write_bytes(content[:length])
-            with pytest.raises(ValueError, match=r"m\.\w+ is no \w+ file, or a damaged one"):
+            with pytest.raises(ValueError, match=r"m\.\w+ is not a valid \w+ file"):
                 from_file(path)
 
     def test_missing(self, tmp_path):

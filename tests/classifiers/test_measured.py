@@ -604,7 +604,7 @@ class TestStates:
         proba = classifier.predict_proba(X)
         classifier.set_params(continuous=after)
         monkeypatch.setattr(anbexact.parameters.counts, "available_memory", lambda: 1)
-        advice = {"universal": "give the universal measure fewer levels=", "discretize": "group their states"}[after]
+        advice = {"universal": "give the universal measure fewer levels=", "discretize": "group states"}[after]
         with pytest.raises(ValueError, match=f"the conditional tables would take .*: {advice}"):
             classifier.fit(X, y)
         now = {name: value for name, value in vars(classifier).items() if name.endswith("_")}
@@ -650,14 +650,14 @@ class TestRefusals:
             ({"continuous": None}, "continuous must be one of .* not None"),
             ({"continuous": UniversalMeasure}, "continuous must be one of .* not <class"),
             ({"continuous": np.array([1, 2])}, r"continuous must be one of .* not array\(\[1, 2\]\)"),
-            ({"structure_score": "bic"}, "structure_score='bic' goes with continuous='discretize'"),
-            ({"structure_score": KT()}, r"structure_score=KT\(\) goes with continuous='discretize'"),
-            ({"ess": 2.0}, "ess=2.0 goes with continuous='discretize'"),
-            ({"ess": 1.0}, "ess=1.0 goes with continuous='discretize'"),
-            ({"parameters": "ml"}, "parameters='ml' goes with continuous='discretize'"),
-            ({"smoothing": 1.0}, "smoothing=1.0 goes with continuous='discretize'"),
-            ({"discretizer": "mdlp"}, "discretizer='mdlp' goes with continuous='discretize'"),
-            ({"discretizer": None}, "discretizer=None goes with continuous='discretize'"),
+            ({"structure_score": "bic"}, "structure_score='bic' applies only with continuous='discretize'"),
+            ({"structure_score": KT()}, r"structure_score=KT\(\) applies only with continuous='discretize'"),
+            ({"ess": 2.0}, "ess=2.0 applies only with continuous='discretize'"),
+            ({"ess": 1.0}, "ess=1.0 applies only with continuous='discretize'"),
+            ({"parameters": "ml"}, "parameters='ml' applies only with continuous='discretize'"),
+            ({"smoothing": 1.0}, "smoothing=1.0 applies only with continuous='discretize'"),
+            ({"discretizer": "mdlp"}, "discretizer='mdlp' applies only with continuous='discretize'"),
+            ({"discretizer": None}, "discretizer=None applies only with continuous='discretize'"),
             (
                 {"continuous": UniversalMeasure({"q9": QuantilePartition()})},
                 "partitions names 'q9', but the columns are",
@@ -803,7 +803,7 @@ def test_tables_that_do_not_fit_are_learned_again_with_fewer_parents(monkeypatch
 def test_tuples_that_take_too_long_are_refused(monkeypatch):
     X, y = example()
     monkeypatch.setattr(density_counts, "MOST_STEPS", 10)
-    with pytest.raises(ValueError, match=r"have \d+ tuples of levels, each to be spread over .* fewer levels="):
+    with pytest.raises(ValueError, match=r"have \d+ tuples of levels, each spread over .* fewer levels="):
         ANBClassifier(continuous="universal").fit(X, y)
 
 

@@ -392,7 +392,8 @@ class TestOtherTypes:
         X = pd.DataFrame({"size": [1, 2, 3, 1]})
         classifier = model().fit(X.astype(learned), ["a", "b", "b", "a"])
         with pytest.warns(
-            UserWarning, match=rf"column 'size' holds .*, a {asked}, which is no state, although .*, a {learned}"
+            UserWarning,
+            match=rf"'size' contains .* \({asked}\), which is not a known state; did you mean .* \({learned}\)\?",
         ):
             proba = classifier.predict_proba(X.astype(asked))
         np.testing.assert_allclose(proba, 0.5)

@@ -127,7 +127,7 @@ class TestRefusals:
         new = X[:3].astype(object)
         new.iloc[2, 0] = None
         self.unchanged(
-            model, new, Y[:3], r"column 'top_left', row 2: the cell is missing, and '\(missing\)' is no state"
+            model, new, Y[:3], r"column 'top_left', row 2: the cell is missing, and '\(missing\)' is not a state"
         )
 
     def test_other_columns(self, model):
@@ -136,7 +136,7 @@ class TestRefusals:
 
     def test_a_network_without_counts(self, model):
         given = from_pgmpy(model.network_, "x_wins")
-        self.unchanged(given, X, Y, "the tables of this network were given, and there are not estimated from counts")
+        self.unchanged(given, X, Y, "the tables of this network were given, not estimated from counts")
 
 
 def test_counts_add_up_and_hold_the_observed_cells_only():

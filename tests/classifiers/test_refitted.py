@@ -225,7 +225,7 @@ class TestEstimator:
             (
                 {"estimator": NaiveBayesClassifier(continuous="universal")},
                 ValueError,
-                "use continuous='discretize', or give l2 a number",
+                "use continuous='discretize', or set l2 to a number",
             ),
             ({"estimator": TANClassifier(parameters="ml"), "l2": 1}, ValueError, "holds .* zeros out of"),
         ],
@@ -269,7 +269,7 @@ class TestNetwork:
         X, y = load_tic_tac_toe()
         model = RefittedClassifier(ANBClassifier(), l2=1).fit(X, y)
         for call in (model.to_pgmpy, lambda: model.network_, lambda: to_file(model, tmp_path / "m.bif")):
-            with pytest.raises(ValueError, match=r"there may be no network .*not adjacent.*logit_\.close\(\)"):
+            with pytest.raises(ValueError, match=r"may be unable to represent .*not adjacent.*logit_\.close\(\)"):
                 call()
         assert not list(tmp_path.iterdir())
         closed = model.logit_.close().to_classifier()
@@ -392,7 +392,9 @@ class TestNetworkAsEstimator:
         refitted = clone(closed).fit(X, y)
         np.testing.assert_allclose(refitted.score(X, y), closed.score(X, y), atol=0.02)
         monkeypatch.setattr(anbexact.adapters.LogitModel, "refit", None)
-        with pytest.raises(ValueError, match=r"may be no network .*not adjacent. Add an arc .*RefittedClassifier"):
+        with pytest.raises(
+            ValueError, match=r"network .*may be unable .*not adjacent. Add an arc .*RefittedClassifier"
+        ):
             FixedStructureClassifier(dict(logit.structure.parents), l2=1).fit(X, y)
 
     @pytest.mark.parametrize("l2", [-1, "strong", float("nan")])

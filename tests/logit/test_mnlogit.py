@@ -145,14 +145,14 @@ class TestRefusals:
     @separated_or_not
     def test_under_separation(self):
         problem = Problem([(0, 0), (0, 1), (1, 0), (1, 0)], [1.0] * 4, [2, 2])
-        with pytest.raises(ValueError, match=r"no maximum .*: .*separated \(f0=1: c=1 -> 0\)"):
+        with pytest.raises(ValueError, match=r"has no maximum.*: .*separated \(f0=1: c=1 -> 0\)"):
             refitted(problem, NaiveBayesClassifier()).result()
 
     @separated_or_not
     def test_before_convergence(self):
         problem = whole(1)
         model = fit(problem, TANClassifier()).to_logit().refit(*problem.frame(), l2=0, max_iter=1)
-        with pytest.raises(ValueError, match=r"no maximum .*: the refit did not converge"):
+        with pytest.raises(ValueError, match=r"has no maximum.*: the refit did not converge"):
             model.result()
 
     def test_with_weights_that_are_not_whole(self):

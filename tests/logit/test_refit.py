@@ -721,7 +721,7 @@ class TestRows:
         holes[:] = np.nan
         with (
             pytest.warns(UserWarning, match="60 of 60 rows"),
-            pytest.raises(ValueError, match="every row has a missing feature"),
+            pytest.raises(ValueError, match="no row without a missing feature"),
         ):
             model.refit(holes, y)
 

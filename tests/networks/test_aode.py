@@ -207,9 +207,9 @@ def test_comes_back_from_its_file(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda d: d["pairs"]["weights"].__setitem__(0, -1), "pairs: there must be a positive weight for every cell"),
+        (lambda d: d["pairs"]["weights"].__setitem__(0, -1), "pairs: every cell must have a positive weight"),
         (lambda d: d["pairs"]["cells"].__setitem__(-1, 10**9), "pairs: the cells must be whole numbers from 0 to"),
-        (lambda d: d["pairs"]["cells"].pop(), "pairs: there must be a positive weight for every cell"),
+        (lambda d: d["pairs"]["cells"].pop(), "pairs: every cell must have a positive weight"),
         (lambda d: d.pop("pairs"), "pairs"),
     ],
 )

@@ -243,7 +243,7 @@ class TestCounts:
         (explanation,) = classifier.explain(X.iloc[:1])
         assert explanation.terms[["low", "high"]].isna().all(axis=None)
         assert explanation.terms[["rows", "of", "rows_against", "of_against"]].notna().all(axis=None)
-        assert f"There are no intervals: tables by parameters='{parameters}'" in str(explanation)
+        assert f"Intervals are not available: tables by parameters='{parameters}'" in str(explanation)
         assert "95 %" not in str(explanation)
 
     def test_tables_that_were_given(self):
@@ -254,7 +254,7 @@ class TestCounts:
         (counted,) = classifier.explain(X.iloc[:1])
         np.testing.assert_allclose(explanation.terms["nats"], counted.terms["nats"])
         assert explanation.terms.iloc[:, 6:].isna().all(axis=None)
-        assert "the tables of this network were given, not counted from rows" in " ".join(str(explanation).split())
+        assert "the tables of this network were given, not estimated" in " ".join(str(explanation).split())
         assert "rows of" not in str(explanation)
 
     def test_measured_columns_have_counts_of_their_finest_cells(self):

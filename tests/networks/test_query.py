@@ -127,7 +127,7 @@ def test_refusals():
         classifier.query(code=4)
     with pytest.raises(ValueError, match=r"'2' \(str\) is not a state of 'code'; did you mean 2 \(int\)\?"):
         classifier.query(code="2")
-    with pytest.raises(ValueError, match=r"column 'petal_width' was numeric in fit.* holds 'wide': pass numbers"):
+    with pytest.raises(ValueError, match=r"column 'petal_width' was numeric in fit.* contains 'wide': pass numbers"):
         classifier.query(petal_width="wide")
     for missing in (None, np.nan, pd.NA, pd.NaT):
         with pytest.raises(ValueError, match="the value of 'code' is missing"):

@@ -68,8 +68,8 @@ def test_a_table_too_large_for_memory_is_refused_with_its_size(monkeypatch):
     monkeypatch.setattr(anbexact.parameters.counts, "available_memory", lambda: 100)
     with pytest.raises(
         ValueError,
-        match=r"the conditional tables would take .* bytes, the largest is that of 'f0' .* limit .* max_parents=",
+        match=r"the conditional tables would take .* bytes; the largest is that of 'f0' .* limit .* max_parents=",
     ) as caught:
         fit_eap(table, learn_naive_bayes(table))
-    assert ": group their states, or limit the parents by " in str(caught.value)
+    assert ": group states, or limit the parents with " in str(caught.value)
     assert "ess" not in str(caught.value)

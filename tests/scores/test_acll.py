@@ -162,7 +162,7 @@ class TestConstants:
             (2, None, "prior must be"),
             (2, ACLL, "prior must be"),
             (2, ("dirichlet", 1), "prior must be"),
-            (2, "dirichlet", "says no a and b"),
+            (2, "dirichlet", "requires a and b"),
             (2, ("dirichlet", 0, 1), "a of the Dirichlet prior must be a finite number above 0, not 0"),
             (2, ("dirichlet", 1, float("inf")), "b must be a finite number above 0, not inf"),
             (2, ("dirichlet", 1, "N"), "b must be a number above 0, not 'N'"),
@@ -252,7 +252,7 @@ class TestLocalScore:
                 ACLL().family_scores(family_counts(table, child, parents)[None], table.shape(parents))
 
     def test_a_table_without_a_class(self):
-        with pytest.raises(ValueError, match="aCLL needs a class, and the table has none"):
+        with pytest.raises(ValueError, match="aCLL needs a class, but the table has no class variable"):
             ACLL().local_score(anbexact.DiscreteTable.from_frame([[0, 1]]), "x0", ["x1"])
 
     @pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf"), "5", None, True])
@@ -483,7 +483,7 @@ class TestClassifier:
     @pytest.mark.parametrize("rule", RULES)
     def test_smoothing_belongs_to_eap(self, rule):
         for smoothing in (1.0, "auto"):
-            message = re.escape(f"smoothing={smoothing!r} goes with parameters='eap' only")
+            message = re.escape(f"smoothing={smoothing!r} applies only with parameters='eap'")
             with pytest.raises(ValueError, match=message):
                 NaiveBayesClassifier(parameters=rule, smoothing=smoothing).fit(X, Y)
         model = NaiveBayesClassifier(parameters=rule, ess=3.0).fit(X, Y)

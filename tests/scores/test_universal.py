@@ -540,7 +540,7 @@ class TestRefusals:
         [
             (UniversalMeasure({"x": EqualWidth(0, 0.5)}), "'x' contains .*between 0 and 0.5"),
             (UniversalMeasure({"x": Counts()}), "'x' is declared to contain counts"),
-            (UniversalMeasure({"y": Counts(1)}), "'y' holds .*between 1 and inf"),
+            (UniversalMeasure({"y": Counts(1)}), "'y' contains .*between 1 and inf"),
             (UniversalMeasure({"z": Quantiles()}), r"partitions names 'z', but the columns are \['x', 'y'\]"),
         ],
     )
@@ -586,7 +586,7 @@ class TestRefusals:
 
     def test_a_table_of_other_states_than_the_cells(self):
         table = DiscreteTable.from_frame(pd.DataFrame({"x": ["a", "b", "c"]}))
-        with pytest.raises(ValueError, match="the partition of 'x' has 2 cells, the variable 3 states"):
+        with pytest.raises(ValueError, match="the partition of 'x' has 2 cells, but the variable has 3 states"):
             Universal({"x": NestedPartition((0.5,), (1,), (0.5, 0.5))}).set_score(table, ["x"])
 
     def test_too_many_tuples_of_levels(self, monkeypatch):

@@ -602,7 +602,7 @@ class TestConfigurations:
         monkeypatch.setattr(configurations, "MOST_CONFIGURATION_COUNTS", 8)
         found = listed(problem, score)
         assert found.largest == 1
-        assert {own.limit for own in found.lists} <= {"", "they have too many different numbers of joint states"}
+        assert {own.limit for own in found.lists} <= {"", "they have too many distinct numbers of joint states"}
         check(problem, score, found)
         assert same(listed(problem, score, largest=1), found)
 

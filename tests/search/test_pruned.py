@@ -210,7 +210,7 @@ class TestIncomplete:
         k = certificate.proof.largest
         assert k is not None
         assert certificate.method == (
-            f"pruned search; proved optimal among structures with at most {k} feature parents, "
+            f"pruned search; proved optimal among structures with at most {k} feature parents; "
             "larger parent sets were not enumerated: there are more than 150 to score"
         )
         monkeypatch.undo()
@@ -268,7 +268,7 @@ class TestIncomplete:
         structure = learn_anb(problem.table)
         check(problem, BDeu(), structure)
         assert structure.certificate.method == (
-            "pruned search; proved optimal among structures with at most 2 feature parents, "
+            "pruned search; proved optimal among structures with at most 2 feature parents; "
             "larger parent sets were not enumerated: they have too many distinct numbers of joint states"
         )
         assert structure.certificate.upper_bound >= brute_force(problem, BDeu())

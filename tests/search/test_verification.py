@@ -302,9 +302,9 @@ class TestForgedCertificate:
 
     def test_other_variables(self, proved):
         _, structure = proved
-        with pytest.raises(ValueError, match="the table the class"):
+        with pytest.raises(ValueError, match="the table has the class"):
             verify(structure, random_problem(1, len(structure.features) + 1).table)
-        with pytest.raises(ValueError, match="the table the class"):
+        with pytest.raises(ValueError, match="the table has the class"):
             verify(structure, random_problem(1, len(structure.features) - 1).table)
 
 

@@ -339,7 +339,7 @@ class TestClassifier:
                 {"ess": (1.0, "auto")},
                 "ess must be a finite number above 0, or a sequence of such numbers, not 'auto'",
             ),
-            ({"ess": ()}, "ess must be a number above 0, or several"),
+            ({"ess": ()}, "ess must be a number above 0, or a sequence"),
             ({"network_ess": -1}, "network_ess must be a finite number above 0, not -1"),
             ({"threshold": -3}, "threshold must be a finite number above 0, or a sequence of such numbers, not -3"),
             (

@@ -38,51 +38,51 @@ def learn_anb(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Structure:
-    """Learn the augmented naive Bayes of highest score, and prove it.
+    """Learn the augmented naive Bayes of highest score and prove that it is optimal.
 
     The class is a parent of every feature; the arcs between features form the acyclic graph that maximises
-    ``Σ_i local(i | {class} ∪ Π_i)``. There are two searches; the certificate names the one that was taken.
+    ``Σ_i local(i | {class} ∪ Π_i)``. There are two searches; the certificate names the one that was used.
 
-    *All sets of features*, where they fit into memory (n up to about 27 in 16 GB) and nothing is quicker. With set
-    scores F, ``local(i | S) = F(S ∪ i) - F(S)``, and with ``best_i(T)`` the highest local score over the subsets of
-    T, the best network over T is found from its best sink, ``B(T) = max_{i ∈ T} [B(T ∖ i) + best_i(T ∖ i)]``, in
-    O(n 2ⁿ) steps. Ties (to within rounding) are broken while the structure is read back, last feature first: the
-    sink with the smaller parent set wins, then the parent set that comes first in table order, then the later
-    feature.
+    *All sets of features* are enumerated if they fit into memory (n up to about 27 in 16 GB) and no other search is
+    faster. With set scores F, ``local(i | S) = F(S ∪ i) - F(S)``, and with ``best_i(T)`` the highest local score over
+    the subsets of T, the best network over T is found from its best sink, ``B(T) = max_{i ∈ T} [B(T ∖ i) + best_i(T ∖
+    i)]``, in O(n 2ⁿ) steps. Ties (to within rounding) are broken while the structure is read back, last feature
+    first: the sink with the smaller parent set wins, then the parent set that comes first in table order, then the
+    later feature.
 
-    *Candidate lists*, beyond: of every feature, the parent sets that can still be optimal (see
-    :func:`~anbexact.search.exact.candidates.candidate_lists`), from which branch and cut chooses (see
-    :func:`~anbexact.search.exact.branch_and_cut.solve_lists`). Ties are broken by the same rule, so it does not
-    matter for the arcs which search is taken. The exceptions are networks without a proof, and those whose ties would
-    take more than 20,000 parent sets or 100 branches to break: then the search returns the best structure that it
-    found first (see :func:`~anbexact.search.exact.ties.first_choice`). Lists that some limit ends are complete for
-    small parent sets only; then the certificate says up to how many feature parents the structure is optimal, and its
-    bound holds for all. Without ``time_limit`` and ``max_parents``, that limit is a number of parent sets (3 million;
-    50 million where the penalty is proportional to the number of parent configurations), and the proof is given up
-    after half a minute.
+    *Candidate lists* are used otherwise. They contain, for every feature, the parent sets that can still be optimal
+    (see :func:`~anbexact.search.exact.candidates.candidate_lists`), from which branch and cut chooses (see
+    :func:`~anbexact.search.exact.branch_and_cut.solve_lists`). Ties are broken by the same rule, so the arcs do not
+    depend on the search that is used. The exceptions are networks without a proof, and those whose ties would take
+    more than 20,000 parent sets or 100 branches to break: then the search returns the first best structure that it
+    found (see :func:`~anbexact.search.exact.ties.first_choice`). If a limit is reached, the lists are complete only
+    for small parent sets; the certificate then states up to how many feature parents the structure is optimal, and
+    its bound holds for all structures. Without ``time_limit`` and ``max_parents``, that limit is a number of parent
+    sets (3 million; 50 million where the penalty is proportional to the number of parent configurations), and the
+    search stops trying to prove optimality after half a minute.
 
     Parameters
     ----------
     table : DiscreteTable
         A table with a class.
     score : Score, default BDeu()
-        BDeu, K2, LL, AIC, BIC, HQ and qNML have candidate lists. Of the others, those without set scores have every
-        family scored by itself: n 2ⁿ⁻¹ of them, for up to 16 features. Beyond what fits into memory, and with
-        ``max_parents`` such that there are no more than 20 million families, all other scores have all of these
-        scored; branch and cut chooses from the lists of those that score higher than all their subsets, and gives the
-        proof up after half a minute.
+        BDeu, K2, LL, AIC, BIC, HQ and qNML have candidate lists. For other scores without set scores, the search
+        scores all n 2ⁿ⁻¹ families separately, for up to 16 features. If this does not fit into memory and
+        ``max_parents`` leaves no more than 20 million families, the search scores all of these for any other score.
+        Branch and cut then chooses from the lists of those that score higher than all their subsets, and stops trying
+        to prove optimality after half a minute.
     max_parents : int, optional
-        Most feature parents of a feature, the class not counted.
+        Maximum number of feature parents of a feature, not counting the class.
     required, forbidden : iterable of (parent, child)
-        Arcs between features that must, and must not, be in the structure.
+        Arcs between features that the structure must, or must not, contain.
     time_limit : float, optional
-        Seconds after which no further work is started; the best structure known by then is returned, with
-        the proved gap.
+        Time limit in seconds, after which no further work is started; the best structure found so far is returned,
+        with the proved gap.
     memory_limit : float, optional
-        Bytes that the search may use; all that is available by default.
+        Maximum memory of the search in bytes; by default, all available memory.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors. Score and certificate do not depend on it, unless a limit ends
-        the search.
+        Number of threads; None and -1 use all processors. Score and certificate do not depend on it, unless a limit
+        ends the search.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
 
@@ -95,12 +95,12 @@ def learn_anb(
     Raises
     ------
     SearchTooLargeError
-        Before the search starts, if it would need more memory than allowed, the features are too many for a score
-        without candidate lists.
+        Before the search starts, if it would need more memory than allowed, or if there are too many features for a
+        score without candidate lists.
     ValueError
-        For constraints or limits that make no sense.
+        For invalid constraints or limits.
     KeyboardInterrupt
-        When interrupted while it goes through all sets of features, once the work under way (a second or so) has
+        When interrupted while it enumerates all sets of features, as soon as the current work (about a second) has
         ended. The search by candidate lists returns the best structure so far instead, with a warning.
 
     References
@@ -138,23 +138,23 @@ def learn_gbn(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Structure:
-    """Learn the general Bayesian network of highest score, and prove it.
+    """Learn the general Bayesian network of highest score and prove that it is optimal.
 
-    The acyclic graph over all variables, the class one like any other, that maximises ``Σ_v local(v | Π_v)``. The
-    searches, their cost, their ties and what they prove are those of :func:`learn_anb`, over one variable more.
-    Markov equivalent networks have the same score by a score-equivalent score (and the same posterior by EAP
-    tables); which of them is returned is decided by the rule for ties.
+    The result is the acyclic graph over all variables that maximises ``Σ_v local(v | Π_v)``; the class is treated
+    like any other variable. The searches, their cost, their ties and what they prove are those of :func:`learn_anb`,
+    over one variable more. Markov equivalent networks have the same score by a score-equivalent score (and the same
+    posterior by EAP tables); which of them is returned is decided by the rule for ties.
 
     Parameters
     ----------
     table : DiscreteTable
         A table with a class.
     score : Score, default BDeu()
-        Any score that needs no class among the parents, as aCLL does.
+        Any score that does not require the class among the parents; aCLL does.
     max_parents : int, optional
-        Most parents of a variable, the class counted.
+        Maximum number of parents of a variable, counting the class.
     required, forbidden : iterable of (parent, child)
-        Arcs that must, and must not, be in the structure; the class can be in them.
+        Arcs that the structure must, or must not, contain; they may include the class.
     time_limit, memory_limit, n_jobs, progress
         As in :func:`learn_anb`.
 

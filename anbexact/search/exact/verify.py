@@ -33,10 +33,10 @@ from anbexact.tables.table import DiscreteTable
 
 
 def verify(structure: Structure, table: DiscreteTable) -> bool:
-    """Check, from the table, that the score of a structure and what its certificate states are right.
+    """Check from the table that the score of a structure and the statement of its certificate are right.
 
-    The score is computed again, family by family. Then the bound: the candidate lists are made again (that they are
-    complete is taken on trust), and every case of the proof is checked with them,
+    The score is computed again, family by family. To check the bound, the candidate lists are made again (their
+    completeness is not checked), and every case of the proof is checked with them,
 
         Σ_i max_W [local(i | W) + Σ_{K ∋ i, |K ∩ W| < k_K} z_K] - Σ_K k_K z_K ≤ bound, z ≥ 0,
 
@@ -45,8 +45,8 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     by rounding, 10⁻¹¹ per variable of the largest total, once for all components together.
 
     What is checked is the statement of the proof: about all structures with up to ``proof.max_parents`` feature
-    parents that have its required and none of its forbidden arcs, with ``proof.apart`` alone. The words of
-    ``certificate.method`` are not read.
+    parents that have its required and none of its forbidden arcs, with ``proof.apart`` alone. The text of
+    ``certificate.method`` is not checked.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     Raises
     ------
     ValueError
-        If the certificate carries no proof, or the table has other variables than the structure.
+        If the certificate has no proof, or the variables of the table and the structure differ.
     SearchTooLargeError
         If the search enumerated all sets of features, and enumerating them again takes more memory than there is.
     KeyboardInterrupt
@@ -188,7 +188,7 @@ class _Check:
     def holds(self, structure: Structure, total: float) -> bool:
         """Return whether the bounds hold, of the components and of the structure, whose score is ``total``.
 
-        Rounding is allowed for once, in the sum, however many components there are.
+        Rounding is allowed once, in the sum, however many components there are.
         """
         if not self.whole and self._lists is None:
             return False

@@ -49,39 +49,39 @@ def learn_greedy_gbn(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Structure:
-    """Climb from the empty graph to a general network of high score.
+    """Learn a general network of high score by hill climbing from the empty graph.
 
-    The class is a variable like all others. A move deletes an arc, adds one, or turns one round, where the graph
-    stays acyclic; the move that gains most is made, as long as one gains. Moves whose gains differ by rounding only
-    are settled by their kind, in this order, then by the child, then by the parent that comes first in table order
-    (the class comes last).
+    The class is treated like any other variable. A move deletes, adds or reverses an arc so that the graph stays
+    acyclic. The search makes the move with the largest gain, until no move has a positive gain. Ties (gains that
+    differ only by rounding) are broken by the kind of move, in this order, then by the child, then by the parent that
+    comes first in table order (the class comes last).
 
     By a decomposable score, a step needs the local scores of about 2 n families, for n variables. By conditional
-    likelihood (:class:`~anbexact.scores.CLL`, :class:`~anbexact.scores.CMDL`), which no sum over families
-    is, it needs O(n² s N) steps for s classes and N distinct rows; moves between families without the class do not
-    change it.
+    likelihood (:class:`~anbexact.scores.CLL`, :class:`~anbexact.scores.CMDL`), which is not a sum over families, it
+    needs O(n² s N) steps for s classes and N distinct rows; moves between families without the class do not change
+    it.
 
     Parameters
     ----------
     table : DiscreteTable
         A table with a class.
     score : Score, CLL or CMDL, default BDeu()
-        Any score that needs no class among the parents, as aCLL does.
+        Any score that does not require the class among the parents; aCLL does.
     max_parents : int, optional
-        Most parents of a variable, the class counted.
+        Maximum number of parents of a variable, counting the class.
     required, forbidden : iterable of (parent, child)
-        Arcs that must, and must not, be in the structure; the class can be in them.
+        Arcs that the structure must, or must not, contain; they may include the class.
     tabu : int, default 0
-        The structures visited last, this many, are not returned to, and the climb ends after this many moves without
-        a new best. 0: it ends where no move gains.
+        Length of the tabu list. The search does not revisit the last ``tabu`` structures and stops after ``tabu``
+        moves without improvement. With 0, it stops when no move raises the score.
     restarts : int, default 0
-        How many times it climbs again from the best structure after as many random moves as there are variables.
+        Number of restarts, each from the best structure after as many random moves as there are variables.
     random_state : int, Generator or None, default None
-        What the random moves are drawn by; see :func:`numpy.random.default_rng`.
+        Seed or generator of the random moves; see :func:`numpy.random.default_rng`.
     time_limit : float, optional
-        Seconds after which the best structure so far is returned.
+        Time limit in seconds, after which the best structure found so far is returned.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors. The result does not depend on it.
+        Number of threads; None and -1 use all processors. The result does not depend on it.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
 
@@ -93,11 +93,11 @@ def learn_greedy_gbn(
     Raises
     ------
     SearchTooLargeError
-        If all moves, n² of them, would need more memory than there is.
+        If all moves, n² of them, would need more memory than is available.
     TypeError
         For a score that needs the class among the parents.
     ValueError
-        For constraints or limits that make no sense, or a score that is no finite number.
+        For invalid constraints or limits, or a score that is not a finite number.
 
     References
     ----------
@@ -151,7 +151,7 @@ def learn_greedy_gbn(
 
 
 def _check_number(name: str, value: object) -> None:
-    """Refuse what is no whole number, 0 or more."""
+    """Refuse a value that is not a whole number, 0 or more."""
     if isinstance(value, bool) or not isinstance(value, Integral) or value < 0:
         raise ValueError(f"{name} must be a whole number, 0 or more, not {value!r}")
 

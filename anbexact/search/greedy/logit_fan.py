@@ -34,7 +34,7 @@ def learn_logit_fan(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Structure:
-    """Climb from naive Bayes to a forest-augmented naive Bayes whose logistic regression has a high AIC.
+    """Learn a forest-augmented naive Bayes whose logistic regression has a high AIC, by hill climbing.
 
     The score of a forest with features F linked to the class and edges E between them is
 
@@ -43,15 +43,15 @@ def learn_logit_fan(
     where P_β is the multinomial logistic regression with a coefficient for every state of a feature in F and every
     pair of states of an edge (for s classes and r_i states; never-seen ones are counted too). The start is naive
     Bayes with all features. A step adds an edge between two features linked to the class that closes no cycle,
-    removes an edge, or removes the class as a parent of a feature without edges: what raises the score most, while
-    anything does. Equal scores (to within 10⁻⁵ nats plus 10⁻¹¹ of the weight) are settled by fewer parameters, then
-    by the features of the edge, or the one feature, that come first in table order; what does not raise the score by
-    more than that is not done.
+    removes an edge, or removes the class as a parent of a feature without edges. The search makes the step that
+    raises the score most, until none raises it. Equal scores (to within 10⁻⁵ nats plus 10⁻¹¹ of the weight) are
+    ordered by fewer parameters, then by the features of the edge, or the one feature, that come first in table order;
+    steps that do not raise the score by more than that are not made.
 
     Every fit ends where a Newton step promises less than 10⁻⁶ nats plus 10⁻¹² of the weight. This compares suprema
-    too, where the classes are separated. All moves are looked at, but most need a single Newton step, which bounds
-    what they can gain (see :mod:`anbexact.logit.newton`). A step takes O(n² N) for n features and N distinct
-    rows, if numbers of states are small, plus O(p³) for a few models of p coefficients.
+    too, where the classes are separated. All moves are considered, but most need a single Newton step, which bounds
+    what they can gain (see :mod:`anbexact.logit.newton`). A step takes O(n² N) for n features and N distinct rows, if
+    numbers of states are small, plus O(p³) for a few models of p coefficients.
 
     Parameters
     ----------
@@ -60,10 +60,10 @@ def learn_logit_fan(
     edges : bool, default True
         Whether edges are added; without, features are only removed (pruned naive Bayes).
     time_limit : float, optional
-        Seconds after which the best structure so far is returned; naive Bayes with coefficients of 0 for its score,
-        if there was no time to fit it.
+        Time limit in seconds, after which the best structure found so far is returned; naive Bayes with coefficients
+        of 0 for its score, if there was no time to fit it.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors. The result does not depend on it.
+        Number of threads; None and -1 use all processors. The result does not depend on it.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time, one phase for every step.
 
@@ -76,9 +76,9 @@ def learn_logit_fan(
     Raises
     ------
     SearchTooLargeError
-        If the curvature of a logistic regression would need more memory than there is.
+        If the curvature of a logistic regression would need more memory than is available.
     ValueError
-        For limits that make no sense.
+        For invalid limits.
 
     References
     ----------
@@ -184,7 +184,7 @@ class _Climb:
         return False
 
     def _look(self, edges: bool, phase: str) -> list[_Move] | None:
-        """Return the moves that may raise the score, the likeliest first; None if time is up."""
+        """Return the moves that may raise the score, the most promising first; None if time is up."""
         moves: list[_Move] = []
         point, rows = self.point, self._rows
         if rows.n_contrasts:

@@ -35,29 +35,30 @@ def learn_mc_dag(
 ) -> Structure:
     """Learn a minimal class-focused graph of high conditional likelihood by greedy equivalence search.
 
-    In a minimal class-focused graph (MC-DAG), every arc points to the class or to a child of the class. These graphs
-    have every class posterior that Bayesian networks of complete data have. The search goes through their Markov
-    equivalence classes: from the empty graph, the insertion that raises :class:`~anbexact.scores.CLL` most is
-    made, as long as one does; then the deletion that raises it most; and again, until neither does. Equal gains (to
-    within rounding) are settled by the head of the arc, then its tail, that comes first in table order (the class
-    comes last), then by fewer changed edges.
+    In a minimal class-focused graph (MC-DAG), every arc points to the class or to a child of the class. For complete
+    data, these graphs can represent every class posterior that Bayesian networks can. The search moves between their
+    Markov equivalence classes. Starting from the empty graph, it makes the insertion that raises
+    :class:`~anbexact.scores.CLL` most until none raises it. Then it makes deletions in the same way. Both phases are
+    repeated until neither raises it. Equal gains (to within rounding) are ordered by the head of the arc, then its
+    tail, that comes first in table order (the class comes last), then by fewer changed edges.
 
-    Chickering's operators change one family of some graph of the class, so that two families tell what one gains:
-    at the maximum likelihood parameters (uniform given parents that no row has), Markov equivalent networks are the
-    same distribution. A step needs O(n² s N) steps for n variables, s classes and N distinct rows, times the number
-    of sets of neighbours that an operator can turn into parents, which is small unless there are large cliques.
+    Chickering's operators change one family of some graph of the class, so its gain follows from two families: at the
+    maximum likelihood parameters (uniform for joint states of the parents that do not occur), Markov equivalent
+    networks are the same distribution. A step needs O(n² s N) steps for n variables, s classes and N distinct rows,
+    times the number of sets of neighbours that an operator can turn into parents, which is small unless there are
+    large cliques.
 
     Parameters
     ----------
     table : DiscreteTable
         A table with a class.
     max_parents : int, optional
-        Most parents of a variable, the class counted. (The largest number of parents is the same in all graphs of an
-        equivalence class.)
+        Maximum number of parents of a variable, counting the class. (The largest number of parents is the same in all
+        graphs of an equivalence class.)
     time_limit : float, optional
-        Seconds after which the structure so far is returned.
+        Time limit in seconds, after which the structure found so far is returned.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors. The result does not depend on it.
+        Number of threads; None and -1 use all processors. The result does not depend on it.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
 
@@ -71,7 +72,7 @@ def learn_mc_dag(
     Raises
     ------
     ValueError
-        For limits that make no sense.
+        For invalid limits.
 
     References
     ----------
@@ -207,7 +208,7 @@ def is_class_focused(found: EquivalenceClass, class_node: int) -> bool:
     If there is such a graph, then there is one in which the class is the first node of its component (of nodes
     joined by edges without direction). For else the class has a parent there; as this is no child of the class, it
     has no parents, so it is the first node, and the only parent of the class; the arc between the two is covered, and
-    turned round it makes the parent a child. With the class first, every node of its component is the head of some
+    when reversed, it makes the parent a child. With the class first, every node of its component is the head of some
     arc, and so are all nodes with arcs that have a direction, and, whichever way they point, all nodes but one of the
     other components. As nodes of a component have the same parents outside, either all of these are children of the
     class or none: so all nodes with parents or neighbours, besides the class, must be its children.

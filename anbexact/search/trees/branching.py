@@ -42,13 +42,13 @@ def learn_tan(
 
     The class is a parent of every feature; the arcs between features form the spanning tree, directed away from
     one root, that maximises ``Σ_i local(i | class, π_i)``, or ``Σ_i [local(i | class, π_i) - local(i | class)]``: a
-    maximum spanning arborescence, found by Edmonds' algorithm, over all roots in one run. It needs no more of a
-    score than local scores. O(n² N) steps for n features and N distinct rows, and memory of about 100 n² bytes
-    (200 n² where arcs score differently by direction).
+    maximum spanning arborescence, found by Edmonds' algorithm, over all roots in one run. It requires only local
+    scores. O(n² N) steps for n features and N distinct rows, and memory of about 100 n² bytes (200 n² where arcs
+    score differently by direction).
 
     Ties (scores that differ by rounding, 10⁻¹² of that of naive Bayes or so) are broken feature by feature in table
-    order: no feature parent before one, then the parent that comes first in table order. So the root is the first
-    feature wherever arcs score the same in both directions and are free.
+    order: no feature parent before one, then the parent that comes first in table order. The root is therefore the
+    first feature if arcs score the same in both directions and are not constrained.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ def learn_tan(
     score : Score, default BDeu()
         Any decomposable score. One with set scores is fastest, then a :class:`~anbexact.scores.FamilyScore`.
     required, forbidden : iterable of (parent, child)
-        Arcs between features that must, and must not, be in the structure.
+        Arcs between features that the structure must, or must not, contain.
     time_limit : float, optional
-        Seconds after which no further pairs are scored; naive Bayes (with the required arcs) is returned then,
-        and not called optimal.
+        Time limit in seconds, after which no further pairs are scored; naive Bayes (with the required arcs) is then
+        returned and not reported as optimal.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors. The result does not depend on it.
+        Number of threads; None and -1 use all processors. The result does not depend on it.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
 
@@ -75,10 +75,9 @@ def learn_tan(
     Raises
     ------
     SearchTooLargeError
-        If it would need more memory than there is.
+        If it would need more memory than is available.
     ValueError
-        For constraints or limits that make no sense; if no spanning tree satisfies the constraints; if a score is
-        not a number.
+        For invalid constraints or limits; if no spanning tree satisfies the constraints; if a score is not a number.
 
     References
     ----------
@@ -115,8 +114,8 @@ def learn_fan(
     forest that maximises ``Σ_i local(i | class, π_i)``: a maximum branching, with arcs of positive gain
     ``local(i | class, j) - local(i | class)`` only (or required ones).
 
-    Parameters, ties, cost and errors are those of :func:`learn_tan`; but where that finds no spanning tree there
-    still is a forest.
+    Parameters, ties, cost and errors are those of :func:`learn_tan`; but a forest exists even if there is no spanning
+    tree.
 
     Returns
     -------

@@ -55,10 +55,9 @@ def learn_ckg(
     path to it from the root of R, its parents become the class and the best ``S ⊆ A_i`` with ``|S| ≤ k``:
     ``argmax_S local(i | class, S)``. Every such graph is acyclic, and R is one of them. At most n^(k+1) local scores.
 
-    The root of R is arbitrary where arcs score the same in both directions, but decides who is whose
-    ancestor; it is the first feature in table order then, so that here the result does depend on the order of
-    features. Ties between parent sets (as for :func:`~anbexact.learn_tan`): the smaller one wins, then the one
-    that comes first in table order.
+    If arcs score the same in both directions, the root of R is arbitrary, yet it determines the ancestors. It is then
+    the first feature in table order, so the result depends on the order of features. Ties between parent sets (as for
+    :func:`~anbexact.learn_tan`): the smaller one wins, then the one that comes first in table order.
 
     Parameters
     ----------
@@ -67,30 +66,31 @@ def learn_ckg(
     score : Score, default BDeu()
         Any decomposable score.
     k : int, default 2
-        Most feature parents of a feature, 1 or more.
+        Maximum number of feature parents of a feature, 1 or more.
     required, forbidden : iterable of (parent, child)
-        Arcs between features that must, and must not, be in the structure. R obeys them, too (so a feature
-        can have one required parent); where no spanning tree does, R is the best forest of as few trees as possible.
+        Arcs between features that the structure must, or must not, contain. R obeys them, too (so a feature can have
+        one required parent); where no spanning tree does, R is the best forest of as few trees as possible.
     time_limit : float, optional
-        Seconds after which no further families are scored; every feature gets the best of the parent sets that were
-        scored by then, or all are left as in naive Bayes when R itself was not finished.
+        Time limit in seconds, after which no further families are scored. Every feature then gets the best of the
+        parent sets scored so far; if R itself was not finished, naive Bayes is returned.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors. The result does not depend on it.
+        Number of threads; None and -1 use all processors. The result does not depend on it.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
 
     Returns
     -------
     Structure
-        ``certificate.optimal`` and ``upper_bound`` speak of the k-graphs consistent with this R, nothing else: other
-        structures with at most k feature parents may score higher. Optimal is not claimed when the time ran out.
+        ``certificate.optimal`` and ``upper_bound`` refer only to the k-graphs consistent with this R: other
+        structures with at most k feature parents may score higher. After a time limit, the structure is not reported
+        as optimal.
 
     Raises
     ------
     SearchTooLargeError
-        If all pairs of features would need more memory than there is.
+        If all pairs of features would need more memory than is available.
     ValueError
-        For a k, constraints or limits that make no sense; if a score is not a number.
+        For an invalid k, constraints or limits; if a score is not a number.
 
     References
     ----------

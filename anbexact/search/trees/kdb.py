@@ -38,7 +38,7 @@ def learn_kdb(
     where there are fewer. Ties (what differs by rounding, 10⁻¹² of W ln W or so for rows of total weight W) are
     broken in table order. O(n² N) steps for n features and N distinct rows, and memory of about 100 n² bytes.
 
-    Sahami's variant with a threshold θ, below which a dependence between features is left out, is not offered.
+    Sahami's variant with a threshold θ, below which a dependence between features is left out, is not supported.
 
     Parameters
     ----------
@@ -47,23 +47,23 @@ def learn_kdb(
     score : Score, default BDeu()
         Scores the structure; it does not influence it.
     k : int, default 2
-        Most feature parents of a feature, 0 or more; 0 is naive Bayes.
+        Maximum number of feature parents of a feature, 0 or more; 0 is naive Bayes.
     n_jobs : int, optional
-        Threads; None and -1 stand for all processors. The result does not depend on it.
+        Number of threads; None and -1 use all processors. The result does not depend on it.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
 
     Returns
     -------
     Structure
-        About whose score nothing is proved.
+        Nothing is proved about its score.
 
     Raises
     ------
     SearchTooLargeError
-        If all pairs of features would need more memory than there is.
+        If all pairs of features would need more memory than is available.
     ValueError
-        For a k that makes no sense.
+        For an invalid k.
 
     References
     ----------
