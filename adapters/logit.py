@@ -37,7 +37,7 @@ def to_logit(classifier: NetworkClassifier | RefittedClassifier) -> LogitModel:
     sklearn.exceptions.NotFittedError
         If the classifier is not fitted.
     TypeError
-        If it is no classifier of this package.
+        If it is not a classifier of this package.
     ValueError
         If a table holds a zero: tables of maximum likelihood may.
 

@@ -57,7 +57,7 @@ def restore(document: Mapping[str, Any]) -> DiscreteClassifier:
     Raises
     ------
     ValueError
-        If a field is missing, is not what was expected or is at odds with others; the message names it.
+        If a field is missing, is not what was expected or does not match others; the message names it.
     """
     if document.get("estimator") == RefittedClassifier.__name__:
         return _restore_refitted(document)

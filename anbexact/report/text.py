@@ -206,7 +206,7 @@ def print_structure(classifier: NetworkClassifier) -> None:
 
 
 def print_refit(classifier: RefittedClassifier) -> None:
-    """Print what the refit of a network came to."""
+    """Print the result of the refit of a network."""
     model = classifier.logit_
     assert model.refitted is not None
     how = "given" if model.refitted.strength is None else "chosen by cross-validation"
