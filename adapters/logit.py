@@ -50,7 +50,7 @@ def to_logit(
     sklearn.exceptions.NotFittedError
         If the classifier is not fitted.
     TypeError
-        If it is no classifier of this package.
+        If it is not a classifier of this package.
     ValueError
         If a table holds a zero: tables of maximum likelihood may.
 

@@ -70,7 +70,8 @@ def to_file(classifier: HasNetwork, path: str | Path) -> None:
 
     The file is read again before it gets its name: every probability equals the classifier's within 1e-12, relative
     to itself. An older file stays until the new one is complete. Readers of the moment between the replacement of
-    the two files find a pair at odds, which :func:`from_file` refuses. Only ``save`` keeps *all* of a classifier.
+    the two files find an inconsistent pair, which :func:`from_file` refuses. Only ``save`` keeps *all* of a
+    classifier.
 
     Parameters
     ----------
@@ -84,9 +85,10 @@ def to_file(classifier: HasNetwork, path: str | Path) -> None:
     NotFittedError
         If the classifier was not fitted.
     TypeError
-        If it is no classifier of this package, or a name or a state is of a kind that ``save`` cannot write either.
+        If it is not a classifier of this package, or a name or a state is of a kind that ``save`` cannot write
+        either.
     ValueError
-        If the extension is none of the above, or the file would not hold the classifier.
+        If the extension is not one of the above, or the file would not hold the classifier.
     MemoryError
         If pgmpy would need more memory than there is.
     OSError
@@ -157,8 +159,8 @@ def from_file(path: str | Path, class_name: Hashable | None = None) -> FixedStru
     Raises
     ------
     ValueError
-        If the file is damaged or of another format, its network is none to classify by, the two files do not belong
-        together, or it must be said what the class is; the message names the file and says what to do.
+        If the file is damaged or of another format, its network cannot classify, the two files do not match, or it
+        must be said what the class is; the message names the file and says what to do.
     MemoryError
         If pgmpy would need more memory than there is.
     OSError

@@ -69,7 +69,7 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
     NotFittedError
         If the classifier was not fitted.
     TypeError
-        If it is no classifier of this package.
+        If it is not a classifier of this package.
     ValueError
         If two names are the same as strings, or a column of a table does not sum to 1.
     MemoryError
@@ -138,9 +138,9 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
     they are, by at most 1e-6 (a file of few digits) are normalised, and by more are refused: such a table has
     no posterior that one could equal. ``cpd.normalize()`` makes it one.
 
-    There are no data, so ``structure_.score`` is NaN. A value that is no state is summed out, as always;
-    ``set_params(handle_unknown="error")`` refuses it. A network from :func:`to_pgmpy` discretises numbers as
-    the classifier did; read from a file, it has lost the cut points: pass names of intervals then.
+    There are no data, so ``structure_.score`` is NaN. A value that is not a known state is summed out, as always;
+    ``set_params(handle_unknown="error")`` refuses it. A network from :func:`to_pgmpy` discretises numbers as the
+    classifier did; read from a file, it has lost the cut points: pass names of intervals then.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
     TypeError
         If the network, or one of its CPDs, is not discrete.
     ValueError
-        If ``class_name`` is no node or the only one, or a CPD is missing, does not fit the graph or is no
+        If ``class_name`` is not a node or is the only one, or a CPD is missing, does not fit the graph or is no
         probability distribution; the message names the node.
 
     Examples
@@ -251,7 +251,7 @@ def _normalised(
     Raises
     ------
     ValueError
-        If a value is no probability, or a column misses 1 by more than ``TOLERANCE``.
+        If a value is not a probability, or a column misses 1 by more than ``TOLERANCE``.
     """
 
     def shown(column: Sequence[int]) -> str:

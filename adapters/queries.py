@@ -50,10 +50,10 @@ def class_posterior(
     network : DiscreteBayesianNetwork or classifier
         A network with a ``TabularCPD`` for every node, or a fitted classifier of this package; it is not changed.
     class_name : Hashable, optional
-        The node whose posterior is asked for; of a classifier, its class by default.
+        The node whose posterior is computed; of a classifier, its class by default.
     evidence : mapping of node to state, optional
         What was observed; a row of a frame (a pandas Series) will do. A missing value is not evidence: leave
-        its node out. A classifier takes values as they stand in tables, and cuts and encodes them as in ``predict``
+        its node out. A classifier takes values as they are in tables, and cuts and encodes them as in ``predict``
         (its ``query`` is the same for its own class).
 
     Returns

@@ -65,7 +65,7 @@ _READ_AS_NUMBER = re.compile(r"(table|default)(?=[0-9eE])")  # pgmpy finds in "t
 def safe_names(values: Iterable[Any], first: str) -> list[str]:
     """Return a safe name for every value: ASCII letters, digits and underscores, a letter first.
 
-    Names differ in more than case, are none of `RESERVED`, and have at most `LONGEST` characters. What is such a name
+    Names differ in more than case, are not in `RESERVED`, and have at most `LONGEST` characters. What is such a name
     already stays as it is; the others are made to read like the value, and numbered where two would be the same.
 
     Parameters
@@ -152,7 +152,7 @@ def _quantity(vocabulary: Vocabulary, name: Hashable) -> dict[str, Any]:
 
 
 def read_names(path: Path) -> dict[str, Any] | None:
-    """Return what the file of names says, names and states decoded; None if there is none."""
+    """Return what the file of names says, names and states decoded; None if it does not exist."""
     advice = "Restore it, or delete it to read the network under the names in its file."
     try:
         document = json.loads(path.read_bytes())
@@ -254,7 +254,8 @@ def restored(
     Raises
     ------
     ValueError
-        If the network is not the one that the document was written for, or ``class_name`` is none of its variables.
+        If the network is not the one that the document was written for, or ``class_name`` is not one of its
+        variables.
     """
     names: dict[Hashable, Hashable] = {variable["safe"]: variable["name"] for variable in document["variables"]}
     states: dict[Hashable, dict[Any, Any]] = {
@@ -324,7 +325,7 @@ def _readable(text: str, first: str) -> str:
 
 
 def _interval_text(text: str, left: str, low: str, high: str, right: str) -> str:
-    """Return an interval in words; a pair in round parentheses, such as a tuple, is none unless it is unbounded."""
+    """Return an interval in words; a bounded pair in round parentheses, such as a tuple, is not an interval."""
     if low == "-inf":
         return "any number" if high == "inf" else f"up to {high}" if right == "]" else f"below {high}"
     if high == "inf":

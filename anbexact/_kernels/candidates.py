@@ -4,7 +4,7 @@ The features that may be parents are numbered 0 .. m-1. Sets are visited in the 
 the set without its smallest member, so that all subsets of a set come before it. The rows are refined along the way
 (see :mod:`anbexact._kernels.refinement`).
 
-A walk goes through one size of sets. Only sets whose supersets may still be of use (*open* sets) are remembered.
+A walk enumerates the sets of one size. Only sets whose supersets may still be of use (*open* sets) are remembered.
 """
 
 import math

@@ -46,7 +46,7 @@ def log_survival(statistic, freedom):
 def _number_groups(codes, arities, given, groups):
     """Number every row's joint state of the given variables; return how many numbers there are, few of them unused.
 
-    Numbers that would be many more than the rows are dealt out anew, as they occur.
+    Numbers that would be many more than the rows are assigned anew, as they occur.
     """
     rows = groups.shape[0]
     groups[:] = 0

@@ -45,7 +45,7 @@ class AODEClassifier(AODEParameters, TableClassifier):
     and P(c) and P(x_i | c) likewise: expected a posteriori, with equivalent sample size α. Memory is 24 bytes for
     every pair of states with every class; a row takes O(n² s) steps for n features.
 
-    There is no structure to look at, to explain or to convert; the other methods are those of networks.
+    It has no structure and cannot be explained or converted; the other methods are those of networks.
 
     Parameters
     ----------

@@ -141,12 +141,12 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
 
     @property
     def ess_(self) -> float:
-        """What ``ess`` came to."""
+        """The value used for ``ess``."""
         return self._estimation.ess
 
     @property
     def smoothing_(self) -> float:
-        """What ``smoothing`` came to."""
+        """The value used for ``smoothing``."""
         return self._estimation.smoothing
 
     @property
@@ -277,7 +277,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         return (self.ess,)
 
     def score_of(self, ess: float) -> Score:
-        """Return the score of the structure, given what the equivalent sample size came to."""
+        """Return the score of the structure, given the equivalent sample size."""
         if isinstance(self.structure_score, str) and self.structure_score in SCORES:
             score: Score = SCORES[self.structure_score](ess)
             return score

@@ -102,7 +102,7 @@ def learn_structure(
     smoothing : float, optional
         That of the tables, unless the learner leaves it open; None stands for that of the score.
     time_limit : float, optional
-        Seconds for everything. A choice for which the time does not suffice is not made.
+        Total time limit in seconds. A choice for which the time does not suffice is not made.
 
     Raises
     ------

@@ -309,7 +309,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         return query_network(self.model_, self.reader_, evidence, values)
 
     def check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Refuse invalid parameters."""
         check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
         check_handle_missing(self.handle_missing)
         if self.drop_identifiers is not False and self.drop_identifiers != "auto":

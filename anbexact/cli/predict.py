@@ -158,7 +158,7 @@ def _known_states(column: pd.Series[Any], states: Any) -> pd.Series[Any]:
 
 
 def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a column that should hold numbers without the odd cell that is none; a note says so."""
+    """Return a numeric column without cells that are not numbers; a note counts these."""
     if not is_text(column):
         return column
     values = pd.to_numeric(column, errors="coerce")
@@ -173,7 +173,7 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _note_unknown(classifier: DiscreteClassifier, X: pd.DataFrame) -> None:
-    """Say which columns hold values that are no states, since these are silently summed out."""
+    """Note which columns contain unknown states, because these are silently summed out."""
     from anbexact.tables.vocabulary import UNKNOWN
 
     unknown = classifier.reader_.codes(X) == UNKNOWN

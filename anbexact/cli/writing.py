@@ -1,4 +1,4 @@
-"""Tables of predictions: the format by the file's extension, refused before the work where there is none."""
+"""Tables of predictions: the format by the file's extension, refused before the work if it has no extension."""
 
 from __future__ import annotations
 

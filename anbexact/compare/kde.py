@@ -58,7 +58,7 @@ class KernelNaiveBayes(
     densities_: list[list[KernelDensity]]
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from rows; those of weight 0 count for nothing."""
+        """Learn from rows; those of weight 0 are ignored."""
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         weights = check_weights(sample_weight, len(X))

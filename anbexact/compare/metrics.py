@@ -27,7 +27,7 @@ BINS = 10
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a model, learned from the other rows, says of the rows of a fold.
+    """The predictions for the rows of a fold by a model learned from the other rows.
 
     Attributes
     ----------

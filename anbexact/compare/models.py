@@ -242,7 +242,7 @@ def _of_numbers(estimator: Any) -> Any:
 
 
 def _refuse_states(names: Sequence[str], columns: Sequence[Column]) -> None:
-    """Refuse columns that are no numbers, if there are classifiers that cannot take them."""
+    """Refuse columns that are not numeric, if a classifier requires numbers."""
     others = [column.name for column in columns if column.numbers is None]
     if names and others:
         more = f" (and {len(others) - 1} more)" if len(others) > 1 else ""

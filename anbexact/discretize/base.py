@@ -76,7 +76,7 @@ def with_coarse_cuts(cuts: Cuts, values: Values, weights: Weights) -> Cuts:
 
 
 def check_max_bins(number: Any) -> None:
-    """Refuse a number of intervals that makes no sense."""
+    """Refuse an invalid number of intervals."""
     whole = isinstance(number, int | np.integer) and not isinstance(number, bool)
     if number is not None and not (whole and number > 0):
         raise ValueError(f"max_bins must be a whole number above 0, or None, not {number!r}")
@@ -142,7 +142,7 @@ class CutPointDiscretizer(
         return self
 
     def check_parameters(self) -> None:  # a rule may have none
-        """Refuse parameters that make no sense."""
+        """Refuse invalid parameters."""
 
     @abstractmethod
     def _cuts(self, values: Values, labels: Labels, weights: Weights) -> Cuts:

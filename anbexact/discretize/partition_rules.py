@@ -28,7 +28,7 @@ ROUNDING = 1e-9
 
 
 class PartitionRule(ABC):
-    """How the nested partition of a continuous column is made; subclasses say how."""
+    """A rule that makes the nested partition of a continuous column; subclasses define it."""
 
     @abstractmethod
     def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
@@ -97,7 +97,7 @@ class EqualWidthPartition(PartitionRule):
     Raises
     ------
     ValueError
-        If these are no finite numbers in this order, or their difference is none.
+        If these are not finite numbers in this order, or their difference is not finite.
     """
 
     low: float
@@ -139,7 +139,7 @@ class CountPartition(PartitionRule):
     Raises
     ------
     ValueError
-        If that is no such whole number.
+        If it is not such a whole number.
 
     References
     ----------
@@ -188,10 +188,10 @@ class FixedCutsPartition(PartitionRule):
     Raises
     ------
     TypeError
-        If ``levels`` is no sequence of sequences.
+        If ``levels`` is not a sequence of sequences.
     ValueError
-        If there is no level, a cut is no number, is given twice, or does not lie between the ends, or if these are no
-        finite numbers in this order, or their difference is none.
+        If there is no level, if a cut is not a number, is given twice, or does not lie between the ends, or if these
+        are not finite numbers in this order, or their difference is not finite.
     """
 
     levels: tuple[tuple[float, ...], ...]
@@ -228,7 +228,7 @@ class FixedCutsPartition(PartitionRule):
 
 
 def _number(name: str, value: Any) -> float:
-    """Return a number as a float, infinite if it is too large for one; refuse what is no number."""
+    """Return a number as a float, infinite if it is too large for one; refuse what is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{name} must be a number, not {value!r}")
     try:

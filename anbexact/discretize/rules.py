@@ -78,7 +78,7 @@ def find_cut_points(discretizer: Any, values: Values, labels: Labels, weights: W
     Raises
     ------
     TypeError
-        If the discretizer is none of these.
+        If the discretizer is not one of these.
     ValueError
         If its cut points are not increasing numbers for every column.
     """

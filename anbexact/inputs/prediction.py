@@ -18,7 +18,7 @@ HANDLE_UNKNOWN = ("marginalize", "error")
 
 
 def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
-    """Refuse a parameter that is none of the choices."""
+    """Refuse a parameter that is not one of the choices."""
     if value not in choices:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
 
@@ -56,7 +56,7 @@ def encode_features(
     handle_unknown: str,
     handle_missing: Mapping[Hashable, str],
 ) -> CodeArray:
-    """Return the codes of columns that stand in the vocabulary's order, shape (features, rows)."""
+    """Return the codes of columns in the vocabulary's order, shape (features, rows)."""
     own = in_vocabulary(columns, vocabulary, cut_points)
     codes = np.empty((len(own), len(own[0])), dtype=np.int16)
     for j, column in enumerate(own):
@@ -68,7 +68,7 @@ def encode_features(
 def in_vocabulary(
     columns: Sequence[Column], vocabulary: Vocabulary, cut_points: Mapping[Hashable, Cuts]
 ) -> list[Column]:
-    """Return columns that stand in the vocabulary's order under its names, discretised.
+    """Return columns in the vocabulary's order under its names, discretised.
 
     Raises
     ------

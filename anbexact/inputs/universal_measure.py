@@ -121,7 +121,7 @@ class UniversalMeasure:
         declared: Collection[Hashable],
         measured: Collection[Hashable],
     ) -> Universal:
-        """Return the score, with the partitions of the columns ``measured``; rows of weight 0 count for nothing."""
+        """Return the score, with the partitions of the columns ``measured``; rows of weight 0 are ignored."""
         unknown = [name for name in self.partitions if name not in {column.name for column in columns}]
         if unknown:
             raise ValueError(

@@ -45,10 +45,10 @@ class Grounds:
     counts : dict or None
         Weighted counts of every family; None for tables that were given.
     smoothing : float or None
-        Equivalent sample size of the Dirichlet prior of the tables; None where they are no means of Dirichlet
+        Equivalent sample size of the Dirichlet prior of the tables; None if they are not means of Dirichlet
         posteriors.
     note : str
-        Why there are no counts or no intervals; empty if there are.
+        Why counts or intervals are not available; empty if they are.
     """
 
     counts: Counts | None

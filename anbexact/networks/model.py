@@ -16,7 +16,7 @@ from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Model(ABC):
-    """A fitted model of a class and features. Subclasses say what it consists of.
+    """A fitted model of a class and features. Subclasses define its contents.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Model(ABC):
         Raises
         ------
         ValueError
-            If there are no counts to add to.
+            If the model has no counts to add to.
         """
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:

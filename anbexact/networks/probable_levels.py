@@ -13,12 +13,12 @@ from anbexact.parameters.tables import ConditionalTable, Tables
 
 
 def likeliest_levels(densities: Mapping[Hashable, FamilyDensity]) -> dict[Hashable, int]:
-    """Return, for every variable, the finest of its levels that are the likeliest in some family."""
+    """Return, for every variable, the finest of its levels that are the most probable in some family."""
     return finest_levels(densities, {name: density.likeliest for name, density in densities.items()})
 
 
 def likeliest_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes) -> Tables:
-    """Return the conditional tables of the network in which every family has its likeliest levels.
+    """Return the conditional tables of the network in which every family has its most probable levels.
 
     The states of a variable are its cells at the level of :func:`likeliest_levels`; a family whose own level is
     coarser shares the probability of a cell out in proportion to the reference measure.

@@ -98,7 +98,7 @@ def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, name
     Raises
     ------
     ValueError
-        If the description is at odds with the network, or with itself.
+        If the description does not match the network, or is inconsistent.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # of what a refit of measured columns is; it was said in fit

@@ -58,7 +58,7 @@ def restore(document: Mapping[str, Any]) -> DiscreteClassifier:
     Raises
     ------
     ValueError
-        If a field is missing, is not what was expected or is at odds with others; the message names it.
+        If a field is missing, is not what was expected or does not match others; the message names it.
     """
     for refitted in (RefittedClassifier, AdditiveClassifier):
         if document.get("estimator") == refitted.__name__:

@@ -51,7 +51,7 @@ OBJECTS: dict[str, type[Any]] = {
         MedianDiscretizer,
     )
 }
-"""Objects other than scores and classifiers that may stand in a constructor parameter."""
+"""Objects other than scores and classifiers that may be constructor parameters."""
 FORMER_NAMES = {
     "Counts": CountPartition,
     "EqualWidth": EqualWidthPartition,
@@ -62,7 +62,7 @@ FORMER_NAMES = {
 
 
 def register_object(cls: AnyType) -> AnyType:
-    """Let objects of a class stand in the parameters of classifiers that are saved; usable as a decorator.
+    """Allow objects of a class as parameters of classifiers that are saved; usable as a decorator.
 
     The class must be a dataclass or a scikit-learn estimator: what is written is its constructor parameters.
 

@@ -1,4 +1,4 @@
-"""One left-out row: what a network says of it, and why."""
+"""One held-out row: the posterior of a network for it, and its explanation."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
         A fitted network.
     X, y, sample_weight
         The rows that the figures are of, as in ``fit``; those it was learned from, or others. Columns that were
-        measured, not discretised, are taken in the cells of their likeliest levels.
+        measured, not discretised, are taken in the cells of their most probable levels.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
     Raises
     ------
     ValueError
-        For a value or class that is no state of the classifier's vocabulary, or rows none of which is complete.
+        For a value or class that is not a state of the classifier's vocabulary, or if no row is complete.
 
     Examples
     --------

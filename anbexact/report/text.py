@@ -217,7 +217,7 @@ def print_structure(classifier: NetworkClassifier) -> None:
 
 
 def print_refit(classifier: RefittedClassifier) -> None:
-    """Print what the refit of a network came to."""
+    """Print the result of the refit of a network."""
     model = classifier.logit_
     assert model.refitted is not None
     if isinstance(model.refitted, SmoothRefit):

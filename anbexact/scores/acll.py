@@ -23,7 +23,7 @@ Prior = str | tuple[str, float, float] | Sampler
 N_SAMPLES = 1_000_000
 """Draws of a sampler from which the constants are estimated, always with the same seed."""
 SAMPLES_PER_BATCH = 20_000
-"""Draws that are asked for at once."""
+"""Draws that are requested at once."""
 SEED = 0
 
 
@@ -60,7 +60,7 @@ def acll_constants(n_classes: int, prior: Prior = "uniform") -> tuple[float, flo
     Raises
     ------
     ValueError
-        For fewer than one class, a prior that is none of these, a or b not above 0, or draws that are not positive
+        For fewer than one class, a prior that is not one of these, a or b not above 0, or draws that are not positive
         numbers of the right shape.
 
     References
@@ -120,8 +120,8 @@ class ACLL(FamilyScore):
     Raises
     ------
     ValueError
-        For a prior that is none of these or a pseudo-count that is not a finite positive number; from the scores, for
-        a feature without the class among its parents or a class with parents.
+        For a prior that is not one of these or a pseudo-count that is not a finite positive number; from the scores,
+        for a feature without the class among its parents or a class with parents.
 
     References
     ----------
@@ -169,7 +169,7 @@ class ACLL(FamilyScore):
         Raises
         ------
         ValueError
-            If the class is no parent of families that have parents, as far as the numbers of states show.
+            If the class is not a parent of families that have parents, as far as the numbers of states show.
         """
         if len(arities) and counts.shape[1] == 1 and 1 not in arities:
             raise ValueError("aCLL needs the class among the parents of every feature")
@@ -187,8 +187,8 @@ class ACLL(FamilyScore):
     def approximate_cll(self, table: DiscreteTable, parents: Mapping[Hashable, Sequence[Hashable]]) -> float:
         """Return what stands for the conditional log likelihood of a structure: its score, and γ N; total in nats.
 
-        It is no bound. Under the uniform prior γ is that of p = 1, so the value is off by a multiple of N that is the
-        same for all structures.
+        It is not a bound. Under the uniform prior γ is that of p = 1, so the value is off by a multiple of N that is
+        the same for all structures.
 
         Parameters
         ----------
@@ -245,7 +245,7 @@ class ACLL(FamilyScore):
 
 
 def check_positive(name: str, value: Any) -> float:
-    """Return a parameter as a float; refuse what is no finite number above 0."""
+    """Return a parameter as a float; refuse what is not a finite number above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise ValueError(f"{name} must be a number above 0, not {value!r}")
     if not (np.isfinite(value) and value > 0):
@@ -260,7 +260,7 @@ def _weighted(counts: Floats, beta: float | Floats, class_axis: int) -> Floats:
 
 
 def _check_prior(prior: Any) -> Prior:
-    """Return a prior in its plain form; refuse what is none."""
+    """Return a prior in its plain form; refuse what is not a prior."""
     if isinstance(prior, str) and prior in ("dirichlet", "uniform"):
         return prior
     if isinstance(prior, tuple | list) and len(prior) == 3 and prior[0] == "dirichlet":

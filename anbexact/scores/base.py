@@ -104,9 +104,8 @@ class MixedSetScore(Score, Protocol):
 
 @runtime_checkable
 class StructureScore(Protocol):
-    """A score of whole structures, as :class:`~anbexact.scores.CLL` is: it is no sum of local scores.
-
-    It says so by a true attribute ``conditional``.
+    """A score of whole structures, as :class:`~anbexact.scores.CLL` is: it is not a sum of local scores. It declares
+    this by a true attribute ``conditional``.
     """
 
     @property
@@ -145,7 +144,7 @@ class BoundedScore(Score, Protocol):
 
 
 class FamilyScore(ABC):
-    """A score that is a function of the counts of a family. Subclasses say which, for many families at once."""
+    """A score that is a function of the counts of a family. Subclasses define it, for many families at once."""
 
     @abstractmethod
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
@@ -155,7 +154,7 @@ class FamilyScore(ABC):
         ----------
         counts : (families, classes, configurations, states) float64
             Weight of every state of the child, for each class and joint state of its other parents. Joint states that
-            occur with no class may be left out. The axis of classes has length 1 where the class is no parent.
+            occur with no class may be left out. The axis of classes has length 1 if the class is not a parent.
         arities : sequence of int
             Numbers of states of all parents, the class included where it is one.
 

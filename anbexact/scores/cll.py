@@ -1,4 +1,4 @@
-"""Conditional likelihood: scores of whole structures, which are no sum over families."""
+"""Conditional likelihood: scores of whole structures, which are not sums over families."""
 
 from __future__ import annotations
 

@@ -30,10 +30,10 @@ class Universal:
 
         g(T) = (1/|K|) Σ_k Q(T at levels k) / Π_v Π_n η_v(cell of row n at level k_v),
 
-    k going through all tuples K of levels of the continuous variables of T, Q being Krichevsky and Trofimov's
-    measure (see :class:`~anbexact.scores.KT`) of the cells, and η_v the reference measure of a variable's cells. Of
-    every variable, levels 1 to ``max(1, ⌊(1/m) ln N⌋)`` take part, where m is the number of continuous variables in
-    T, and N the total weight; so that there are fewer than N cells at the finest levels (for each joint state of the
+    k ranging over all tuples K of levels of the continuous variables of T, Q being Krichevsky and Trofimov's measure
+    (see :class:`~anbexact.scores.KT`) of the cells, and η_v the reference measure of a variable's cells. Of every
+    variable, levels 1 to ``max(1, ⌊(1/m) ln N⌋)`` take part, where m is the number of continuous variables in T, and
+    N the total weight; so that there are fewer than N cells at the finest levels (for each joint state of the
     discrete variables, which the paper's rule does not mention). Discrete variables have one level and η = 1. The
     local score of a child is ``ln g(parents ∪ child) - ln g(parents)``: a set score, so that the exact searches
     apply; score equivalent.
@@ -63,7 +63,7 @@ class Universal:
     Raises
     ------
     ValueError
-        For ``levels`` that are no whole number above 0, or an ``epsilon`` that is no finite number above 0.
+        If ``levels`` is not a whole number above 0, or ``epsilon`` is not a finite number above 0.
 
     References
     ----------
@@ -248,7 +248,7 @@ def most_levels(n_continuous: int, weight_sum: float) -> int:
 
 
 def check_levels(levels: Any) -> int | None:
-    """Return a number of levels as an int; refuse those that make no sense."""
+    """Return a number of levels as an int; refuse invalid ones."""
     if levels is None:
         return None
     if isinstance(levels, bool) or not isinstance(levels, int | np.integer) or levels < 1:

@@ -85,7 +85,7 @@ def learn_selected(
     always : collection of features
         Features that are never dropped.
     time_limit : float, optional
-        Seconds for everything; choices that were not tried in 0.7 of it are not considered.
+        Total time limit in seconds; choices that were not tried in 70 % of it are not considered.
 
     Raises
     ------

@@ -154,8 +154,8 @@ class UniversalTest:
     Parameters
     ----------
     score : Universal, default Universal()
-        The measure, which goes with the table: see :meth:`~anbexact.UniversalMeasure.read`. The default is for
-        tables without continuous variables.
+        The measure of the same table: see :meth:`~anbexact.UniversalMeasure.read`. The default is for tables without
+        continuous variables.
     prior : float, default 0.5
         The probability p.
 
@@ -274,7 +274,7 @@ def position_of(table: DiscreteTable, target: Hashable) -> int:
     Raises
     ------
     ValueError
-        If it is no variable of the table.
+        If it is not a variable of the table.
     """
     names = table.vocabulary.names
     if target not in names:

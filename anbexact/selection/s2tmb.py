@@ -49,7 +49,7 @@ class S2TMB:
         Raises
         ------
         ValueError
-            If the target is no variable of the table.
+            If the target is not a variable of the table.
         TypeError, SearchTooLargeError
             As :func:`~anbexact.learn_gbn`.
         """

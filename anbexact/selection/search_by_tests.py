@@ -56,7 +56,7 @@ class Tester:
         """Lower the associations of variables with x to the least given any subset of a pool, joined by ``always``.
 
         Left alone are associations below 0, whose variables are separated from x, and those of the variables given.
-        Smaller sets come first; sets are not gone through where a part of them left nothing to be tested.
+        Smaller sets come first; sets are not enumerated where a part of them left nothing to be tested.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Tester:
 
 @dataclass(frozen=True)
 class SearchByTests(ABC):
-    """A search for parents and children by tests; subclasses say which candidates it finds for a variable.
+    """A search for parents and children by tests; subclasses choose the candidates of a variable.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ class SearchByTests(ABC):
         Raises
         ------
         ValueError
-            If the target is no variable of the table.
+            If the target is not a variable of the table.
         """
         tester = Tester(table, self.test, self.max_conditioning)
         return symmetric_neighbours(table, target, lambda x: self._candidates(tester, x))
@@ -158,7 +158,7 @@ def symmetric_neighbours(
     Raises
     ------
     ValueError
-        If the target is no variable of the table.
+        If the target is not a variable of the table.
     """
     names = table.vocabulary.names
     x = position_of(table, target)

@@ -20,7 +20,7 @@ class Duals:
 
         score ≤ Σ_i max_W [local(i | W) + Σ_{K ∋ i, |K ∩ W| < k_K} z_K] - Σ_K k_K z_K,
 
-    W going through the admitted parent sets of i.
+    W ranging over the admitted parent sets of i.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Exhaustion:
-    """A component small enough to go through all orders by dynamic programming."""
+    """A component small enough to enumerate all orders by dynamic programming."""
 
 
 Case: TypeAlias = Duals | Split | Exhaustion
@@ -95,8 +95,8 @@ class Proof:
     required, forbidden : tuple of (parent, child)
         Arcs between features that must, and must not, be there.
     largest : int, optional
-        Most feature parents up to which parent sets were gone through, if that is less: the proof holds for
-        structures with no more of them.
+        Maximum number of feature parents up to which parent sets were enumerated, if that is less: the proof holds
+        for structures with no more of them.
     components : tuple of Component
         Their bounds, with the class's own local score, sum to the bound.
     gap : float

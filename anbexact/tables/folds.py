@@ -11,15 +11,16 @@ from anbexact._runtime.arrays import Floats
 from anbexact.tables.table import DiscreteTable
 
 SEED = 0
-"""Of the shuffle before rows are dealt to folds."""
+"""Seed of the shuffle before rows are assigned to folds."""
 
 
 def split_weights(weights: Floats, folds: int) -> Sequence[Floats]:
     """Return a partition of weights, shape (rows, classes), into folds of much the same classes and features.
 
-    Dealt out class by class, the rows shuffled by a fixed seed: in order, a table of all combinations of states would
-    give every fold its own states of some feature. Whole weights are rows of weight 1, each dealt on its own, so that
-    collapsed and repeated rows are treated alike. Others stay together unless they outweigh a whole deal.
+    Rows are shuffled by a fixed seed and assigned in turn, class by class: unshuffled, a table of all combinations of
+    states would give every fold its own states of some feature. Whole weights are rows of weight 1, each assigned
+    separately, so that collapsed and repeated rows are treated alike. Other weights are not divided, except those of
+    at least as many rows of mean weight as there are folds.
     """
     order = np.random.default_rng(SEED).permutation(len(weights))
     flat = weights[order].T.ravel()

@@ -63,7 +63,7 @@ class DiscreteTable:
         y : series, array or list, optional
             The class of every row; its name is ``class_name``, else the series' own, else ``"class"``.
         sample_weight : (rows,) array of numbers, optional
-            Real weights, zero or more; a row of weight 0 is as good as absent.
+            Real weights, zero or more; rows of weight 0 are ignored.
         categories : mapping of column name to states, optional
             Declared states. Else those of a categorical dtype, else the observed values.
         class_name : Hashable, optional

@@ -125,7 +125,7 @@ class Vocabulary:
         return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities), dict(self.groups))
 
     def _codes_of_values(self, name: Hashable) -> dict[Any, int]:
-        """Return the code of every value of a grouped variable; refuse groups that do not belong to its states."""
+        """Return the code of every value of a grouped variable; refuse groups that do not match its states."""
         groups = self.groups[name]
         values = {value: code for code, group in enumerate(groups) for value in group}
         expected = group_names(groups)
@@ -157,7 +157,7 @@ class Vocabulary:
         return tuple(name for name in self.features if self.states[name] == (LEFT_OUT,))
 
     def missing_rules(self, handle_missing: str) -> dict[Hashable, str]:
-        """Return, for every feature, what ``handle_missing`` comes to: ``"auto"`` is decided by the states."""
+        """Return the rule of every feature; ``"auto"`` is decided by its states."""
         if handle_missing != "auto":
             return dict.fromkeys(self.features, handle_missing)
         own = {name: MISSING_STATE in self._places[name] for name in self.features}
@@ -192,7 +192,7 @@ class Vocabulary:
         column : Column
             A column named after one of the variables.
         handle_unknown : {"marginalize", "error"}
-            A value that is no state becomes ``UNKNOWN``, or is refused.
+            A value that is not a known state becomes ``UNKNOWN``, or is refused.
         handle_missing : {"marginalize", "auto", "error", "own_state"}
             A missing cell becomes ``MISSING``; or the state ``"(missing)"`` where the variable has it, else
             ``MISSING``; or is refused; or becomes that state, and is refused as an unknown value would be where the

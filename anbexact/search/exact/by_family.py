@@ -1,4 +1,4 @@
-"""Dynamic programming over all feature sets, for scores without set scores: every family is scored by itself."""
+"""Dynamic programming over all feature sets, for scores without set scores: every family is scored separately."""
 
 from __future__ import annotations
 

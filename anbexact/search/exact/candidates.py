@@ -60,7 +60,7 @@ def candidate_lists(
     structure stays one when copies are exchanged, none need be a parent of one that comes before it, and a parent set
     need only hold a copy together with those before it.
 
-    Where the penalty is proportional to the number q of joint states of the parents, a parent v is also given up,
+    Where the penalty is proportional to the number q of joint states of the parents, a parent v is also discarded,
     with all supersets, when what it can add to the likelihood, at most the entropy of the child and of v given the
     others, does not pay for what it adds to the penalty.
 
@@ -127,7 +127,7 @@ class Candidates:
 
     @property
     def lists(self) -> tuple[ParentSets, ...]:
-        """One for every feature, in table order; a size of sets that was not gone through is left out."""
+        """One for every feature, in table order; a size of sets that was not enumerated is left out."""
         return tuple(search.parent_sets(self.limit) for search in self._searches)
 
     @property

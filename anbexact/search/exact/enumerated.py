@@ -178,7 +178,8 @@ def enumerated_lists(
 ) -> EnumeratedLists:
     """Return the parent sets of all features that score higher than all their subsets: every family is scored.
 
-    O(n C(n - 1, k)) families for n features with up to k parents; their memory goes with those of one size.
+    O(n C(n - 1, k)) families for n features with up to k parents; memory is needed for the families of one size at a
+    time.
 
     Raises
     ------

@@ -64,7 +64,7 @@ class ExactSearch:
     progress: Progress | None
 
     def pruned(self) -> Structure | None:
-        """Return the best structure by candidate lists; None where going through everything promises more.
+        """Return the best structure by candidate lists; None if enumerating everything is expected to be better.
 
         A trial that ends while kernels were being compiled says nothing of the lists, and is repeated.
         """

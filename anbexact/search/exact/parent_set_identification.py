@@ -62,7 +62,7 @@ class ParentSetSearch:
         return size_laid_out(self.table, self.possible)
 
     def lay_out(self, dispersion: Floats, deadline: Deadline) -> None:
-        """Sort the rows, merge those that agree, and score the required parents; given up when time runs out."""
+        """Sort the rows, merge those that agree, and score the required parents; abandoned when time runs out."""
         rows = lay_out_rows(self.table, self.score, self.possible, dispersion, self.shared, deadline)
         if rows is not None:
             self.extent = self.extent._replace(n_tables=rows.n_tables)
@@ -77,7 +77,7 @@ class ParentSetSearch:
 
     @property
     def largest(self) -> int:
-        """Size of the sets that can be gone through."""
+        """Size of the sets that can be enumerated."""
         return self.possible.most_added if self.rows is None else self.rows.largest
 
     def _score_required(self, rows: LaidOutRows) -> None:
@@ -102,7 +102,7 @@ class ParentSetSearch:
 
     @property
     def parents(self) -> int:
-        """Feature parents of the sets that were gone through last."""
+        """Feature parents of the sets that were enumerated last."""
         return len(self.possible.required) + self.size
 
     @property
@@ -111,12 +111,12 @@ class ParentSetSearch:
         return self.ahead > 0
 
     def begin(self) -> None:
-        """Begin to go through the sets with one member more."""
+        """Begin to enumerate the sets with one member more."""
         self.behind = self.open
         self.extent = self.extent._replace(bound=-inf)
 
     def end(self) -> None:
-        """Take the sets gone through into the list, now that those of all features have been."""
+        """Add the enumerated sets to the list, now that those of all features have been enumerated."""
         if not self.open:
             return
         self.size += 1

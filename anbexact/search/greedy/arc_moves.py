@@ -46,7 +46,7 @@ class Arcs:
 
     @cached_property
     def _turnable(self) -> Graph:
-        """By child, the parents whose arc may be turned round."""
+        """By child, the parents whose arc may be reversed."""
         return tuple(open & ~must for open, must in zip(children(self.open), self.required, strict=True))
 
     def moves(self, parents: Graph) -> Bools:

@@ -36,7 +36,7 @@ class Objective(Protocol):
     def gains(self, admitted: Bools) -> Floats | None:
         """Return what the admitted moves gain, -inf elsewhere, in nats; None when time ran out.
 
-        Shape (kinds, children, parents): deleted, added, and turned round from ``parent → child``.
+        Shape (kinds, children, parents): deleted, added, and reversed from ``parent → child``.
         """
 
 

@@ -206,7 +206,7 @@ def is_class_focused(found: EquivalenceClass, class_node: int) -> bool:
     """Whether the equivalence class holds a graph in which every arc points to the class or to a child of it.
 
     If there is such a graph, then there is one in which the class is the first node of its component (of nodes
-    joined by edges without direction). For else the class has a parent there; as this is no child of the class, it
+    joined by edges without direction). For else the class has a parent there; as this is not a child of the class, it
     has no parents, so it is the first node, and the only parent of the class; the arc between the two is covered, and
     when reversed, it makes the parent a child. With the class first, every node of its component is the head of some
     arc, and so are all nodes with arcs that have a direction, and, whichever way they point, all nodes but one of the
