@@ -110,7 +110,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     """
 
     def check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Refuse parameters that are invalid."""
         check_intervals(self.intervals)
         if check_smooth(self.smooth) is None:
             raise ValueError("smooth must not be None: RefittedClassifier refits without an order")

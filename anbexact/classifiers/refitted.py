@@ -143,7 +143,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         return self.set_refitted(network, self._refit(network, X, y, sample_weight))
 
     def check_parameters(self) -> None:
-        """Refuse parameters that make no sense."""
+        """Refuse parameters that are invalid."""
         check_l2(self.l2)
         check_max_iter(self.max_iter)
         check_limit("time_limit", self.time_limit)
