@@ -27,11 +27,11 @@ class AODEParameters(TableParameters):
     compared=[Compared("AODE", 60, by_default=True, refitted=False)],
 )
 class AODEClassifier(AODEParameters, TableClassifier):
-    """Averaged one-dependence estimators (AODE): no single network, but a mixture of one for every feature.
+    """Averaged one-dependence estimators (AODE): a mixture of networks, one for each feature.
 
     In the i-th, class and feature i are the parents of all other features:
-    ``P_i(c, x) = P(c, x_i) Π_{j≠i} P(x_j | c, x_i)``. It takes part where feature i is in a state of training weight
-    ``min_weight`` or more, and naive Bayes where no feature is:
+    ``P_i(c, x) = P(c, x_i) Π_{j≠i} P(x_j | c, x_i)``. The i-th network is included if feature i is in a state of
+    training weight ``min_weight`` or more; if no feature is, naive Bayes is used:
 
         P(c, x) ∝ Σ_i 1[N(x_i) ≥ m] P_i(c, x) + 1[N(x_i) < m for all i] P(c) Π_i P(x_i | c).
 
@@ -52,7 +52,7 @@ class AODEClassifier(AODEParameters, TableClassifier):
     ess : float, default 1.0
         Equivalent sample size α.
     min_weight : float, default 1.0
-        Least training weight m of a state that takes part as a parent, 0 or more.
+        Minimum training weight m of a state for its feature to be a parent, 0 or more.
 
     ``discretizer``, ``categories``, ``handle_unknown``, ``handle_missing``, ``drop_identifiers``, ``class_weight``,
     ``n_jobs`` and ``verbose`` are those of :class:`~anbexact.NetworkClassifier`.
@@ -62,7 +62,7 @@ class AODEClassifier(AODEParameters, TableClassifier):
     counts_ : PairCounts
         Weighted counts of all pairs of features with the class (:class:`~anbexact.networks.aode.PairCounts`).
     ess_, min_weight_ : float
-        What ``ess`` and ``min_weight`` were in ``fit``.
+        The values of ``ess`` and ``min_weight`` in ``fit``.
 
     ``classes_``, ``vocabulary_``, ``cut_points_``, ``n_features_in_`` and ``feature_names_in_`` are those of
     :class:`~anbexact.NetworkClassifier`.

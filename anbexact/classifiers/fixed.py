@@ -41,9 +41,9 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
     parents : mapping of variable to its parents
         All variables, the class included under the name that it gets in ``fit``.
     l2 : float, "auto" or None, default None
-        None: the tables are those that ``parameters`` asks for. Else those of the class and its children are refitted
-        by conditional likelihood, with a prior of this precision around them; see
-        :meth:`anbexact.adapters.LogitModel.refit`. Then there are no ``counts_``, and rows cannot be added.
+        None: the tables are estimated according to ``parameters``. Otherwise, those of the class and its children are
+        refitted by conditional likelihood, with a prior of this precision around them; see
+        :meth:`anbexact.adapters.LogitModel.refit`. The classifier then has no ``counts_``, and rows cannot be added.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
 
@@ -91,7 +91,7 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         network : TableNetwork
             Structure and conditional tables.
         feature_names : sequence of str, optional
-            The columns that a frame must have at prediction; by default their number alone is checked.
+            The columns that a frame must have at prediction; by default only their number is checked.
         **parameters
             Parameters of the classifier but ``parents``.
         """

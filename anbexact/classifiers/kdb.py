@@ -28,7 +28,7 @@ class KDBClassifier(KDBParameters, NetworkClassifier):
 
     ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``. The features are put in the order of ``I(X_i; C)``; the feature parents
     π_i are those k of the features before it with the highest ``I(X_i; X_j | C)``. See
-    :func:`~anbexact.search.learn_kdb`; the threshold of the paper is left out.
+    :func:`~anbexact.search.learn_kdb`; the threshold of the paper is not supported.
 
     Parameters
     ----------

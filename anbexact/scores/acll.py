@@ -106,8 +106,8 @@ class ACLL(FamilyScore):
     The class, without parents: M_c = N_c + β N, local = Σ_c M_c ln(N+_c / Σ N+). The constant γ N is left out; see
     :meth:`approximate_cll`. Total over the data, in nats.
 
-    The score is for augmented naive Bayes classifiers: the class is a parent of every feature and has none. It is not
-    score equivalent and has no set score.
+    The score is for augmented naive Bayes classifiers, in which the class is a parent of every feature and has no
+    parents. It is not score equivalent and has no set score.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ class ACLL(FamilyScore):
         Distribution of the P(x, c) for which the approximation is best, see :func:`acll_constants`. ``"dirichlet"``
         is a = 1 and b = N, the weight of the rows.
     pseudo_count : float, default 5.0
-        Least weighted count N', finite and positive. 5 is what the paper's experiments use.
+        Least weighted count N', finite and positive. The paper's experiments use 5.
 
     Raises
     ------
@@ -163,8 +163,8 @@ class ACLL(FamilyScore):
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
         """Return the local scores of families; see :class:`~anbexact.scores.FamilyScore`.
 
-        A family without parents is taken for that of the class: names are not known here. Joint states that are left
-        out would add 0, since their weighted counts are all 0.
+        A family without parents is assumed to be that of the class, because names are not known here. Joint states
+        that are left out would add 0, since their weighted counts are all 0.
 
         Raises
         ------
@@ -185,7 +185,7 @@ class ACLL(FamilyScore):
         return super().local_score(table, child, parents)
 
     def approximate_cll(self, table: DiscreteTable, parents: Mapping[Hashable, Sequence[Hashable]]) -> float:
-        """Return what stands for the conditional log likelihood of a structure: its score, and γ N; total in nats.
+        """Return the approximate conditional log likelihood of a structure: its score plus γ N; total in nats.
 
         It is not a bound. Under the uniform prior γ is that of p = 1, so the value is off by a multiple of N that is
         the same for all structures.

@@ -21,11 +21,12 @@ View = tuple[Hashable, int]
 class Score(Protocol):
     """A decomposable score: the score of a structure is the sum of its local scores.
 
-    One that only scores families in which the class is a parent says so by a true attribute ``needs_class``.
+    A score that applies only to families in which the class is a parent declares this by a true attribute
+    ``needs_class``.
 
-    One by which a variable of one state scores 0, whatever its parents, and changes no other local score as a parent,
-    says so by a true attribute ``ignores_single_states``, as all scores of this package do. Searches then leave such
-    variables out; they keep them in for a score that does not say so.
+    A score declares by a true attribute ``ignores_single_states`` that a variable with one state scores 0 with any
+    parents, and does not change the score of other variables as their parent. All scores of this package do so.
+    Searches then leave out such variables; for other scores they keep them.
     """
 
     @property

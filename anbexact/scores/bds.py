@@ -24,9 +24,9 @@ class BDs(FamilyScore):
 
         local = Σ_j [lnΓ(α/q') - lnΓ(α/q' + N_j)] + Σ_jk [lnΓ(α/(q' r) + N_jk) - lnΓ(α/(q' r))]
 
-    over these. Equal to :class:`BDeu` where all joint states occur; otherwise no prior weight is lost on those that
-    do not, and a parent that adds no joint state costs nothing. Neither score equivalent nor a difference of set
-    scores: q' r counts cells that no set of variables determines. Total over the data, in nats.
+    over these. Equal to :class:`BDeu` if all joint states occur. Otherwise no prior weight is assigned to joint
+    states that do not occur, and a parent that adds no joint state costs nothing. Neither score equivalent nor a
+    difference of set scores: q' r counts cells that no set of variables determines. Total over the data, in nats.
 
     Parameters
     ----------

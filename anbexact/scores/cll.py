@@ -24,12 +24,12 @@ class CLL:
     """Conditional log likelihood of the classes given the features, at the maximum likelihood parameters.
 
     ``Σ_t w_t ln P(c_t | x_t)``, where P is the network with the tables of
-    :func:`~anbexact.parameters.tables.ml_tables`: relative frequencies, uniform given parents that no row has. Markov
-    equivalent structures score the same. Parameters that maximise the likelihood do not maximise this, so that the
-    score need not rise with every arc.
+    :func:`~anbexact.parameters.tables.ml_tables`: relative frequencies, and uniform for joint states of the parents
+    that do not occur. Markov equivalent structures score the same. Parameters that maximise the likelihood do not
+    maximise this, so that the score need not rise with every arc.
 
-    It is not decomposable, and no :class:`~anbexact.scores.Score`:
-    :func:`~anbexact.search.greedy.hill_climbing.learn_greedy_gbn` climbs by it, other searches cannot use it.
+    It is not decomposable, and therefore not a :class:`~anbexact.scores.Score`:
+    :func:`~anbexact.search.greedy.hill_climbing.learn_greedy_gbn` can use it; other searches cannot.
 
     References
     ----------

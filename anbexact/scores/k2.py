@@ -17,7 +17,7 @@ from anbexact.scores.rising import log_rising
 @register_score("k2")
 @dataclass(frozen=True)
 class K2(FamilyScore):
-    r"""Log marginal likelihood where every distribution of the child is equally likely a priori (all α_jk = 1).
+    r"""Log marginal likelihood under a uniform prior over the distributions of the child (all α_jk = 1).
 
     With r states of the child,
 

@@ -71,8 +71,8 @@ class _MaximumLikelihoodScore(FamilyScore):
     def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
         """Return a bound on the local score of a feature over all parent sets (with the class, if there is one).
 
-        The likelihood with all other variables as parents, less the penalty with no parent but the class:
-        the former cannot fall, the latter cannot rise, as parents leave. Total in nats.
+        The likelihood with all other variables as parents, minus the penalty with no parent except the class:
+        removing parents cannot raise the likelihood, and adding parents cannot lower the penalty. Total in nats.
         """
         atoms = table.groups([name for name in table.vocabulary.names if name != child])
         given = np.bincount(atoms, table.weights)[atoms]
@@ -97,8 +97,8 @@ class LL(_MaximumLikelihoodScore):
 
         local = Σ_jk N_jk ln(N_jk / N_j),
 
-    which is F(parents ∪ child) - F(parents) with F(T) = Σ_t N_t ln N_t. Total over the data, in nats. A further
-    parent never lowers it: of use where the number of parents is bounded.
+    which is F(parents ∪ child) - F(parents) with F(T) = Σ_t N_t ln N_t. Total over the data, in nats. An additional
+    parent never lowers it, so it is useful only with a limit on parents.
 
     References
     ----------

@@ -18,7 +18,7 @@ from anbexact.scores.registry import register_score
 @register_score("mit")
 @dataclass(frozen=True)
 class MIT(FamilyScore):
-    r"""Mutual information of child and parents, less what independence tests would let pass as chance.
+    r"""Mutual information of child and parents, minus the critical values of independence tests.
 
     With r states of the child, total weight N, and the parents sorted by their numbers of states, r_1 ≥ r_2 ≥ ···,
 
@@ -32,10 +32,10 @@ class MIT(FamilyScore):
     of log-likelihoods in nats. A child without parents scores 0.
 
     Not score equivalent. Take C, X and Y with 2, 2 and 3 states and an arc between any two. In the order C, X, Y the
-    degrees of freedom are 1 for X and 2, 4 for Y; in the order C, Y, X they are 2 for Y and 2, 3 for X. The mutual
-    informations have the same sum in both, the quantiles have not. Where all variables have equally many states, or
-    none has more than one parent, Markov equivalent structures do score the same. No set score: it would imply score
-    equivalence.
+    degrees of freedom are 1 for X and 2, 4 for Y; in the order C, Y, X they are 2 for Y and 2, 3 for X. The sum of
+    the mutual informations is the same in both orders, that of the quantiles is not. If all variables have equally
+    many states, or none has more than one parent, Markov equivalent structures have the same score. MIT has no set
+    score, which would imply score equivalence.
 
     Parameters
     ----------

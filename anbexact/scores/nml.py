@@ -108,8 +108,8 @@ def log_regret(n: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
 
         C(n, k) = E[(1 + S/n)^n] with S ~ Gamma(k - 1).
 
-    The expectation also defines it for real n: a weight of rows need not be whole. It rises with n and with k, is 1
-    where n = 0 or k = 1, and satisfies ``C(n, k) = C(n, k-1) + n/(k-2) C(n, k-2)`` for every n. So from the closed
+    The expectation also defines it for real n: a weight of rows need not be whole. It increases with n and with k, is
+    1 if n = 0 or k = 1, and satisfies ``C(n, k) = C(n, k-1) + n/(k-2) C(n, k-2)`` for every n. So from the closed
     form ``C(n, 2) = Γ(n+1, n) (e/n)^n`` up to k = 1024 it is exact to rounding; beyond, two terms of Laplace's
     expansion of the expectation leave an absolute error below 2e-8, which falls as 1/k².
 

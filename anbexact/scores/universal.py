@@ -24,7 +24,7 @@ from anbexact.tables.vocabulary import Vocabulary
 @register_score()
 @dataclass(frozen=True)
 class Universal:
-    r"""Difference of the logs of universal measures g, mixtures over levels of quantisation.
+    r"""Difference of the logs of universal measures g, which are mixtures over levels of quantisation.
 
     In a table whose continuous variables hold the cells of the finest level of nested partitions,
 
@@ -38,10 +38,10 @@ class Universal:
     local score of a child is ``ln g(parents ∪ child) - ln g(parents)``: a set score, so that the exact searches
     apply; score equivalent.
 
-    Beyond ln N continuous variables, sets have less than one level by this rule, and then get one. So many are no
-    use: the more cells there are to a row, the lower ln g(T) is however the rows are distributed, and parents that
-    part the rows almost one by one are rewarded for it. ``max_parents=`` keeps a search from them (the classifiers do
-    so by themselves, see :meth:`most_variables`).
+    Beyond ln N continuous variables, sets have less than one level by this rule, and then get one. Such sets are not
+    useful: the more cells there are per row, the lower ln g(T) is for any distribution of the rows, and parents that
+    separate the rows almost one by one are rewarded. ``max_parents=`` excludes them (the classifiers set it
+    automatically, see :meth:`most_variables`).
 
     No class of distributions is assumed. In the limit, the structures of highest score are those that imply the
     distribution with fewest dependences. A change of scale of a variable measured by width adds the same to the
@@ -51,7 +51,8 @@ class Universal:
     ----------
     partitions : mapping of variable to NestedPartition
         Those of the continuous variables; their codes are cells of the finest level. See
-        :class:`~anbexact.UniversalMeasure`, which makes them from a frame. The class has none: it is discrete.
+        :class:`~anbexact.UniversalMeasure`, which makes them from a frame. The class has no partition: it is
+        discrete.
     levels : int, optional
         Levels of every variable in all sets, instead of those above; a set of m continuous variables then has their
         m-th power of tuples.

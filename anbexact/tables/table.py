@@ -61,15 +61,16 @@ class DiscreteTable:
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
             The features (and the class, if ``class_name`` names a column of X and ``y`` is None).
         y : series, array or list, optional
-            The class of every row; its name is ``class_name``, else the series' own, else ``"class"``.
+            The class of every row; its name is ``class_name``, otherwise the name of the series, otherwise
+            ``"class"``.
         sample_weight : (rows,) array of numbers, optional
             Real weights, zero or more; rows of weight 0 are ignored.
         categories : mapping of column name to states, optional
-            Declared states. Else those of a categorical dtype, else the observed values.
+            Declared states. By default, those of a categorical dtype, otherwise the observed values.
         class_name : Hashable, optional
             See ``X`` and ``y``.
         handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
-            As in :class:`~anbexact.NetworkClassifier`; a row that a missing cell costs is left out.
+            As in :class:`~anbexact.NetworkClassifier`; rows excluded because of a missing cell are left out.
 
         Returns
         -------
@@ -79,7 +80,7 @@ class DiscreteTable:
         Raises
         ------
         TypeError, ValueError
-            For input that cannot be a table; the message names the column and the value.
+            For input that is not a valid table; the message names the column and the value.
         """
         columns = read_columns(X)
         n_rows = len(columns[0])

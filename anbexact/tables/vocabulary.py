@@ -80,7 +80,7 @@ class Vocabulary:
     class_name : Hashable, optional
         The class variable.
     quantities : Mapping
-        What the numbers of variables stand for whose values are dates, durations, decimals and the like, by name.
+        The meaning of the numbers of variables whose values are dates, durations, decimals and the like, by name.
     groups : Mapping
         Of every variable whose states are groups of values, the values of each group, in the order of the states (the
         state of missing cells has none). A cell that holds one of the values has the group's state.
@@ -195,8 +195,8 @@ class Vocabulary:
             A value that is not a known state becomes ``UNKNOWN``, or is refused.
         handle_missing : {"marginalize", "auto", "error", "own_state"}
             A missing cell becomes ``MISSING``; or the state ``"(missing)"`` where the variable has it, else
-            ``MISSING``; or is refused; or becomes that state, and is refused as an unknown value would be where the
-            variable does not have it.
+            ``MISSING``; or is refused; or becomes that state, and is treated as an unknown value if the variable does
+            not have it.
         advice : str
             Ends the message about an unknown value.
         rows : (rows,) integers, optional
@@ -209,7 +209,7 @@ class Vocabulary:
         Raises
         ------
         ValueError
-            For a refused cell; the message names the column, the value and the first row that holds it.
+            For a refused cell; the message names the column, the value and the first row that contains it.
         """
         column = self._with_states(column)
         coded, categories = column.coded
