@@ -341,8 +341,8 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
     def _network_of_posterior(self) -> TableNetwork:
         if not self.equivalent:
             raise ValueError(
-                f"there may be no network of this structure with the posterior ({self.equivalence_report}): call "
-                "close(), which adds the arcs that are missing"
+                f"a network of this structure may be unable to represent the posterior ({self.equivalence_report}): "
+                "call close(), which adds the missing arcs"
             )
         source = self.network
         tables = {**source.tables, **posterior_tables(self.potentials, self.structure)}

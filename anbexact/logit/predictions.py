@@ -122,7 +122,7 @@ class LogitPosterior(ABC):
         rows = self.classifier.reader_.rows(X)
         hidden = np.any(rows.codes < 0, axis=0)
         counts = self.network.counts if self.structure is self.network.structure else None
-        note = "There are no intervals: refitted terms have no Dirichlet posterior."
+        note = "Refitted terms have no intervals, because they have no Dirichlet posterior."
         compared = (self.vocabulary, Grounds(counts, None, note), label, against)
         families = potential_tables(self.potentials, self.structure)
         if not hidden.any():
@@ -163,12 +163,12 @@ class LogitPosterior(ABC):
         weights = check_weights(sample_weight, len(logs))
         codes, labels = read_labels(y).coded
         place = {label: k for k, label in enumerate(self.classes_.tolist())}
-        strangers = [labels[code] if code >= 0 else None for code in np.unique(codes[weights > 0])]
-        strangers = [label for label in strangers if label not in place]
-        if strangers:
+        unknown = [labels[code] if code >= 0 else None for code in np.unique(codes[weights > 0])]
+        unknown = [label for label in unknown if label not in place]
+        if unknown:
             raise ValueError(
-                f"y holds {strangers[0]!r}, which is no class of this model (classes: {self.classes_.tolist()}): "
-                "such rows have no likelihood under it, leave them out"
+                f"y contains {unknown[0]!r}, which is not a class of this model (classes: {self.classes_.tolist()}): "
+                "leave such rows out, as they have no likelihood under it"
             )
         known = np.array([*(place.get(label, 0) for label in labels), 0])[codes]
         return float(weights @ logs[np.arange(len(logs)), known])

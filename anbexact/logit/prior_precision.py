@@ -71,8 +71,8 @@ def choose_strength(
         Takes the weights of the rows that are left in, (rows, classes), and returns the centre of the prior: a
         network learned from rows that it is to predict would make the prior look better than it is.
     solver, deadline, progress
-        See :func:`~anbexact.logit.fit.fit`. After the deadline the best precision so far is returned, 1000 if there
-        is none.
+        See :func:`~anbexact.logit.fit.fit`. After the deadline the best precision so far is returned, or 1000 if
+        nothing was tried by then.
     threads : int
         Folds that are fitted at the same time.
 

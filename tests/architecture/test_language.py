@@ -11,7 +11,7 @@ import anbexact
 
 ROOT = Path(inspect.getfile(anbexact)).parents[1]
 CODE = [
-    *(path for path in sorted((ROOT / "anbexact").rglob("*.py")) if path.parent.name != "logit"),  # being rewritten
+    *sorted((ROOT / "anbexact").rglob("*.py")),
     *sorted((ROOT / "adapters").glob("*.py")),
 ]
 GUIDES = [
