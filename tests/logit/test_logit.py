@@ -629,7 +629,9 @@ class TestPrediction:
         model = classifier.to_logit()
         strange = y.copy()
         strange[2] = 9
-        with pytest.raises(ValueError, match=r"y contains 9, which is not a class of this model \(classes: \[0, 1, 2\]\)"):
+        with pytest.raises(
+            ValueError, match=r"y contains 9, which is not a class of this model \(classes: \[0, 1, 2\]\)"
+        ):
             model.log_likelihood(X, strange)
         weights = np.ones(len(y))
         weights[2] = 0
