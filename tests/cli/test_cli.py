@@ -263,7 +263,9 @@ def test_compare_on_the_embedded_table(capsys):
     assert "10-fold cross-validation, structure and cut points relearned in every fold" in out
     assert "alcohol = " in out
     assert "95 % interval  rows of class_" in out
-    assert re.search(r"learned\s+again\s+from 160 rows and classifies row\s+\d+,\s+one of the\s+other 18", out)
+    assert re.search(
+        r"learned\s+again\s+from\s+160\s+rows\s+and\s+classifies\s+row\s+\d+,\s+one of the\s+other\s+18", out
+    )
     assert "they are not causes" in out
     assert not re.search("rightly|wrongly", out)
     lines = out.splitlines()
@@ -338,7 +340,7 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
     table.assign(y=rng.integers(0, 3, 60)).to_csv("wide.csv", index=False)
     code, out, _ = run(capsys, "compare", "wide.csv", "--class", "y", "--folds", "2")
     assert code == 0
-    assert "note: ANB was refused: the memory does not suffice to lay out the rows" in out
+    assert "note: ANB was refused: there is not enough memory to lay out the" in out
     assert "The NB of all rows" in out
     assert re.search(r"\d\d weaker terms together", out)
     line = error_of(capsys, "fit", "wide.csv", "--class", "y", code=1)
@@ -699,7 +701,7 @@ class TestRefit:
         assert refit["smoothing"].keys() == {"slope", "curvature"}
         assert refit["effective_degrees_of_freedom"] == pytest.approx(degrees, rel=1e-3)
         line = error_of(capsys, "fit", "iris.csv", "--class", "species", "--model", "aode", "--smooth")
-        assert "--smooth does not belong to --model aode" in line
+        assert "--smooth does not apply to --model aode" in line
 
     def test_is_converted_where_it_has_a_network(self, capsys):
         run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "nb", "--refit", "-o", "m.json")

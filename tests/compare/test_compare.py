@@ -631,7 +631,7 @@ def test_really_too_large(monkeypatch):
     refused = ["ANB", "ANB refitted"]
     assert frame.loc[refused].isna().all(axis=None)
     assert frame.drop(index=refused).notna().all(axis=None)
-    assert "ANB was refused: the memory does not suffice to lay out the rows" in frame.attrs["notes"][0]
+    assert "ANB was refused: there is not enough memory to lay out the" in frame.attrs["notes"][0]
 
 
 @pytest.mark.parametrize(
