@@ -19,11 +19,10 @@ from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.discretize import RULES
 from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.logit.smooth import SmoothRefit
+from anbexact.report.text import BASELINE
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
 
-BASELINE = "class frequencies"
-"""The line of the prediction that every model should beat."""
 OTHERS = ("CategoricalNB", "logistic regression", BASELINE)
 """scikit-learn's classifiers that are compared by default."""
 OF_NUMBERS = ("GaussianNB", "KDE-NB")

@@ -32,6 +32,8 @@ WIDTH = 118
 """Characters in a line."""
 TABLE_WIDTH = 100
 """Characters in a line of the comparison."""
+BASELINE = "class frequencies"
+"""The line of a comparison that every model should beat; it competes for no star."""
 MOST_LINES = 10
 """Lines that are printed of a structure or an explanation, and cells of a row."""
 
@@ -255,7 +257,7 @@ def print_features(report: pd.DataFrame, class_name: Hashable) -> None:
 
 
 def print_comparison(frame: pd.DataFrame) -> None:
-    """Print the comparison, the best of every measure starred, and how to read it."""
+    """Print the comparison, the best of every measure starred (the baseline apart), and how to read it."""
     columns: dict[str, tuple[str, str, Callable[[list[float]], float] | None]] = {
         "accuracy": ("accuracy", "{:.4f}", max),
         "cll": ("CLL", "{:,.1f}", max),
@@ -270,13 +272,15 @@ def print_comparison(frame: pd.DataFrame) -> None:
         key: [form.format(value) if not math.isnan(value) else "-" for value in frame[key]]
         for key, (_, form, _) in columns.items()
     }
+    judged = frame.drop(BASELINE, errors="ignore")
     best = {
-        key: form.format(choose(finite)) if choose and (finite := frame[key].dropna().tolist()) else ""
+        key: form.format(choose(finite)) if choose and (finite := judged[key].dropna().tolist()) else ""
         for key, (_, form, choose) in columns.items()
     }
     for row, model in enumerate(frame.index):
         spread = frame["accuracy_se"].iloc[row]
-        texts = [shown[key][row] + ("*" if shown[key][row] == best[key] else " ") for key in columns]
+        starred = [model != BASELINE and shown[key][row] == best[key] for key in columns]
+        texts = [shown[key][row] + ("*" if star else " ") for key, star in zip(columns, starred, strict=True)]
         if not math.isnan(spread):
             texts[0] = f"{texts[0][:-1]} ± {spread:.4f}{texts[0][-1]}"
         cells.append([str(model), *texts])

@@ -276,6 +276,8 @@ def test_compare_on_the_embedded_table(capsys):
     names = [line.split("  ")[0] for line in table[2:18]]
     assert names == [*OWN_LINES, "CategoricalNB", "logistic regression", "class frequencies"]
     assert "parameters" in table[1]
+    assert any("*" in line for line in table[2:17])
+    assert "*" not in table[17]  # constant predictions are calibrated, and say nothing
     assert "Lowest log loss: " in out
     assert "The refit lowered the log loss of" in out
 
