@@ -11,6 +11,7 @@ import math
 
 import numpy as np
 
+from anbexact._kernels.copying import copy_to
 from anbexact._kernels.jit import inner, kernel
 from anbexact._kernels.posterior import exponentials, normalise_rows
 
@@ -115,7 +116,7 @@ def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, 
     total = np.empty(classes)
     for t in range(start, stop):
         naive = out[t]
-        naive[:] = logs[:classes]
+        copy_to(naive, logs[:classes])
         n_observed = 0
         n_missing = 0
         for i in range(features):
@@ -142,7 +143,7 @@ def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, 
         for a in range(n_observed):
             if admitted[states[a]]:
                 if n_terms < a:
-                    terms[n_terms * classes : (n_terms + 1) * classes] = terms[a * classes : (a + 1) * classes]
+                    copy_to(terms[n_terms * classes :], terms[a * classes : (a + 1) * classes])
                 n_terms += 1
         fallback = n_terms == 0
         for m in range(n_missing):
@@ -151,7 +152,7 @@ def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, 
                 if not admitted[g]:
                     continue
                 term = terms[n_terms * classes : (n_terms + 1) * classes]
-                term[:] = logs[rows[g] : rows[g] + classes]
+                copy_to(term, logs[rows[g] : rows[g] + classes])
                 for a in range(n_observed):
                     place = rows[max(g, states[a])] + (1 + min(g, states[a])) * classes
                     for c in range(classes):
@@ -173,7 +174,7 @@ def _add_log_sums(terms, powers, total, out):
     """Add ln Σ_k exp(terms[k, c]) to every class c; not all terms of a class are minus infinity."""
     classes = out.shape[0]
     n_terms = terms.shape[0] // classes
-    total[:] = terms[:classes]
+    copy_to(total, terms[:classes])
     for k in range(1, n_terms):
         for c in range(classes):
             value = terms[k * classes + c]

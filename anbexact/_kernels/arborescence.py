@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from anbexact._kernels.copying import copy_to
 from anbexact._kernels.jit import kernel
 
 
@@ -198,5 +199,5 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
             m = up[m]
         arc_tail[m] = arc_tail[s]
         arc_head[m] = arc_head[s]
-    parents[:] = arc_tail[:n]
+    copy_to(parents, arc_tail[:n])
     return True

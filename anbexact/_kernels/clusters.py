@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from anbexact._kernels.copying import copy_to
 from anbexact._kernels.jit import inner, kernel
 
 
@@ -67,7 +68,7 @@ def incidence(masks, children, columns, clusters, least):
         i = children[s]
         if count + len(clusters) > len(indices):
             larger = np.empty(2 * len(indices) + len(clusters), np.int64)
-            larger[:count] = indices[:count]
+            copy_to(larger, indices[:count])
             indices = larger
         for k in range(len(clusters)):
             if (clusters[k, i >> 6] >> np.uint64(i & 63)) & np.uint64(1) and _fewer(masks[s], clusters[k], least[k]):

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from anbexact._kernels.copying import copy_to
 from anbexact._kernels.jit import inner, kernel
 
 
@@ -108,8 +109,8 @@ def _insert(masks, starts, scores, order, chosen, p):
             break
         if gain > best:
             best, place = gain, q
-    before[:] = held
-    trial[:] = chosen
+    copy_to(before, held)
+    copy_to(trial, chosen)
     gain = 0.0
     for q in range(p + 1, n):
         gain += _swap(masks, starts, scores, trial, before, v, order[q])
@@ -167,7 +168,7 @@ def improve_order(masks, starts, scores, order, rounds, state):
     turns = order.copy()
     for turn in range(rounds + 1):
         if turn:
-            order[:] = here_order
+            copy_to(order, here_order)
             for _ in range(2 + _draw(state, 5)):
                 p = _draw(state, n)
                 q = _draw(state, n)
@@ -193,9 +194,9 @@ def improve_order(masks, starts, scores, order, rounds, state):
         total = _total(scores, chosen)
         if total >= here - 1e-9 or _draw(state, 1 << 30) < (1 << 30) * np.exp((total - here) / 2.0):
             here = total
-            here_order[:] = order
+            copy_to(here_order, order)
         if total > best + 1e-9:
             best = total
-            best_order[:] = order
-            best_chosen[:] = chosen
+            copy_to(best_order, order)
+            copy_to(best_chosen, chosen)
     return best_order, best_chosen

@@ -1,0 +1,14 @@
+"""Copies of arrays.
+
+An assignment ``target[:] = source`` between arrays compiles the message of an error about their shapes, which takes two
+seconds.
+"""
+
+from anbexact._kernels.jit import inner
+
+
+@inner
+def copy_to(target, source):
+    """Copy the values of ``source`` to the beginning of ``target``."""
+    for k in range(len(source)):
+        target[k] = source[k]
