@@ -1,7 +1,6 @@
 """Copies of arrays.
 
-An assignment ``target[:] = source`` between arrays compiles the message of an error about their shapes, which takes two
-seconds.
+An assignment ``target[:] = source`` between arrays compiles the text of an error about their shapes: two seconds.
 """
 
 from anbexact._kernels.jit import inner
