@@ -71,8 +71,8 @@ def upper_bound(cells, atoms, depth, log_states, largest):
     for t in range(cell.shape[0]):
         c = cell[t]
         by_likelihood[c] += likelihoods[t]
-        likeliest = dirichlet_likelihood(atoms.counts[t], min(largest, atoms.modes[t]))
-        by_mode[c] = min(by_mode[c], likeliest - likelihoods[t])
+        highest = dirichlet_likelihood(atoms.counts[t], min(largest, atoms.modes[t]))
+        by_mode[c] = min(by_mode[c], highest - likelihoods[t])
     total = 0.0
     for c in range(cells.count):
         observed = 0.0

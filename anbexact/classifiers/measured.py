@@ -139,7 +139,7 @@ class MeasuredClassifier(NetworkClassifier):
         """Return the network in which every variable and its parents have only their most probable levels.
 
         A variable gets the cells of the finest of its levels that are the most probable in some family; see
-        :func:`~anbexact.networks.probable_levels.likeliest_tables`. This is the network that is exported to other
+        :func:`~anbexact.networks.probable_levels.most_probable_tables`. This is the network that is exported to other
         programs. Its log loss on the training rows is higher by ``level_cost_``.
 
         Raises

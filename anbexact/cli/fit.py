@@ -20,7 +20,7 @@ from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_common, add_reading
 from anbexact.cli.tables import take_weights, training_table
 from anbexact.discretize import AUTO, cut_texts
-from anbexact.networks.probable_levels import likeliest_levels
+from anbexact.networks.probable_levels import most_probable_levels
 from anbexact.report import feature_report
 from anbexact.report.text import (
     class_sizes,
@@ -195,9 +195,9 @@ def _print_cells(classifier: MeasuredClassifier) -> None:
     """Print into how many cells continuous columns fall, at their finest and at their most probable levels."""
     assert classifier.universal_score_ is not None
     assert classifier.densities_ is not None
-    likeliest = likeliest_levels(classifier.densities_)
+    most_probable = most_probable_levels(classifier.densities_)
     cells = [
-        f"{name} {len(partition.cuts_at(likeliest[name])) + 1} of {len(partition.masses)}"
+        f"{name} {len(partition.cuts_at(most_probable[name])) + 1} of {len(partition.masses)}"
         for name, partition in classifier.universal_score_.partitions.items()
     ]
     if cells:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.moved import keep_moved_names
+from anbexact._runtime.warn import warn
 from anbexact.discretize import interval_names
 from anbexact.networks.cells import Axes, Levels
 from anbexact.parameters.counts import FamilyCounts
@@ -35,9 +36,9 @@ class FamilyDensity:
     values : float64 array
         ``values[k, j1, j2, ...]``: density, with respect to the reference measure of the variable, in its cell k
         given the parents' cells j1, j2, ...; a probability for a discrete variable.
-    likeliest : tuple of int
+    most_probable : tuple of int
         The levels of highest posterior probability.
-    likeliest_values : float64 array
+    most_probable_values : float64 array
         The density at these levels alone, on their cells.
     """
 
@@ -45,19 +46,31 @@ class FamilyDensity:
     parents: tuple[Hashable, ...]
     levels: Levels
     values: Floats
-    likeliest: Levels
-    likeliest_values: Floats
+    most_probable: Levels
+    most_probable_values: Floats
 
     def __repr__(self) -> str:
         return (
             f"FamilyDensity(name={self.name!r}, parents={self.parents!r}, levels={self.levels!r}, "
-            f"values={shown(self.values)}, likeliest={self.likeliest!r})"
+            f"values={shown(self.values)}, most_probable={self.most_probable!r})"
         )
 
     @property
     def variables(self) -> tuple[Hashable, ...]:
         """The variable, then its parents: the axes of ``values``."""
         return (self.name, *self.parents)
+
+    @property
+    def likeliest(self) -> Levels:
+        """Former name of ``most_probable``, until version 0.3."""
+        warn("FamilyDensity.likeliest is now most_probable", DeprecationWarning)
+        return self.most_probable
+
+    @property
+    def likeliest_values(self) -> Floats:
+        """Former name of ``most_probable_values``, until version 0.3."""
+        warn("FamilyDensity.likeliest_values is now most_probable_values", DeprecationWarning)
+        return self.most_probable_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,17 +158,17 @@ def _density(family: FamilyCounts, finest: Levels, axes: Axes) -> FamilyDensity:
     tuples, terms = score.terms(table, names, finest)
     shares = np.exp(terms - terms.max())
     shares /= shares.sum()
-    likeliest = tuples[int(shares.argmax())]
+    most_probable = tuples[int(shares.argmax())]
     mixed = np.zeros(family.shape)
     for levels, share in zip(tuples, shares.tolist(), strict=True):
         views = tuple(zip(names, levels, strict=True))
         weights = score.at_levels(table, views).counts(views)
         predictive = axes.times_masses(weights + HALF, names, levels, -1) / (table.weight_sum + weights.size / 2)
-        if levels == likeliest:
+        if levels == most_probable:
             alone = _given_parents(predictive, names, levels, axes)
         mixed += share * axes.refine(predictive, names, levels, finest)
     values = _given_parents(mixed, names, finest, axes)
-    return FamilyDensity(family.name, family.parents, finest, values, likeliest, alone)
+    return FamilyDensity(family.name, family.parents, finest, values, most_probable, alone)
 
 
 def _given_parents(values: Floats, names: Sequence[Hashable], levels: Levels, axes: Axes) -> Floats:

@@ -14,7 +14,7 @@ from anbexact.networks.densities import Densities, DensityAtCodes, family_densit
 from anbexact.networks.density_posterior import DensityPosterior
 from anbexact.networks.explanation_terms import Family, Grounds
 from anbexact.networks.network import Network, TableNetwork
-from anbexact.networks.probable_levels import likeliest_levels, likeliest_tables
+from anbexact.networks.probable_levels import most_probable_levels, most_probable_tables
 from anbexact.parameters.counts import Counts
 from anbexact.scores import Universal
 from anbexact.structures.structure import Structure
@@ -70,7 +70,7 @@ class DensityNetwork(Network):
     @property
     def n_parameters(self) -> int:
         """Number of free probabilities, of every family at its most probable levels: Σ_v (r_v - 1) q_v."""
-        tables = [density.likeliest_values for density in self.densities.values()]
+        tables = [density.most_probable_values for density in self.densities.values()]
         return sum(values.size - values[0].size for values in tables)
 
     @property
@@ -104,7 +104,7 @@ class DensityNetwork(Network):
 
     @cached_property
     def _levels(self) -> dict[Hashable, int]:
-        return likeliest_levels(self.densities)
+        return most_probable_levels(self.densities)
 
     @property
     def discrete_cut_points(self) -> dict[Hashable, Cuts]:
@@ -123,7 +123,7 @@ class DensityNetwork(Network):
         """Return the network in which every variable and its parents have their most probable levels alone.
 
         A variable gets the cells of the finest of its levels that are most probable in some family; see
-        :func:`~anbexact.networks.probable_levels.likeliest_tables`.
+        :func:`~anbexact.networks.probable_levels.most_probable_tables`.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class DensityNetwork(Network):
             vocabulary=self.discrete_vocabulary,
             cut_points=self.discrete_cut_points,
             structure=self.structure,
-            tables=likeliest_tables(self.densities, self._axes),
+            tables=most_probable_tables(self.densities, self._axes),
         )
 
     def discrete_codes(self, codes: CodeArray) -> CodeArray:

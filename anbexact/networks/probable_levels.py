@@ -12,15 +12,15 @@ from anbexact.networks.densities import FamilyDensity
 from anbexact.parameters.tables import ConditionalTable, Tables
 
 
-def likeliest_levels(densities: Mapping[Hashable, FamilyDensity]) -> dict[Hashable, int]:
+def most_probable_levels(densities: Mapping[Hashable, FamilyDensity]) -> dict[Hashable, int]:
     """Return, for every variable, the finest of its levels that are the most probable in some family."""
-    return finest_levels(densities, {name: density.likeliest for name, density in densities.items()})
+    return finest_levels(densities, {name: density.most_probable for name, density in densities.items()})
 
 
-def likeliest_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes) -> Tables:
+def most_probable_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes) -> Tables:
     """Return the conditional tables of the network in which every family has its most probable levels.
 
-    The states of a variable are its cells at the level of :func:`likeliest_levels`; a family whose own level is
+    The states of a variable are its cells at the level of :func:`most_probable_levels`; a family whose own level is
     coarser shares the probability of a cell out in proportion to the reference measure.
 
     Raises
@@ -28,7 +28,7 @@ def likeliest_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes) ->
     ValueError
         If the tables would not fit into memory.
     """
-    finest = likeliest_levels(densities)
+    finest = most_probable_levels(densities)
     sizes = [8 * prod(axes.shape(d.variables, [finest[v] for v in d.variables])) for d in densities.values()]
     needed = sum(sizes) + 2 * max(sizes)
     if needed > available_memory():
@@ -39,7 +39,7 @@ def likeliest_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes) ->
     tables = {}
     for name, density in densities.items():
         levels = tuple(finest[v] for v in density.variables)
-        values = axes.refine(density.likeliest_values, density.variables, density.likeliest, levels)
+        values = axes.refine(density.most_probable_values, density.variables, density.most_probable, levels)
         values = axes.times_masses(values, density.variables[:1], levels[:1])
         tables[name] = ConditionalTable(name, density.parents, values / values.sum(axis=0))
     return tables

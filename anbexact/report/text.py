@@ -81,7 +81,7 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
         settings = {
             "cut_points": _cut_points(cut_points, vocabulary),
             "levels": {
-                name: dict(zip(map(str, density.variables), density.likeliest, strict=True))
+                name: dict(zip(map(str, density.variables), density.most_probable, strict=True))
                 for name, density in classifier.densities_.items()
             },
             "level_cost": classifier.level_cost_,

@@ -799,7 +799,7 @@ probability ( a_b | u, c ) {{
 
 
 @pytest.mark.parametrize("extension", EXTENSIONS)
-def test_of_a_universal_measure_has_the_likeliest_levels(extension, tmp_path):
+def test_of_a_universal_measure_has_the_most_probable_levels(extension, tmp_path):
     X, y = load_iris()
     classifier = ANBClassifier(continuous="universal").fit(X, y)
     path = tmp_path / f"network.{extension}"

@@ -222,16 +222,24 @@ class TestDensities:
             np.testing.assert_allclose(np.tensordot(masses, density.values, 1), 1.0, rtol=1e-12)
 
     @given(cases(max_features=3))
-    def test_likeliest_levels_are_those_of_the_largest_term(self, case):
+    def test_most_probable_levels_are_those_of_the_largest_term(self, case):
         for name, density in case.fitted.densities_.items():
             columns, variables = [case.columns[v] for v in case.family(name)], case.levels_of(case.family(name))
             terms = oracles.level_terms(columns, case.weights, variables, case.of_levels)
-            chosen = [levels[k - 1] for levels, k in zip(variables, density.likeliest, strict=True)]
+            chosen = [levels[k - 1] for levels, k in zip(variables, density.most_probable, strict=True)]
             own = next(term for of_term, _, term in terms if list(of_term) == chosen)
             assert own == pytest.approx(max(term for _, _, term in terms), rel=1e-9)
             alone = [[level] for level in chosen]
             expected = oracles.conditional_density(columns, case.weights, alone, case.of_levels)
-            np.testing.assert_allclose(density.likeliest_values, expected, rtol=1e-9)
+            np.testing.assert_allclose(density.most_probable_values, expected, rtol=1e-9)
+
+    def test_former_names(self):
+        X, y = load_iris()
+        density = next(iter(NaiveBayesClassifier(continuous="universal").fit(X, y).densities_.values()))
+        with pytest.warns(DeprecationWarning, match="most_probable"):
+            assert density.likeliest == density.most_probable
+        with pytest.warns(DeprecationWarning, match="most_probable_values"):
+            assert density.likeliest_values is density.most_probable_values
 
 
 @contextmanager
@@ -473,13 +481,13 @@ class TestMostParents:
 
 class TestToDiscrete:
     @given(cases(max_features=4))
-    def test_has_the_likeliest_levels(self, case):
+    def test_has_the_most_probable_levels(self, case):
         """Every cell of a family's level is shared out, in proportion to the measure, among those of the variable."""
         classifier = case.fitted
         discrete = classifier.to_discrete()
         own = {}
         for density in classifier.densities_.values():
-            for v, level in zip(density.variables, density.likeliest, strict=True):
+            for v, level in zip(density.variables, density.most_probable, strict=True):
                 own[v] = max(own.get(v, 1), level)
         most = case.most_levels(1)
         cells = {v: case.variable(v, most)[level - 1] for v, level in own.items()}
@@ -489,12 +497,12 @@ class TestToDiscrete:
             assert table.values.shape == tuple(len(cells[v]) for v in table.variables)
             np.testing.assert_allclose(table.values.sum(axis=0), 1.0, rtol=1e-12)
             coarse = [
-                case.variable(v, most)[k - 1] for v, k in zip(density.variables, density.likeliest, strict=True)
+                case.variable(v, most)[k - 1] for v, k in zip(density.variables, density.most_probable, strict=True)
             ]
             for cell in np.ndindex(*table.values.shape):
                 points = [oracles.value_in(cells[v], k) for v, k in zip(table.variables, cell, strict=True)]
                 at = tuple(map(oracles.cell_of, coarse, points))
-                expected = density.likeliest_values[at] * cells[name][cell[0]][2]
+                expected = density.most_probable_values[at] * cells[name][cell[0]][2]
                 assert table.values[cell] == pytest.approx(expected, rel=1e-9)
         assert {name: len(cuts) + 1 for name, cuts in discrete.cut_points_.items()} == {
             name: len(cells[name]) for name in classifier.cut_points_

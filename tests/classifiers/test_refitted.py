@@ -242,7 +242,7 @@ class TestEstimator:
         ):
             RefittedClassifier(max_iters=1)
 
-    def test_measured_columns_are_refitted_at_their_likeliest_levels(self):
+    def test_measured_columns_are_refitted_at_their_most_probable_levels(self):
         X, y = load_iris()
         with pytest.warns(UserWarning, match="every variable is exported at its most probable level"):
             model = RefittedClassifier(NaiveBayesClassifier(continuous="universal"), l2=1).fit(X, y)

@@ -625,7 +625,7 @@ class TestUniversal:
         assert "applies only with --continuous discretize" in line
         assert line.endswith("leave it out")
 
-    def test_network_files_hold_the_likeliest_levels(self, capsys):
+    def test_network_files_hold_the_most_probable_levels(self, capsys):
         arguments = ["fit", "wine.csv", "--class", "kind", "--model", "tan", "--continuous", "universal"]
         code, _, err = run(capsys, *arguments, "-o", "m.bif")
         assert code == 0

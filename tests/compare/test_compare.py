@@ -681,14 +681,14 @@ def test_own_models_may_have_probabilities_only_once_they_are_fitted():
 
 
 @pytest.mark.parametrize("model", [NaiveBayesClassifier, TANClassifier])
-def test_parameters_of_a_universal_measure_are_those_at_the_likeliest_levels(model):
+def test_parameters_of_a_universal_measure_are_those_at_the_most_probable_levels(model):
     X, y = load_iris()
     classifier = model(continuous="universal").fit(X, y)
     expected = 0
     for density in classifier.densities_.values():
         cells = [
             len(classifier.universal_score_.partitions[v].cuts_at(level)) + 1 if v in X else 3
-            for v, level in zip(density.variables, density.likeliest, strict=True)
+            for v, level in zip(density.variables, density.most_probable, strict=True)
         ]
         expected += (cells[0] - 1) * math.prod(cells[1:])
     assert model_parameters(classifier) == expected > 0

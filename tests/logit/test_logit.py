@@ -675,7 +675,7 @@ def test_network_of_probabilities_too_small_for_numbers_is_refused():
 
 
 @pytest.mark.parametrize("model", [NaiveBayesClassifier, TANClassifier, GBNClassifier])
-def test_of_a_universal_measure_has_the_likeliest_levels(model):
+def test_of_a_universal_measure_has_the_most_probable_levels(model):
     X, y = load_iris()
     classifier = model(continuous="universal").fit(X, y)
     with pytest.warns(UserWarning, match="every variable is exported at its most probable level"):

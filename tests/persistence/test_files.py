@@ -535,9 +535,13 @@ def test_measured(model, measure, tmp_path):
     assert list(loaded.densities_) == list(classifier.densities_)
     for name, density in classifier.densities_.items():
         twin = loaded.densities_[name]
-        assert (twin.variables, twin.levels, twin.likeliest) == (density.variables, density.levels, density.likeliest)
+        assert (twin.variables, twin.levels, twin.most_probable) == (
+            density.variables,
+            density.levels,
+            density.most_probable,
+        )
         np.testing.assert_array_equal(twin.values, density.values)
-        np.testing.assert_array_equal(twin.likeliest_values, density.likeliest_values)
+        np.testing.assert_array_equal(twin.most_probable_values, density.most_probable_values)
         np.testing.assert_array_equal(loaded.counts_[name].weights, classifier.counts_[name].weights)
     asked = X.astype(object)
     asked.loc[::5, ["educ", "popul"]] = None

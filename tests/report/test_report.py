@@ -84,7 +84,7 @@ def test_no_complete_row():
         feature_report(classifier, X.assign(a=None), y)
 
 
-def test_of_measured_columns_is_of_their_likeliest_cells(recwarn):
+def test_of_measured_columns_is_of_their_most_probable_cells(recwarn):
     X, y = load_iris()
     weights = np.random.default_rng(0).gamma(1.0, size=len(y))
     classifier = ANBClassifier(continuous="universal").fit(X, y)
@@ -117,7 +117,7 @@ def test_measured_classifiers_are_described(measure, rows, text, capsys):
     assert document["level_cost"] == classifier.level_cost_
     assert not {"ess", "smoothing"} & document.keys()
     for name, density in classifier.densities_.items():
-        assert document["levels"][name] == dict(zip(density.variables, density.likeliest, strict=True))
+        assert document["levels"][name] == dict(zip(density.variables, density.most_probable, strict=True))
     print_json(document)
     assert json.loads(capsys.readouterr().out)["score"] == pytest.approx(classifier.structure_.score)
 
