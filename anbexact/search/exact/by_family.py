@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator
 from functools import partial
 from math import comb, prod
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -45,13 +46,10 @@ def solve_families(
     progress: Progress | None,
 ) -> Optimum | Stopped:
     """Return the best feature parents by any decomposable score; see :func:`~anbexact.learn_anb`."""
-    features = table.vocabulary.features
-    n = len(features)
-    families = _Families(table, score, constraints, deadline)
-    first = min(n, 6)
-    tasks = (partial(families.score_above, prefix, first) for prefix in range(1 << first))
-    if not run_tasks(tasks, 1 << first, threads, deadline, "family scores", progress) or families.stopped:
+    families = _Families.scored(table, score, constraints, threads, deadline, progress)
+    if families.stopped:
         return Stopped(families.bound(), 0)
+    n = len(families.features)
     sets = n * sum(comb(n - 1, k) for k in range(min(constraints.max_parents, n - 1) + 1))
     best = families.scores.copy()
     for b in range(n - 1):
@@ -61,6 +59,23 @@ def solve_families(
     return Optimum(
         float(totals[-1]), sets, lambda rounding: families.read_back(totals, tie_tolerance(table, rounding))
     )
+
+
+def family_scores(
+    table: DiscreteTable,
+    score: Score,
+    constraints: Constraints,
+    threads: int,
+    deadline: Deadline,
+    progress: Progress | None,
+) -> Floats | None:
+    """Return the local scores of all families by any decomposable score, in nats; None when time ran out.
+
+    Shape (n, 2**(n - 1)). Bit b of a mask stands for the b-th feature; ``[i, s]`` is the score of feature i with the
+    parents whose mask, with bit i taken out, is s, and minus infinity where the constraints do not admit them.
+    """
+    families = _Families.scored(table, score, constraints, threads, deadline, progress)
+    return None if families.stopped else families.scores
 
 
 class _Families:
@@ -83,6 +98,24 @@ class _Families:
         self.arities = np.array(table.shape(self.features))
         n = len(self.features)
         self.scores: Floats = np.full((n, 1 << (n - 1)), -np.inf)
+
+    @classmethod
+    def scored(
+        cls,
+        table: DiscreteTable,
+        score: Score,
+        constraints: Constraints,
+        threads: int,
+        deadline: Deadline,
+        progress: Progress | None,
+    ) -> Self:
+        """Return all families with their scores, unless time ran out: then they are ``stopped``."""
+        families = cls(table, score, constraints, deadline)
+        first = min(len(families.features), 6)
+        tasks = (partial(families.score_above, prefix, first) for prefix in range(1 << first))
+        if not run_tasks(tasks, 1 << first, threads, deadline, "family scores", progress):
+            families.stopped = True
+        return families
 
     def score_above(self, prefix: int, decided: int) -> None:
         """Score the families whose parents, among the first ``decided`` features, are ``prefix``."""

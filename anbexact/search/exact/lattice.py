@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -227,6 +227,23 @@ def at_all_levels(
     return scores
 
 
+def all_set_scores(
+    table: DiscreteTable,
+    score: SetScore | MixedSetScore,
+    max_size: int,
+    threads: int,
+    deadline: Deadline,
+    progress: Progress | None,
+) -> tuple[SetScoreProblem, npt.NDArray[np.float64] | None]:
+    """Return F(set ∪ class) for the masks of all sets of features up to a size, and what their bits stand for.
+
+    The scores are None when time ran out.
+    """
+    problem = prepare(table, score, max_size)
+    scores = set_scorer(problem)(problem, threads, deadline, progress)
+    return problem, at_all_levels(problem, scores, table, score, threads, deadline, progress)
+
+
 def solve_lattice(
     table: DiscreteTable,
     score: SetScore | MixedSetScore,
@@ -239,9 +256,7 @@ def solve_lattice(
     sets = n_sets(len(table.vocabulary.features), constraints.max_parents + 1)
     if deadline.passed:
         return unsolved(table, score)
-    problem = prepare(table, score, constraints.max_parents + 1)
-    scores = set_scorer(problem)(problem, threads, deadline, progress)
-    scores = at_all_levels(problem, scores, table, score, threads, deadline, progress)
+    problem, scores = all_set_scores(table, score, constraints.max_parents + 1, threads, deadline, progress)
     if scores is None:
         return unsolved(table, score)
     optimum = _solve(problem, scores, constraints, threads, deadline, progress)
@@ -267,7 +282,7 @@ def _solve(
     n = len(problem.features)
     low = min(n, LOW_BITS)
     high = n - low
-    limits = _limits(problem, constraints)
+    limits = parent_limits(problem.features, constraints)
     sizes = np.bitwise_count(np.arange(1 << high))
     places = np.empty(1 << high, dtype=np.int64)
     for k in range(high + 1):
@@ -300,9 +315,8 @@ def _solve(
     return optimum
 
 
-def _limits(problem: SetScoreProblem, constraints: Constraints) -> ParentLimits:
-    """Return the constraints for the kernels."""
-    features = problem.features
+def parent_limits(features: Sequence[Hashable], constraints: Constraints) -> ParentLimits:
+    """Return the constraints for the kernels; bit b of a mask stands for ``features[b]``."""
     allowed = np.zeros(len(features), dtype=np.int64)
     required = np.zeros(len(features), dtype=np.int64)
     for b, child in enumerate(features):
@@ -322,7 +336,7 @@ def _read_back(
 ) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the feature parents in an optimal structure, ties broken as :func:`learn_anb` says."""
     n = len(problem.features)
-    limits = _limits(problem, constraints)
+    limits = parent_limits(problem.features, constraints)
     order = problem.table_order
     place = {name: j for j, name in enumerate(order)}
     position = np.array([place[name] for name in problem.features])
