@@ -8,6 +8,7 @@ import pathlib as _pathlib
 from typing import Any as _Any
 
 from anbexact._runtime import moved as _moved
+from anbexact.averaging import NearOptimal, StructurePosterior, near_optimal, structure_posterior
 from anbexact.classifiers import (
     AdditiveClassifier,
     ANBClassifier,
@@ -56,10 +57,12 @@ __all__ = [
     "MODLGrouper",
     "MedianDiscretizer",
     "NaiveBayesClassifier",
+    "NearOptimal",
     "NetworkClassifier",
     "RefittedClassifier",
     "SearchTooLargeError",
     "Structure",
+    "StructurePosterior",
     "TANClassifier",
     "UniversalMeasure",
     "Vocabulary",
@@ -71,6 +74,8 @@ __all__ = [
     "learn_naive_bayes",
     "learn_tan",
     "load",
+    "near_optimal",
+    "structure_posterior",
     "verify",
 ]
 

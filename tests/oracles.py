@@ -1162,6 +1162,30 @@ def graphs_by_masks(n):
     return sorted(found)
 
 
+def orders_of(graph):
+    """How many orders have parents before children."""
+    return sum(
+        all(order.index(p) < order.index(v) for v, of in graph.items() for p in of) for order in permutations(graph)
+    )
+
+
+def graph_weights(all_graphs, local, prior):
+    """Logarithms of prior times likelihood of every graph (parents by variable), in the order given.
+
+    By the prior "orders", a graph counts once for each of its orders, and a set of k of the n - 1 other variables has
+    the weight 1 / C(n - 1, k); otherwise all graphs have the same prior.
+    """
+    weights = []
+    for graph in all_graphs:
+        total = sum(local(v, tuple(parents)) for v, parents in graph.items())
+        if prior == "orders":
+            total += log(orders_of(graph)) - sum(
+                log(comb(len(graph) - 1, len(parents))) for parents in graph.values()
+            )
+        weights.append(total)
+    return weights
+
+
 def is_class_focused_graph(graph, class_):
     """Whether every arc points to the class or to a child of it; ``graph`` maps a variable to its parents."""
     return all(child == class_ or class_ in of_child or not of_child for child, of_child in graph.items())

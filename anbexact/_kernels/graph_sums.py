@@ -1,10 +1,10 @@
 """Sums over all acyclic graphs, every graph once, in logarithms, and draws from them.
 
 A graph is a sequence of layers: its sources, then what become sources once these are removed, and so on. A variable
-has a parent in the layer just before its own, and otherwise any in the layers before. Let ``A_i(U)`` be the sum of the
-weights of the sets of parents of i within U. Then i has the weight ``A_i(U) - A_i(U - R)`` in the layer that follows R,
-where U are all layers so far. The state (U, R) has the number in base 3 whose digit is 2 for a member of R, 1 for
-another member of U, and 0 for the rest. For masks and places, see :mod:`anbexact._kernels.network_sums`.
+has a parent in the layer just before its own, and otherwise any in the layers before. Let ``A_i(U)`` be the sum of
+the weights of the sets of parents of i within U. Then i has the weight ``A_i(U) - A_i(U - R)`` in the layer that
+follows R, where U are all layers so far. The state (U, R) has the number in base 3 whose digit is 2 for a member of
+R, 1 for another member of U, and 0 for the rest. For masks and places, see :mod:`anbexact._kernels.network_sums`.
 """
 
 import math
@@ -167,8 +167,8 @@ def sum_layer_contexts(sums, forward, backward, i, within, without):
             layer = (layer - 1) & before
             if layer == 0 or before == 0:
                 break
-    sum_supersets(within)
-    sum_supersets(without)
+    sum_supersets(within, False)
+    sum_supersets(without, False)
 
 
 @kernel

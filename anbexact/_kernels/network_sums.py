@@ -1,4 +1,4 @@
-"""Sums over all networks whose variables can be put in an order, in logarithms, and draws from them.
+"""Sums over all networks and the orders of their variables, in logarithms, and draws from them.
 
 A set of variables is a bit mask. What belongs to a variable and a set that it is not in is kept at the set's *place*
 among these: its mask, with the bit of the variable taken out.
@@ -16,6 +16,12 @@ def log_add(x, y):
     if x < y:
         x, y = y, x
     return x if y == -math.inf else x + math.log1p(math.exp(y - x))
+
+
+@inner
+def _join(x, y, highest):
+    """Return the larger one, or the sum, of two weights."""
+    return max(x, y) if highest else log_add(x, y)
 
 
 @inner
@@ -59,29 +65,29 @@ def family_weights(scores, i, limits, log_prior, out):
 
 
 @kernel
-def sum_subsets(values):
-    """Replace values[S] by the sum over the subsets of S, in place, in logarithms; 2**m values."""
+def sum_subsets(values, highest):
+    """Replace values[S] by the sum over the subsets of S, or by the highest of them, in place; 2**m logarithms."""
     step = 1
     while step < values.shape[0]:
         for base in range(0, values.shape[0], 2 * step):
             for t in range(base, base + step):
-                values[t + step] = log_add(values[t + step], values[t])
+                values[t + step] = _join(values[t + step], values[t], highest)
         step *= 2
 
 
 @kernel
-def sum_supersets(values):
-    """Replace values[S] by the sum over the supersets of S, in place, in logarithms; 2**m values."""
+def sum_supersets(values, highest):
+    """Replace values[S] by the sum over the supersets of S, or by the highest of them, in place; 2**m logarithms."""
     step = 1
     while step < values.shape[0]:
         for base in range(0, values.shape[0], 2 * step):
             for t in range(base, base + step):
-                values[t] = log_add(values[t], values[t + step])
+                values[t] = _join(values[t], values[t + step], highest)
         step *= 2
 
 
 @kernel
-def sum_orders(sums, forward, backward):
+def sum_orders(sums, forward, backward, highest):
     """Write the sums over the ordered networks of every set, and over those of the rest below it.
 
     ``forward[W]`` is the sum over the orders of W and the parents that come before each of its members, a recursion
@@ -93,6 +99,8 @@ def sum_orders(sums, forward, backward):
         Of every variable, the sum of the weights of its sets of parents within a set, by the place of that set.
     forward, backward : (2**n,) float64
         Receive the sums.
+    highest : bool
+        Whether sums are replaced by the highest weight, here and in ``sums``.
     """
     n = sums.shape[0]
     forward[0] = 0.0
@@ -101,7 +109,7 @@ def sum_orders(sums, forward, backward):
         for i in range(n):
             if members >> i & 1:
                 rest = members ^ (1 << i)
-                total = log_add(total, sums[i, place(rest, i)] + forward[rest])
+                total = _join(total, sums[i, place(rest, i)] + forward[rest], highest)
         forward[members] = total
     full = forward.shape[0] - 1
     backward[full] = 0.0
@@ -109,20 +117,21 @@ def sum_orders(sums, forward, backward):
         total = -math.inf
         for i in range(n):
             if not members >> i & 1:
-                total = log_add(total, sums[i, place(members, i)] + backward[members | 1 << i])
+                total = _join(total, sums[i, place(members, i)] + backward[members | 1 << i], highest)
         backward[members] = total
 
 
 @kernel
-def sum_contexts(forward, backward, i, out):
+def sum_contexts(forward, backward, i, out, highest):
     """Write, for every set of parents S of variable i, the sum over all that can stand around this family.
 
-    ``out[S] = Σ_{W ⊇ S, i ∉ W} forward[W] backward[W ∪ i]`` in logarithms, shape (2**(n - 1),), by the place of S.
+    ``out[S] = Σ_{W ⊇ S, i ∉ W} forward[W] backward[W ∪ i]`` in logarithms, shape (2**(n - 1),), by the place of S;
+    the highest term instead of the sum if ``highest``.
     """
     for t in range(out.shape[0]):
         before = mask_at(t, i)
         out[t] = forward[before] + backward[before | 1 << i]
-    sum_supersets(out)
+    sum_supersets(out, highest)
 
 
 @kernel

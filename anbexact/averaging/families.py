@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,7 +19,8 @@ from anbexact.scores import Score
 from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.by_family import MOST_FEATURES_UNLIMITED, family_scores
-from anbexact.search.exact.lattice import all_set_scores, parent_limits
+from anbexact.search.exact.lattice import at_all_levels, parent_limits, set_scorer
+from anbexact.search.scoring.set_scores import prepare
 from anbexact.tables.table import DiscreteTable
 
 
@@ -72,14 +73,22 @@ class FamilyWeights:
     def _summed(self, weights: Floats) -> FamilyWeights:
         sums = weights.copy()
         for own in sums:
-            sum_subsets(own)
+            sum_subsets(own, False)
         return replace(self, weights=weights, sums=sums)
 
 
 def all_family_weights(
-    table: DiscreteTable, score: Score, constraints: Constraints, log_prior: Floats, work: Work
+    table: DiscreteTable,
+    score: Score,
+    constraints: Constraints,
+    log_prior: Floats,
+    work: Work,
+    *,
+    highest: bool = False,
 ) -> FamilyWeights:
     """Return the weights of all families of the features of a table; see :class:`FamilyWeights`.
+
+    If ``highest``, its ``sums`` are the highest weights of subsets instead.
 
     Raises
     ------
@@ -96,8 +105,9 @@ def all_family_weights(
         weights = scores + log_prior[np.bitwise_count(np.arange(shape[1]))]
         names = table.vocabulary.features
     else:
-        largest = constraints.max_parents + 1
-        problem, of_sets = all_set_scores(table, score, largest, work.threads, deadline, work.progress)
+        problem = prepare(table, score, constraints.max_parents + 1)
+        of_sets = set_scorer(problem)(problem, work.threads, deadline, work.progress)
+        of_sets = at_all_levels(problem, of_sets, table, score, work.threads, deadline, work.progress)
         assert of_sets is not None
         names, limits = problem.features, parent_limits(problem.features, constraints)
         weights = np.empty(shape)
@@ -106,7 +116,7 @@ def all_family_weights(
             [partial(family_weights, of_sets, i, limits, log_prior, weights[i]) for i in range(n)],
         )
     sums = weights.copy()
-    work.run("sums over sets of parents", [partial(sum_subsets, own) for own in sums])
+    work.run("sums over sets of parents", [partial(sum_subsets, own, highest) for own in sums])
     return FamilyWeights(names, weights, sums, log_prior)
 
 
@@ -116,7 +126,7 @@ def check_fits(table: DiscreteTable, score: Score, work: Work) -> None:
     if not has_set_scores(score) and n > MOST_FEATURES_UNLIMITED:
         raise SearchTooLargeError(
             f"{score.name} has no set scores, so each of the {n} 2^{n - 1} families would be scored separately: with "
-            f"more than {MOST_FEATURES_UNLIMITED} features, use networks='tan' or 'fan', or a score such as BDeu or BIC"
+            f"more than {MOST_FEATURES_UNLIMITED} features, use networks='tan' or 'fan', or a score such as BDeu"
         )
     needed = memory(n, work.threads)
     available = available_memory() if work.memory_limit is None else int(work.memory_limit)
@@ -134,11 +144,11 @@ def memory(n: int, threads: int) -> int:
     return (2 * n + 3 * threads + 6) * (8 << max(n - 1, 0)) + 50_000_000
 
 
-def variables_of(place: int, i: int, names: tuple[Hashable, ...]) -> Iterator[Hashable]:
-    """Yield the members of the set of this place among those without variable i."""
-    return members((place >> i << (i + 1)) | (place & ((1 << i) - 1)), names)
+def mask_at(place: int, i: int) -> int:
+    """Return the mask of the set of this place among those without variable i."""
+    return (place >> i << (i + 1)) | (place & ((1 << i) - 1))
 
 
-def members(mask: int, names: tuple[Hashable, ...]) -> Iterator[Hashable]:
-    """Yield the members of a set."""
-    return (name for b, name in enumerate(names) if mask >> b & 1)
+def place_of(mask: int, i: int) -> int:
+    """Return the place of a set without variable i among all such sets."""
+    return (mask >> (i + 1) << i) | (mask & ((1 << i) - 1))

@@ -21,6 +21,7 @@ LAYERS = (
     ("logit",),
     ("search",),
     ("selection",),
+    ("averaging",),
     ("datasets",),
     ("classifiers",),
     ("persistence",),

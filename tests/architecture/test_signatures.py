@@ -6,6 +6,8 @@ from test_layers import SOURCES, TREES, package_of
 
 MOST, MOST_IN_KERNELS = 8, 12
 DOCUMENTED = {
+    "anbexact.averaging.near_optimal.near_optimal",
+    "anbexact.averaging.structure_posterior.structure_posterior",
     "anbexact.compare.compare",
     "anbexact.logit.model.refit",
     *(f"anbexact.search.{place}.{name}" for place, name in (

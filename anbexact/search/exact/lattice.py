@@ -227,23 +227,6 @@ def at_all_levels(
     return scores
 
 
-def all_set_scores(
-    table: DiscreteTable,
-    score: SetScore | MixedSetScore,
-    max_size: int,
-    threads: int,
-    deadline: Deadline,
-    progress: Progress | None,
-) -> tuple[SetScoreProblem, npt.NDArray[np.float64] | None]:
-    """Return F(set ∪ class) for the masks of all sets of features up to a size, and what their bits stand for.
-
-    The scores are None when time ran out.
-    """
-    problem = prepare(table, score, max_size)
-    scores = set_scorer(problem)(problem, threads, deadline, progress)
-    return problem, at_all_levels(problem, scores, table, score, threads, deadline, progress)
-
-
 def solve_lattice(
     table: DiscreteTable,
     score: SetScore | MixedSetScore,
@@ -256,7 +239,9 @@ def solve_lattice(
     sets = n_sets(len(table.vocabulary.features), constraints.max_parents + 1)
     if deadline.passed:
         return unsolved(table, score)
-    problem, scores = all_set_scores(table, score, constraints.max_parents + 1, threads, deadline, progress)
+    problem = prepare(table, score, constraints.max_parents + 1)
+    scores = set_scorer(problem)(problem, threads, deadline, progress)
+    scores = at_all_levels(problem, scores, table, score, threads, deadline, progress)
     if scores is None:
         return unsolved(table, score)
     optimum = _solve(problem, scores, constraints, threads, deadline, progress)
