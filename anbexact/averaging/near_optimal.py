@@ -179,8 +179,7 @@ def near_optimal(
     """
     check_limit("memory_limit", memory_limit)
     check_choice("networks", networks, ("anb", "gbn"))
-    if isinstance(bayes_factor, bool) or not isinstance(bayes_factor, Real) or not 1 <= float(bayes_factor) < inf:
-        raise ValueError(f"bayes_factor must be a number of at least 1, not {bayes_factor!r}")
+    _check_factor(bayes_factor)
     if isinstance(most, bool) or not hasattr(most, "__index__") or most < 1:
         raise ValueError(f"most must be a whole number of at least 1, not {most!r}")
     search = f"near_optimal(networks={networks!r})"
@@ -209,6 +208,12 @@ def near_optimal(
     ]
     sizes = tuple(size for *_, size in classes)
     return NearOptimal(float(bayes_factor), maker.augmented, tuple(structures), sizes, complete)
+
+
+def _check_factor(value: object) -> None:
+    """Refuse what is not a finite number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 1 <= float(value) < inf:
+        raise ValueError(f"bayes_factor must be a number of at least 1, not {value!r}")
 
 
 def _by_name(parents: Parents, names: tuple[Hashable, ...]) -> dict[Hashable, set[Hashable]]:

@@ -71,7 +71,8 @@ class TreeSums(NetworkSums):
 
     def _drawn(self, rng: np.random.Generator) -> Drawn:
         arcs, roots = self.weights[0].copy(), self.weights[1].copy()
-        log_weight, parents = 0.0, {}
+        log_weight = 0.0
+        parents: dict[Hashable, tuple[Hashable, ...]] = {}
         for child, name in enumerate(self.names):
             of_arcs, of_roots = self._probabilities_of(self._eliminate(arcs, roots))
             shares = np.append(of_arcs[:, child], of_roots[child])
