@@ -192,11 +192,9 @@ def near_optimal(
     constraints = make_constraints(features, max_parents, required, rest.forbidden)
     work = Work(thread_count(n_jobs), progress, memory_limit)
     log_class = 0.0 if networks == "gbn" else float(score.local_score(table, name, []))
-    if not features:
-        found = [(0.0, ())]
-        names: tuple[Hashable, ...] = ()
-        complete = True
-    else:
+    found: list[tuple[float, Parents]] = [(0.0, ())]
+    names, complete = features, True
+    if features:
         families = all_family_weights(own, score, constraints, np.zeros(len(features)), work, highest=True)
         names = families.names
         found, complete = _Search(families, log(bayes_factor), work).run(int(most))
