@@ -8,7 +8,14 @@ import pathlib as _pathlib
 from typing import Any as _Any
 
 from anbexact._runtime import moved as _moved
-from anbexact.averaging import NearOptimal, StructurePosterior, near_optimal, structure_posterior
+from anbexact.averaging import (
+    NearOptimal,
+    RelearnedLeaveOneOut,
+    StructurePosterior,
+    near_optimal,
+    relearned_leave_one_out,
+    structure_posterior,
+)
 from anbexact.classifiers import (
     AdditiveClassifier,
     ANBClassifier,
@@ -60,6 +67,7 @@ __all__ = [
     "NearOptimal",
     "NetworkClassifier",
     "RefittedClassifier",
+    "RelearnedLeaveOneOut",
     "SearchTooLargeError",
     "Structure",
     "StructurePosterior",
@@ -75,6 +83,7 @@ __all__ = [
     "learn_tan",
     "load",
     "near_optimal",
+    "relearned_leave_one_out",
     "structure_posterior",
     "verify",
 ]

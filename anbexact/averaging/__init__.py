@@ -1,6 +1,14 @@
-"""All networks instead of one: the posterior over structures, exactly, and all structures near the optimum."""
+"""All networks instead of one: the posterior over structures, exactly, and what hangs on single rows."""
 
+from anbexact.averaging.leave_one_out import RelearnedLeaveOneOut, relearned_leave_one_out
 from anbexact.averaging.near_optimal import NearOptimal, near_optimal
 from anbexact.averaging.structure_posterior import StructurePosterior, structure_posterior
 
-__all__ = ["NearOptimal", "StructurePosterior", "near_optimal", "structure_posterior"]
+__all__ = [
+    "NearOptimal",
+    "RelearnedLeaveOneOut",
+    "StructurePosterior",
+    "near_optimal",
+    "relearned_leave_one_out",
+    "structure_posterior",
+]

@@ -6,6 +6,7 @@ from test_layers import SOURCES, TREES, package_of
 
 MOST, MOST_IN_KERNELS = 8, 12
 DOCUMENTED = {
+    "anbexact.averaging.leave_one_out.relearned_leave_one_out",
     "anbexact.averaging.near_optimal.near_optimal",
     "anbexact.averaging.structure_posterior.structure_posterior",
     "anbexact.compare.compare",

@@ -390,7 +390,7 @@ class TestTimeLimit:
         monkeypatch.setattr(Clock, "looks", 0)
         early = learn_anb(problem.table, max_parents=max_parents, time_limit=1000, n_jobs=1)
         monkeypatch.undo()
-        monkeypatch.setattr(lattice, "_solve", lambda *_: None)
+        monkeypatch.setattr(lattice, "solve_sets", lambda *_: None)
         late = learn_anb(problem.table, max_parents=max_parents, time_limit=1000, n_jobs=1)
         assert "time_limit" in late.certificate.method
         assert late.certificate.upper_bound <= early.certificate.upper_bound

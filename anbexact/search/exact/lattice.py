@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import partial
 from math import comb, prod
@@ -244,18 +245,18 @@ def solve_lattice(
     scores = at_all_levels(problem, scores, table, score, threads, deadline, progress)
     if scores is None:
         return unsolved(table, score)
-    optimum = _solve(problem, scores, constraints, threads, deadline, progress)
+    optimum = solve_sets(problem, scores, constraints, threads, deadline, progress)
     if optimum is None:
         return Stopped(_upper_bound(table, score, problem, scores), sets)
     total = float(optimum[-1])
 
     def parents(rounding: float) -> dict[Hashable, tuple[Hashable, ...]]:
-        return _read_back(problem, scores, optimum, constraints, threads, tie_tolerance(table, rounding))
+        return read_back(problem, scores, optimum, constraints, threads, tie_tolerance(table, rounding))
 
     return Optimum(total, sets, parents)
 
 
-def _solve(
+def solve_sets(
     problem: SetScoreProblem,
     scores: npt.NDArray[np.float64],
     constraints: Constraints,
@@ -311,7 +312,7 @@ def parent_limits(features: Sequence[Hashable], constraints: Constraints) -> Par
     return ParentLimits(allowed, required, constraints.max_parents, constraints.free)
 
 
-def _read_back(
+def read_back(
     problem: SetScoreProblem,
     scores: npt.NDArray[np.float64],
     optimum: npt.NDArray[np.float64],
@@ -325,7 +326,7 @@ def _read_back(
     order = problem.table_order
     place = {name: j for j, name in enumerate(order)}
     position = np.array([place[name] for name in problem.features])
-    with ThreadPoolExecutor(threads) as pool:
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
 
         def sinks(left: int) -> Iterator[tuple[int, tuple[int, ...]]]:
             bits = [b for b in range(n) if left >> int(position[b]) & 1]
@@ -336,7 +337,7 @@ def _read_back(
                 threshold = optimum[members] - optimum[rest] - tolerance
                 return int(first_parent_set(scores, b, rest, threshold, limits, position))
 
-            for b, mask in zip(bits, pool.map(parent_set, bits), strict=True):
+            for b, mask in zip(bits, (pool.map if pool else map)(parent_set, bits), strict=True):
                 if mask >= 0:
                     yield int(position[b]), tuple(sorted(int(position[p]) for p in range(n) if mask >> p & 1))
 

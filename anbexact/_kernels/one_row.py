@@ -1,0 +1,70 @@
+"""Set scores of a table with one row less, or one more."""
+
+import math
+
+from anbexact._kernels.jit import kernel
+
+
+@kernel
+def agreements(codes, t, masks):
+    """Write, for every row, the mask of the features in whose states it agrees with row t.
+
+    Parameters
+    ----------
+    codes : (n, rows) int16
+        States.
+    t : int
+        A row.
+    masks : (rows,) int64
+        Receives the masks.
+    """
+    for r in range(codes.shape[1]):
+        mask = 0
+        for b in range(codes.shape[0]):
+            if codes[b, r] == codes[b, t]:
+                mask |= 1 << b
+        masks[r] = mask
+
+
+@kernel
+def scores_without(scores, parameters, masks, classes, weights, class_, counts, out):
+    """Write the set scores of a table without one row of weight 1.
+
+    The cell of the row in a set T has the weight n_T, the total weight of the rows of its class that agree with it in
+    T. Without the row, ``lnΓ(a + n_T)`` becomes ``lnΓ(a + n_T - 1)``, so the score falls by ``ln(a + n_T - 1)``.
+
+    Parameters
+    ----------
+    scores, parameters : (2**n,) float64
+        F of every set, and the parameter a of its cells.
+    masks, classes, weights : (rows,) int64, int64, float64
+        From :func:`agreements`, and the class and the weight of every row.
+    class_ : int
+        The class of the row.
+    counts, out : (2**n,) float64
+        Room for n_T; receives the scores.
+    """
+    for s in range(counts.shape[0]):
+        counts[s] = 0.0
+    for r in range(masks.shape[0]):
+        if classes[r] == class_:
+            counts[masks[r]] += weights[r]
+    step = 1
+    while step < counts.shape[0]:
+        for base in range(0, counts.shape[0], 2 * step):
+            for s in range(base, base + step):
+                counts[s] += counts[s + step]
+        step *= 2
+    for s in range(counts.shape[0]):
+        out[s] = scores[s] - math.log(parameters[s] + counts[s] - 1.0)
+
+
+@kernel
+def agreeing_weights(masks, classes, weights, sets, out):
+    """Write the weights of the rows of every class that agree in all features of a set, shape (sets, classes)."""
+    for k in range(sets.shape[0]):
+        for c in range(out.shape[1]):
+            out[k, c] = 0.0
+        for r in range(masks.shape[0]):
+            if sets[k] & ~masks[r] == 0:
+                out[k, classes[r]] += weights[r]
