@@ -233,7 +233,8 @@ def _summary(table: DiscreteTable, optimum: FeatureParents, left_out: Sequence[_
         predicted=[states[name][code] for code in predicted.tolist()],
         changes=changes,
     )
-    listed = sorted(held, key=lambda arc: (arc not in whole, -held[arc]))
+    place = {variable: k for k, variable in enumerate(table.vocabulary.names)}
+    listed = sorted(held, key=lambda arc: (arc not in whole, -held[arc], place[arc[0]], place[arc[1]]))
     arcs_frame = pd.DataFrame(
         [(parent, child, (parent, child) in whole, held[parent, child]) for parent, child in listed],
         columns=["parent", "child", "in_optimum", "rows"],

@@ -153,9 +153,14 @@ class StructurePosterior:
     def __str__(self) -> str:
         kind = {"anb": "augmented naive Bayes networks", "gbn": "networks", "tan": "trees", "fan": "forests"}
         lines = [f"posterior over all {kind[self.networks]} of {len(self.features)} features, prior: {self.prior}"]
-        shown = self.arcs[self.arcs["probability"] >= 0.5]
-        lines += [f"{row.probability:6.1%}  {row.parent} -> {row.child}" for row in shown.itertuples()]
-        return "\n".join(lines if len(shown) else [*lines, "no arc has a probability of one half or more"])
+        joined = self.arcs[self.arcs["adjacent"] >= 0.5].sort_values("adjacent", ascending=False, kind="stable")
+        pairs = set()
+        for row in joined.itertuples():
+            if frozenset((row.parent, row.child)) not in pairs:
+                pairs.add(frozenset((row.parent, row.child)))
+                direction = f"{row.parent} -> {row.child} {row.probability:.1%}"
+                lines.append(f"{row.adjacent:6.1%}  {row.parent} - {row.child}  ({direction})")
+        return "\n".join(lines if pairs else [*lines, "no two features are joined with a probability of one half"])
 
 
 def structure_posterior(

@@ -106,7 +106,7 @@ class Reader:
         index = X.index.tolist() if isinstance(X, pd.DataFrame) else range(codes.shape[1])
         return Rows(codes, values, index)
 
-    def table(self, X: Any, y: Any, sample_weight: Any) -> DiscreteTable:
+    def table(self, X: Any, y: Any, sample_weight: Any = None) -> DiscreteTable:
         """Return rows with their classes and weights as a table of the vocabulary.
 
         Raises

@@ -246,7 +246,8 @@ class TestAnswers:
     def test_text(self):
         text = str(structure_posterior(DiscreteTable.from_frame(*load_monks(1)), networks="gbn"))
         assert "posterior over all networks of 6 features, prior: orders" in text
-        assert "100.0%  head_shape -> is_monk" in text
+        assert "100.0%  head_shape - is_monk  (head_shape -> is_monk 100.0%)" in text
+        assert text.count("head_shape - is_monk") == 1
 
 
 class TestRefusals:
