@@ -64,8 +64,8 @@ class RelearnedLeaveOneOut:
 
 def relearned_leave_one_out(
     table: DiscreteTable,
-    score: BDeu | None = None,
     *,
+    ess: float = 1.0,
     max_parents: int | None = None,
     required: Iterable[Edge] = (),
     forbidden: Iterable[Edge] = (),
@@ -79,7 +79,7 @@ def relearned_leave_one_out(
     Here it is the structure that :func:`~anbexact.learn_anb` finds without the row. The set scores are not computed
     anew: without a row, the score of a set T falls by ln(n_T - 1 + α/q_T), where n_T counts the rows that agree with
     it in T and in the class. Then the dynamic programme runs once for every distinct row: O(n² 2ⁿ) steps each. Tables
-    are posterior means with the equivalent sample size of the score. States, cut points and the sample size stay as
+    are posterior means with the same equivalent sample size. States, cut points and the sample size stay as
     they are.
 
     Parameters
@@ -87,8 +87,8 @@ def relearned_leave_one_out(
     table : DiscreteTable
         A table with a class. Weights must be whole numbers: a weight of 3 stands for three equal rows, one of which
         is left out.
-    score : BDeu, default BDeu()
-        With its equivalent sample size.
+    ess : float, default 1.0
+        Equivalent sample size of the score, BDeu, and of the tables.
     max_parents, required, forbidden, memory_limit, n_jobs, progress
         As in :func:`~anbexact.learn_anb`.
 
@@ -98,10 +98,8 @@ def relearned_leave_one_out(
 
     Raises
     ------
-    TypeError
-        For a score other than BDeu.
     ValueError
-        For weights that are not whole numbers, or invalid constraints.
+        For weights that are not whole numbers, an invalid ``ess``, or invalid constraints.
     SearchTooLargeError
         If there are too many features; the message says how many are possible.
 
@@ -117,9 +115,7 @@ def relearned_leave_one_out(
     0  astigmatic  tear_rate       False   1.0
     """
     check_limit("memory_limit", memory_limit)
-    score = BDeu() if score is None else score
-    if not isinstance(score, BDeu):
-        raise TypeError(f"relearned_leave_one_out takes BDeu, whose posterior means it predicts by, not {score!r}")
+    score = BDeu(ess)
     if not np.array_equal(table.weights, np.rint(table.weights)):
         raise ValueError("weights must be whole numbers of rows: there is no single row to leave out otherwise")
     class_of(table)

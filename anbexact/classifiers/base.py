@@ -9,6 +9,8 @@ from inspect import signature
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Self, cast
 
+import numpy as np
+import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.has_network import HasNetwork
@@ -22,6 +24,7 @@ from anbexact.networks.estimation import ESTIMATES, Estimation
 from anbexact.networks.explanation import Explanations
 from anbexact.networks.model import Model
 from anbexact.networks.network import Network, TableNetwork
+from anbexact.networks.table_draws import check_draws, probability_intervals
 from anbexact.parameters.counts import Counts, count_families
 from anbexact.parameters.tables import Tables
 from anbexact.scores import Score
@@ -194,6 +197,39 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
     def _rehearsal(self, table: DiscreteTable) -> Learn:  # a search may depend on the table
         """Return what learns the structures that only serve to choose equivalent sample sizes."""
         return self._learn
+
+    def predict_proba_interval(
+        self, X: Any, *, mass: float = 0.95, draws: int = 1000, random_state: int | np.random.Generator | None = 0
+    ) -> npt.NDArray[np.float64]:
+        """Return intervals of P(class | row): how much the tables, estimated from few rows, leave open.
+
+        Tables are posterior means of Dirichlet distributions. Here all tables are drawn from these, many times, and
+        each draw predicts all rows. The structure, its cut points and the equivalent sample size are taken as given,
+        so the intervals are too narrow where the structure is uncertain (see :func:`~anbexact.structure_posterior`).
+
+        Parameters
+        ----------
+        X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
+            The features, as for ``predict_proba``; missing cells are summed out.
+        mass : float, default 0.95
+            Posterior probability of the interval; as much is left out below as above.
+        draws : int, default 1000
+            Independent draws. Ends of 95 % intervals vary by about 5 % of the width with 1,000.
+        random_state : int or Generator, default 0
+            Seed of the draws.
+
+        Returns
+        -------
+        (rows, classes, 2) array
+            Lower and upper ends; classes as in ``classes_``.
+
+        Raises
+        ------
+        ValueError
+            For an invalid parameter, or if the tables are not means of Dirichlet posteriors; the message says why.
+        """
+        rows = self.reader_.codes(X)
+        return probability_intervals(self.model_, rows, check_draws(mass, draws), random_state, self.n_jobs)
 
     def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
         """Return, per row, what each feature adds to the log odds of one class against another.
