@@ -5,6 +5,7 @@ NAMES = (
     "predict",
     "start",
     "branchings",
+    "averaging",
     "choices",
     "exact_search",
     "exact_search_sweep",
