@@ -16,6 +16,7 @@ from anbexact._runtime.deadline import check_limit
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
@@ -29,6 +30,7 @@ from anbexact.tables.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import pandas as pd
 
+    from anbexact.explanations.family_sum import FamilySum
     from anbexact.logit.model import LogitModel
 
 
@@ -41,7 +43,7 @@ class RefittedParameters(TimeLimitParameters):
     max_iter: int = 500
 
 
-class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
+class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Explaining):
     """A classifier that learns a network and then refits it by conditional likelihood, in one ``fit``.
 
     First ``estimator`` learns a network, which fits features and class together. Then the network's class posterior,
@@ -211,6 +213,12 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
     def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
         """Return P(class | some cells), the others being summed out; see :meth:`anbexact.NetworkClassifier.query`."""
         return self.to_logit().query(evidence, **values)
+
+    def family_sum(self) -> FamilySum:
+        """Return the class posterior as a sum of functions of a few features each, for exact explanations."""
+        from anbexact.explanations.family_sum import FamilySum
+
+        return FamilySum.of_logit(self.to_logit())
 
     def to_logit(self) -> LogitModel:
         """Return the refitted logistic regression, ``logit_``."""
