@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from anbexact._runtime.arrays import Floats
     from anbexact.explanations.family_sum import FamilySum
     from anbexact.explanations.local import LocalExplanations
+    from anbexact.explanations.reasons import Reasons
 
 
 class Explaining:
@@ -130,6 +131,40 @@ class Explaining:
 
         codes = None if X is None else self.reader_.codes(X)
         return explain_globally(self.family_sum(), codes, self._drawn(background), self._threads())
+
+    def sufficient_reasons(self, X: Any, *, size: str = "minimal") -> Reasons:
+        """Return, for every row, features whose values alone decide the prediction.
+
+        Whatever states of the vocabulary the other features have, the same class is predicted. This is proved by
+        elimination, not tested on rows. Other classes must stay behind by 1e-9 nats or more.
+
+        Parameters
+        ----------
+        X : table
+            The features, as for ``predict``.
+        size : {"minimal", "smallest"}, default "minimal"
+            ``"minimal"``: no feature can be left out of the reason. ``"smallest"``: moreover, no other reason has
+            fewer features; this is a search, which is given up after 20,000 nodes for a row.
+
+        Returns
+        -------
+        Reasons
+            ``frame`` has one row per row; ``print`` shows sentences. Missing and unknown cells are never part of a
+            reason. Where they leave the decision open, there is no reason.
+
+        Raises
+        ------
+        ValueError
+            If the network has so many arcs that the elimination would need tables of more than 20 million numbers;
+            the message states their size.
+
+        References
+        ----------
+        Shih, Choi and Darwiche, *A symbolic approach to explaining Bayesian network classifiers*, IJCAI 2018.
+        """
+        from anbexact.explanations.reasons import sufficient_reasons
+
+        return sufficient_reasons(self.family_sum(), self.reader_.rows(X), size, self._threads())
 
     def _drawn(self, background: Any) -> Any:
         """Return a background with rows as codes."""

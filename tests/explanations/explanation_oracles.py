@@ -5,7 +5,7 @@ import math
 
 
 def log_joint(tables, class_name, row, c):
-    """ln P(row, c) from dictionaries of tables: name -> (variables, values); row maps features to states."""
+    """Ln P(row, c) from dictionaries of tables: name -> (variables, values); row maps features to states."""
     state = {**row, class_name: c}
     return sum(math.log(values[tuple(state[v] for v in variables)]) for variables, values in tables.values())
 
@@ -18,7 +18,7 @@ def completions(row, arities):
 
 
 def log_sum_joint(tables, class_name, row, c, arities):
-    """ln Σ P(row, c) over what is None in the row."""
+    """Ln Σ P(row, c) over what is None in the row."""
     return math.log(sum(math.exp(log_joint(tables, class_name, full, c)) for full in completions(row, arities)))
 
 
@@ -60,12 +60,11 @@ def decision(tables, class_name, row, n_classes):
     return best, logs[best] - max(rest)
 
 
-def is_sufficient(tables, class_name, row, fixed, arities, decided):
-    """Whether all rows that agree on the fixed features have the same decision."""
-    n_classes = max(values.shape[variables.index(class_name)] for variables, values in tables.values()
-                    if class_name in variables)  # fmt: skip
+def is_sufficient(tables, class_name, row, fixed, arities, decided, n_classes):
+    """Whether in all rows that agree on the fixed features one class leads all others, by more than 1e-9."""
     partial = {name: row[name] if name in fixed else None for name in arities}
-    return all(decision(tables, class_name, full, n_classes)[0] == decided for full in completions(partial, arities))
+    decisions = (decision(tables, class_name, full, n_classes) for full in completions(partial, arities))
+    return all(best == decided and lead > 1e-9 for best, lead in decisions)
 
 
 def fewest_changes(tables, class_name, row, arities, n_classes, changeable):
