@@ -191,17 +191,34 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
         return self.to_logit().predict(X)
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
 
         Missing cells and unknown states are summed out under a network with this posterior, to which arcs are added
         if necessary (:meth:`anbexact.adapters.LogitModel.close`).
+
+        Parameters
+        ----------
+        X : table
+            The features.
+        class_prior : mapping or array, optional
+            Shares of the classes in the population that the rows come from, if they are others than in training; see
+            :meth:`anbexact.NetworkClassifier.predict_proba`.
         """
+        if class_prior is not None:
+            return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
         return self.to_logit().predict_proba(X)
 
-    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
-        return self.to_logit().predict_log_proba(X)
+    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``; see :meth:`predict_proba`."""
+        logs = self.to_logit().predict_log_proba(X)
+        return logs if class_prior is None else self.adjusted(logs, class_prior)
+
+    @property
+    def class_prior_(self) -> npt.NDArray[np.float64]:
+        """The shares of the classes in training: those of ``estimator_`` when no feature is known."""
+        check_is_fitted(self)
+        return self.estimator_.class_prior_
 
     def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
         """Return, per row, what each feature adds to the log odds of one class against another.
