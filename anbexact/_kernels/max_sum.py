@@ -42,7 +42,7 @@ class Buckets(NamedTuple):
 
 
 @inner
-def _message_place(buckets, i, current, arities):
+def message_place(buckets, i, current, arities):
     """Return where the maximum of bucket i is kept, given the states of the other features of its scope."""
     first, last = buckets.firsts[i], buckets.firsts[i + 1] - 1
     place = 0
@@ -95,7 +95,7 @@ def largest_odds(buckets, arities, row, free, decided, messages, current, best):
             index = buckets.offsets[i]
             for k in range(first, last):
                 index += current[scopes[k]] * strides[k]
-            target = messages[_message_place(buckets, i, current, arities)]
+            target = messages[message_place(buckets, i, current, arities)]
             for c in range(classes):
                 target[c] = -np.inf
             for state in range(start, stop):
@@ -104,7 +104,7 @@ def largest_odds(buckets, arities, row, free, decided, messages, current, best):
                 for c in range(classes):
                     best[c] = logs[place + c] - logs[place + decided]
                 for k in range(buckets.child_firsts[i], buckets.child_firsts[i + 1]):
-                    message = messages[_message_place(buckets, buckets.children[k], current, arities)]
+                    message = messages[message_place(buckets, buckets.children[k], current, arities)]
                     for c in range(classes):
                         best[c] += message[c]
                 for c in range(classes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Collection, Hashable
 from typing import TYPE_CHECKING, Any
 
 from anbexact.inputs.reader import Reader
@@ -165,6 +166,38 @@ class Explaining:
         from anbexact.explanations.reasons import sufficient_reasons
 
         return sufficient_reasons(self.family_sum(), self.reader_.rows(X), size, self._threads())
+
+    def nearest_change(self, X: Any, *, keep: Collection[Hashable] = ()) -> pd.DataFrame:
+        """Return, for every row, the fewest features to change so that another class is predicted.
+
+        Of the changes with as many features, it is the one after which another class leads the predicted one by most.
+        That no change of fewer features suffices is proved by elimination. A change says what the classifier would
+        predict of another row, not what would happen if somebody changed the features.
+
+        Parameters
+        ----------
+        X : table
+            Complete rows, as for ``predict``.
+        keep : collection of features
+            Features that must stay as they are, such as an age.
+
+        Returns
+        -------
+        DataFrame
+            ``row`` (label of the row in the index of X, else its position); ``decision``, the predicted class;
+            ``exists``, whether any change suffices; ``size``, the number of changed features; ``changes``, a mapping
+            of these to their new states; ``text``; ``becomes`` and ``probability``, the class that is predicted after
+            the change and its probability.
+
+        Raises
+        ------
+        ValueError
+            If a cell is missing, if ``keep`` names what is not a feature, or if the network has too many arcs; see
+            :meth:`sufficient_reasons`.
+        """
+        from anbexact.explanations.nearest import nearest_change
+
+        return nearest_change(self.family_sum(), self.reader_.rows(X), keep, self._threads())
 
     def _drawn(self, background: Any) -> Any:
         """Return a background with rows as codes."""

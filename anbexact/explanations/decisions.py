@@ -40,7 +40,8 @@ def check_class_prior(class_prior: Any, classes: Sequence[Any]) -> Floats:
         raise ValueError(
             f"class_prior must have {len(classes)} shares, 0 or more, whose sum is 1, not {class_prior!r}"
         )
-    return shares / shares.sum()
+    found: Floats = shares / shares.sum()
+    return found
 
 
 def with_class_prior(log_posterior: Floats, before: Floats, after: Floats) -> Floats:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from math import prod
 from typing import NamedTuple
 
 import numpy as np
 
 from anbexact._kernels.max_sum import Buckets
-from anbexact._runtime.arrays import Bools, Floats
+from anbexact._runtime.arrays import Bools, Floats, Positions
 from anbexact.explanations.family_sum import FamilySum
 
 MOST_CELLS = 20_000_000
@@ -111,9 +111,9 @@ def _aligned(logs: Floats, places: tuple[int, ...], scope: tuple[int, ...]) -> F
     return found.reshape(*(sizes.get(v, 1) for v in scope), logs.shape[-1])
 
 
-def _integers(numbers: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.array(list(numbers), dtype=np.int64)  # type: ignore[call-overload, no-any-return]
+def _integers(numbers: Iterable[int]) -> Positions:
+    return np.array(list(numbers), dtype=np.int64)
 
 
-def _offsets(sizes: object) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.cumsum([0, *sizes]).astype(np.int64)  # type: ignore[misc]
+def _offsets(sizes: Iterable[int]) -> Positions:
+    return np.cumsum([0, *sizes], dtype=np.int64)

@@ -110,7 +110,10 @@ class ShapleyTables:
                 "a network with fewer parents, or group states"
             )
         base = np.zeros(source.n_classes + 1)
-        values, variables, strides, firsts = [], [], [], [0]
+        values: list[Floats] = []
+        variables: list[int] = []
+        strides: list[int] = []
+        firsts = [0]
         for places, potential, q in zip(source.places, source.potentials, shares, strict=True):
             mean = potential.logs.mean(axis=-1, keepdims=True)
             logs = np.concatenate([potential.logs, mean], axis=-1)

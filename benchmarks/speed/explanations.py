@@ -34,6 +34,7 @@ def main(run: Run) -> None:
                     "reading alone": len(many) / seconds(model.reader_.rows, many),
                     "reasons/s": len(few) / seconds(model.sufficient_reasons, few),
                     "smallest reasons/s": len(few) / seconds(smallest_reasons, model, few, repeats=1),
+                    "nearest changes/s": 200 / seconds(model.nearest_change, few.head(200), repeats=1),
                     "frame rows/s": len(few) / seconds(lambda m=model, few=few: m.explain_local(few).frame),
                 }
             )
