@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.sample_size import Learn, Learned, Learner, learn_structure
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
     from anbexact.classifiers.fixed import FixedStructureClassifier
+    from anbexact.explanations.family_sum import FamilySum
     from anbexact.logit.model import LogitModel
 
 
@@ -47,7 +49,7 @@ def _check_ess(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a finite number above 0, or 'auto', not {value!r}")
 
 
-class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
+class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaining):
     """A Bayesian network classifier. Subclasses define how the structure is learned.
 
     Parameters
@@ -257,6 +259,13 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier):
         """
         rows = self.reader_.rows(X)
         return self.model_.explain(rows, label, against)
+
+    def family_sum(self) -> FamilySum:
+        """Return the class posterior as a sum of functions of a few features each, for exact explanations."""
+        from anbexact.explanations.family_sum import FamilySum
+
+        check_is_fitted(self)
+        return FamilySum.of_network(self.model_)
 
     @property
     def score_name_(self) -> str:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact._runtime.warn import warn
+from anbexact.classifiers.deciding import Deciding
 from anbexact.classifiers.documentation import complete_docstring
 from anbexact.classifiers.parameters import named_constructor
 from anbexact.discretize import Cuts
@@ -26,6 +27,7 @@ from anbexact.tables.vocabulary import Groups, Vocabulary
 class DiscreteClassifier(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
     BaseEstimator,  # type: ignore[misc]  # likewise
+    Deciding,
     metaclass=ABCMeta,
 ):
     """A classifier of rows of discrete states; continuous columns are cut. Subclasses define the model."""

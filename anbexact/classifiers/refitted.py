@@ -16,6 +16,7 @@ from anbexact._runtime.deadline import check_limit
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
@@ -29,6 +30,7 @@ from anbexact.tables.vocabulary import Vocabulary
 if TYPE_CHECKING:
     import pandas as pd
 
+    from anbexact.explanations.family_sum import FamilySum
     from anbexact.logit.model import LogitModel
 
 
@@ -41,7 +43,7 @@ class RefittedParameters(TimeLimitParameters):
     max_iter: int = 500
 
 
-class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
+class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Explaining):
     """A classifier that learns a network and then refits it by conditional likelihood, in one ``fit``.
 
     First ``estimator`` learns a network, which fits features and class together. Then the network's class posterior,
@@ -189,17 +191,34 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
         """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
         return self.to_logit().predict(X)
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
 
         Missing cells and unknown states are summed out under a network with this posterior, to which arcs are added
         if necessary (:meth:`anbexact.adapters.LogitModel.close`).
+
+        Parameters
+        ----------
+        X : table
+            The features.
+        class_prior : mapping or array, optional
+            Shares of the classes in the population that the rows come from, if they are others than in training; see
+            :meth:`anbexact.NetworkClassifier.predict_proba`.
         """
+        if class_prior is not None:
+            return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
         return self.to_logit().predict_proba(X)
 
-    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
-        return self.to_logit().predict_log_proba(X)
+    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``; see :meth:`predict_proba`."""
+        logs = self.to_logit().predict_log_proba(X)
+        return logs if class_prior is None else self.adjusted(logs, class_prior)
+
+    @property
+    def class_prior_(self) -> npt.NDArray[np.float64]:
+        """The shares of the classes in training: those of ``estimator_`` when no feature is known."""
+        check_is_fitted(self)
+        return self.estimator_.class_prior_
 
     def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
         """Return, per row, what each feature adds to the log odds of one class against another.
@@ -211,6 +230,12 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier):
     def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
         """Return P(class | some cells), the others being summed out; see :meth:`anbexact.NetworkClassifier.query`."""
         return self.to_logit().query(evidence, **values)
+
+    def family_sum(self) -> FamilySum:
+        """Return the class posterior as a sum of functions of a few features each, for exact explanations."""
+        from anbexact.explanations.family_sum import FamilySum
+
+        return FamilySum.of_logit(self.to_logit())
 
     def to_logit(self) -> LogitModel:
         """Return the refitted logistic regression, ``logit_``."""

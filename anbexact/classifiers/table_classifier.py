@@ -27,7 +27,7 @@ from anbexact.networks.evidence import query_network
 from anbexact.networks.model import Model
 from anbexact.tables.missing import check_handle_missing
 from anbexact.tables.native_values import native
-from anbexact.tables.vocabulary import Vocabulary
+from anbexact.tables.vocabulary import MISSING, Vocabulary
 
 
 class TableClassifier(TableParameters, DiscreteClassifier):
@@ -247,19 +247,40 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             )
         return np.asarray(self.classes_[best])
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
 
         Missing and unknown cells are marginalised exactly. A row that is impossible under the network (which can only
         be if tables hold zeros) gets NaN, with a warning that counts such rows.
+
+        Parameters
+        ----------
+        X : table
+            The features.
+        class_prior : mapping or array, optional
+            Shares π' of the classes in the population that the rows come from, by class or in the order of
+            ``classes_``, if they are others than the shares π in training (``class_prior_``). The result is
+            ``P(c | x) π'(c) / π(c)``, normalised. It is exact if the rows of each class are distributed as in
+            training.
         """
+        if class_prior is not None:
+            return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
         codes = self.reader_.codes(X)
         return self.model_.posterior(codes, self.n_jobs)
 
-    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
+    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``; see :meth:`predict_proba`."""
         codes = self.reader_.codes(X)
-        return self.model_.log_posterior(codes, self.n_jobs)
+        logs = self.model_.log_posterior(codes, self.n_jobs)
+        return logs if class_prior is None else self.adjusted(logs, class_prior)
+
+    @property
+    def class_prior_(self) -> npt.NDArray[np.float64]:
+        """P(class) when no feature is known, shape (classes,), in the order of ``classes_``."""
+        check_is_fitted(self)
+        nothing = np.full((len(self.model_.vocabulary.features), 1), MISSING, dtype=np.int16)
+        found: npt.NDArray[np.float64] = self.model_.posterior(nothing, 1)[0]
+        return found
 
     def log_evidence(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(observed cells of the row), shape (rows,), in nats per row.

@@ -22,7 +22,7 @@ from anbexact.networks.network import TableNetwork
 from anbexact.networks.posterior import Posterior
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import check_weights
-from anbexact.tables.vocabulary import Vocabulary
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 if TYPE_CHECKING:
     from anbexact.classifiers.fixed import FixedStructureClassifier
@@ -74,7 +74,16 @@ class LogitPosterior(ABC):
 
     def _log_posterior(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row); that of a row does not depend on the others."""
-        codes = self.classifier.reader_.codes(X)
+        return self.log_posterior(self.classifier.reader_.codes(X))
+
+    def log_posterior(self, codes: CodeArray) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row) of rows of codes, shape (rows, classes), in nats per row.
+
+        Parameters
+        ----------
+        codes : (features, rows) int16
+            Codes of states in the order of ``vocabulary.features``; a negative code is a cell that is summed out.
+        """
         n_jobs = self.classifier.n_jobs
         hidden = np.any(codes < 0, axis=0)
         if not hidden.any():
@@ -84,6 +93,11 @@ class LogitPosterior(ABC):
         rest = np.ascontiguousarray(codes[:, hidden])
         logs[hidden] = self._summing_network.log_posterior(rest, n_jobs)
         return logs
+
+    @property
+    def summing_network(self) -> TableNetwork:
+        """The network, of this posterior, under which missing and unknown cells are summed out."""
+        return self._summing_network
 
     @property
     @abstractmethod

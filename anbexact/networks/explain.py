@@ -16,7 +16,7 @@ from anbexact.networks.posterior import ClassPosterior
 from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Vocabulary
 
-__all__ = ["Explanation", "Explanations", "Grounds", "class_code", "explain_rows"]
+__all__ = ["Explanation", "Explanations", "Grounds", "class_code", "compared_classes", "explain_rows"]
 
 
 def explain_rows(
@@ -56,7 +56,7 @@ def explain_rows(
     log_joint = posterior.log_joint(rows.codes)
     proba = posterior.posterior(rows.codes)
     ranking = np.argsort(-log_joint, axis=1, kind="stable")
-    first, second = _compared(ranking, vocabulary, label, against)
+    first, second = compared_classes(ranking, vocabulary, label, against)
     place = np.arange(len(first))
     with np.errstate(invalid="ignore"):  # both impossible: NaN
         log_odds = log_joint[place, first] - log_joint[place, second]
@@ -87,8 +87,14 @@ def explain_rows(
     )
 
 
-def _compared(ranking: Integers, vocabulary: Vocabulary, label: Any, against: Any) -> tuple[Integers, Integers]:
-    """Return the codes of the two classes of every row."""
+def compared_classes(
+    ranking: Integers, vocabulary: Vocabulary, label: Any, against: Any
+) -> tuple[Integers, Integers]:
+    """Return the codes of the two classes that are compared in every row.
+
+    ``ranking`` has the codes of the classes of every row, the most probable first, shape (rows, classes). None stands
+    for the most probable class that the other is not.
+    """
     chosen = [
         None if of is None else class_code(vocabulary, name, of)
         for name, of in (("label", label), ("against", against))

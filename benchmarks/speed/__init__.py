@@ -10,6 +10,7 @@ NAMES = (
     "exact_search",
     "exact_search_sweep",
     "exact_search_rivals",
+    "explanations",
     "files",
     "logit_fan",
     "long_tables",

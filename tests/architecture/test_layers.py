@@ -19,6 +19,7 @@ LAYERS = (
     ("parameters",),
     ("networks",),
     ("logit",),
+    ("explanations",),
     ("search",),
     ("selection",),
     ("averaging",),

@@ -1,0 +1,105 @@
+"""Decisions by costs, thresholds and shares of the classes, as methods of all classifiers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Deciding:
+    """A fitted classifier with probabilities."""
+
+    classes_: npt.NDArray[Any]
+
+    @property
+    @abstractmethod
+    def class_prior_(self) -> npt.NDArray[np.float64]:
+        """P(class) when no feature is known, shape (classes,), in the order of ``classes_``."""
+
+    def adjusted(self, log_posterior: npt.NDArray[np.float64], class_prior: Any) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row) with other shares of the classes; see :meth:`decide`."""
+        from anbexact.explanations.decisions import check_class_prior, with_class_prior
+
+        after = check_class_prior(class_prior, self.classes_.tolist())
+        return with_class_prior(log_posterior, self.class_prior_, after)
+
+    def decide(
+        self,
+        X: Any,
+        *,
+        costs: Any = None,
+        utilities: Any = None,
+        reject: float | None = None,
+        thresholds: Mapping[Any, float] | None = None,
+        class_prior: Any = None,
+    ) -> pd.DataFrame:
+        """Return the best decision for every row, given what decisions cost.
+
+        A decision d has the expected cost ``Σ_c P(c | row) cost(c, d)``; that of least expected cost is taken, the
+        first of equally good ones. Without costs, a wrong decision costs 1, so that the most probable class is
+        decided.
+
+        Parameters
+        ----------
+        X : table
+            The features, as for ``predict``.
+        costs, utilities : DataFrame, mapping or array, optional
+            A frame with the true classes as index and the decisions as columns, which need not be classes; or a
+            mapping of every true class to a mapping of decisions to costs, or to the cost of any wrong decision; or
+            an array, true classes in rows and decisions in columns, in the order of ``classes_``. Of utilities, the
+            largest expectation is sought.
+        reject : float, optional
+            The cost (or utility) of leaving the decision to somebody else. Where it is better than that of every
+            decision, the decision is ``"(reject)"``. Without costs, this is the case where the probability of the
+            most probable class is below ``1 - reject``.
+        thresholds : mapping of class to number, optional
+            In place of costs: the class with the largest ratio of probability to threshold is decided. One threshold
+            is enough for two classes: that class is decided where its probability is above the threshold.
+        class_prior : mapping or array, optional
+            Shares of the classes in the population that the rows come from, if they are others than in training; see
+            ``predict_proba``.
+
+        Returns
+        -------
+        DataFrame
+            One row per row, with the index of X if it has one: ``decision``; ``probability``, that of the decided
+            class (NaN if the decision is not a class); and, unless there are thresholds, ``expected_cost`` or
+            ``expected_utility``, and ``advantage``, by how much the next best decision is worse.
+
+        Raises
+        ------
+        ValueError
+            If costs, utilities, thresholds or shares do not fit the classes, or if several of costs, utilities and
+            thresholds are given.
+
+        References
+        ----------
+        Elkan, *The foundations of cost-sensitive learning*, IJCAI 2001; Chow, *On optimum recognition error and
+        reject tradeoff*, IEEE Transactions on Information Theory 16 (1970).
+        """
+        from anbexact.explanations import decisions
+
+        given = [name for name, of in (("costs", costs), ("utilities", utilities), ("thresholds", thresholds))
+                 if of is not None]  # fmt: skip
+        if len(given) > 1:
+            raise ValueError(f"{given[0]} and {given[1]} were both given: a decision follows from one of them")
+        classes = self.classes_.tolist()
+        known = {} if class_prior is None else {"class_prior": class_prior}
+        proba = self.predict_proba(X, **known)  # type: ignore[attr-defined]  # the classifier's
+        if thresholds is not None:
+            if reject is not None:
+                raise ValueError("reject applies to costs or utilities, not to thresholds")
+            frame = decisions.decided_by_thresholds(proba, classes, decisions.read_thresholds(thresholds, classes))
+        else:
+            name = "utilities" if utilities is not None else "costs"
+            matrix = decisions.read_costs(utilities if utilities is not None else costs, name, classes)
+            frame = decisions.decided_by_costs(proba, classes, matrix, reject)
+        index = getattr(X, "index", None)
+        return frame if index is None or callable(index) else frame.set_index(index)

@@ -1,0 +1,208 @@
+"""Exact explanations as methods of the classifiers that have a network."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Hashable
+from typing import TYPE_CHECKING, Any
+
+from anbexact.inputs.reader import Reader
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from anbexact._runtime.arrays import Floats
+    from anbexact.explanations.family_sum import FamilySum
+    from anbexact.explanations.local import LocalExplanations
+    from anbexact.explanations.reasons import Reasons
+
+
+class Explaining:
+    """A fitted classifier whose log odds are a sum over families."""
+
+    @property
+    @abstractmethod
+    def reader_(self) -> Reader:
+        """How frames are read."""
+
+    @abstractmethod
+    def family_sum(self) -> FamilySum:
+        """Return the class posterior as a sum of functions of a few features each."""
+
+    def explain_local(
+        self,
+        X: Any,
+        *,
+        label: Any = None,
+        against: Any = None,
+        background: Any = None,
+        conditional: bool = False,
+    ) -> LocalExplanations:
+        """Return exact Shapley values of the features of every row, for the log odds of one class against another.
+
+        The value of a set S of features is the expected log odds when the features of S have the values of the row.
+        A feature's Shapley value is what it adds to this, averaged over all orders in which the features become
+        known. With ``base``, the expected log odds when nothing is known, the values of a row add up to its log odds.
+        Because log odds are a sum over the families of a network, only the subsets of each family are enumerated:
+        the values are exact, not sampled.
+
+        Parameters
+        ----------
+        X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
+            The features, as for ``predict``.
+        label : class label, optional
+            The class that is explained; by default the most probable one of every row, other than ``against``.
+        against : class label, optional
+            The class that it is compared with; by default the most probable one of every row, other than ``label``.
+        background : {"training", "network"} or table, optional
+            What unknown features are drawn from, independently of the known ones: the weighted training rows, the
+            network's own marginals, or the rows of a table. By default the training rows, if the network has their
+            counts, else the network.
+        conditional : bool, default False
+            Whether unknown features are summed out given the known ones, under the network:
+            ``v(S) = ln P(label | x_S) / P(against | x_S)``. This enumerates the subsets of all features that depend
+            on each other given the class, up to 12 of them.
+
+        Returns
+        -------
+        LocalExplanations
+            ``values`` (rows by features), ``base``, and the tidy ``frame``; ``print`` shows all rows. A missing or
+            unknown cell takes no part in the game: its feature stays at the background, or summed out. With
+            ``conditional=False``, the term ``(missing cells)`` is the difference between the classifier's log odds,
+            which sum missing cells out, and the value of the observed ones.
+
+        Raises
+        ------
+        ValueError
+            If ``label`` or ``against`` is not a class, if a table of the network holds a zero, or if columns are
+            measured by densities; with ``conditional=True``, if too many features depend on each other.
+
+        References
+        ----------
+        Lundberg and Lee, *A unified approach to interpreting model predictions*, NeurIPS 2017; Janzing, Minorics and
+        Blöbaum, *Feature relevance quantification in explainable AI: a causal problem*, AISTATS 2020.
+        """
+        from anbexact.explanations.local import explain_locally
+
+        return explain_locally(
+            self.family_sum(),
+            self.reader_.rows(X),
+            label=label,
+            against=against,
+            background=self._drawn(background),
+            conditional=conditional,
+            n_jobs=self._threads(),
+        )
+
+    def shapley_values(self, X: Any, *, background: Any = None) -> Floats:
+        """Return the exact Shapley values of all classes, shape (rows, features, classes), in nats.
+
+        They are those of :meth:`explain_local` (with ``conditional=False``) for ``ln P(c | row)`` less its mean over
+        the classes, so that they add up to 0 over the classes. The difference of two classes has the values of their
+        log odds.
+
+        Parameters
+        ----------
+        X, background
+            As for :meth:`explain_local`.
+        """
+        from anbexact.explanations.overall import centred_values
+
+        return centred_values(self.family_sum(), self.reader_.codes(X), self._drawn(background), self._threads())
+
+    def explain_global(self, X: Any = None, *, background: Any = None) -> pd.DataFrame:
+        """Return what every feature is worth, the most important one first.
+
+        Parameters
+        ----------
+        X : table, optional
+            Rows to average over, as for ``predict``.
+        background
+            As for :meth:`explain_local`.
+
+        Returns
+        -------
+        DataFrame
+            ``feature``; ``mean_abs_nats``, the mean of the absolute :meth:`shapley_values` over the rows and the
+            classes (only with X); ``information``, the mutual information of the feature with the class under the
+            network, in nats, when no other feature is known; ``share``, that information over the entropy of the
+            class.
+        """
+        from anbexact.explanations.overall import explain_globally
+
+        codes = None if X is None else self.reader_.codes(X)
+        return explain_globally(self.family_sum(), codes, self._drawn(background), self._threads())
+
+    def sufficient_reasons(self, X: Any, *, size: str = "minimal") -> Reasons:
+        """Return, for every row, features whose values alone decide the prediction.
+
+        Whatever states of the vocabulary the other features have, the same class is predicted. This is proved by
+        elimination, not tested on rows. Other classes must stay behind by 1e-9 nats or more.
+
+        Parameters
+        ----------
+        X : table
+            The features, as for ``predict``.
+        size : {"minimal", "smallest"}, default "minimal"
+            ``"minimal"``: no feature can be left out of the reason. ``"smallest"``: moreover, no other reason has
+            fewer features; this is a search, which is given up after 20,000 nodes for a row.
+
+        Returns
+        -------
+        Reasons
+            ``frame`` has one row per row; ``print`` shows sentences. Missing and unknown cells are never part of a
+            reason. Where they leave the decision open, there is no reason.
+
+        Raises
+        ------
+        ValueError
+            If the network has so many arcs that the elimination would need tables of more than 20 million numbers;
+            the message states their size.
+
+        References
+        ----------
+        Shih, Choi and Darwiche, *A symbolic approach to explaining Bayesian network classifiers*, IJCAI 2018.
+        """
+        from anbexact.explanations.reasons import sufficient_reasons
+
+        return sufficient_reasons(self.family_sum(), self.reader_.rows(X), size, self._threads())
+
+    def nearest_change(self, X: Any, *, keep: Collection[Hashable] = ()) -> pd.DataFrame:
+        """Return, for every row, the fewest features to change so that another class is predicted.
+
+        Of the changes with as many features, it is the one after which another class leads the predicted one by most.
+        That no change of fewer features suffices is proved by elimination. A change says what the classifier would
+        predict of another row, not what would happen if somebody changed the features.
+
+        Parameters
+        ----------
+        X : table
+            Complete rows, as for ``predict``.
+        keep : collection of features
+            Features that must stay as they are, such as an age.
+
+        Returns
+        -------
+        DataFrame
+            ``row`` (label of the row in the index of X, else its position); ``decision``, the predicted class;
+            ``exists``, whether any change suffices; ``size``, the number of changed features; ``changes``, a mapping
+            of these to their new states; ``text``; ``becomes`` and ``probability``, the class that is predicted after
+            the change and its probability.
+
+        Raises
+        ------
+        ValueError
+            If a cell is missing, if ``keep`` names what is not a feature, or if the network has too many arcs; see
+            :meth:`sufficient_reasons`.
+        """
+        from anbexact.explanations.nearest import nearest_change
+
+        return nearest_change(self.family_sum(), self.reader_.rows(X), keep, self._threads())
+
+    def _drawn(self, background: Any) -> Any:
+        """Return a background with rows as codes."""
+        return background if background is None or isinstance(background, str) else self.reader_.codes(background)
+
+    def _threads(self) -> int | None:
+        found: int | None = self.reader_.estimator.get_params(deep=False).get("n_jobs")
+        return found

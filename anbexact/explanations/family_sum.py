@@ -1,0 +1,99 @@
+"""Class posteriors whose log odds are a sum of functions of a few features each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anbexact._runtime.arrays import Floats, Positions
+from anbexact.logit.potentials import Potentials, class_families, network_potentials
+from anbexact.networks.model import Model
+from anbexact.networks.network import TableNetwork
+from anbexact.parameters.counts import Counts
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+if TYPE_CHECKING:
+    from anbexact.logit.model import LogitModel
+
+
+@dataclass(frozen=True, eq=False)
+class FamilySum:
+    """A class posterior with ``ln P(c | x) = Σ_F f_F(x_F, c)`` + a function of the row x alone.
+
+    F runs over the families of the class and of its children; f_F is the log of a conditional table, or what a refit
+    made of it.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        Names and states of all variables.
+    potentials : tuple of Potential
+        The functions f_F.
+    counts : dict or None
+        Weighted counts of the families in the training rows; None if there are none.
+    log_posterior : callable
+        Returns ln P(c | observed cells), shape (rows, classes), of codes of shape (features, rows).
+    find_network : callable
+        Returns the network under which missing cells are summed out.
+    """
+
+    vocabulary: Vocabulary
+    potentials: Potentials
+    counts: Counts | None
+    log_posterior: Callable[[CodeArray], Floats]
+    find_network: Callable[[], TableNetwork]
+
+    @classmethod
+    def of_network(cls, model: Model) -> FamilySum:
+        """Return the sum of a network's log conditional tables.
+
+        Raises
+        ------
+        ValueError
+            If columns are measured by densities, if the model is an average of several networks, or if a table holds
+            a zero.
+        """
+        if not isinstance(model, TableNetwork):
+            raise ValueError(
+                "this explanation needs conditional tables, and this classifier has densities: explain the "
+                "classifier that its to_discrete() returns"
+            )
+        for name in class_families(model.structure):
+            if not (model.tables[name].values > 0).all():
+                raise ValueError(
+                    f"the conditional table of {name!r} holds zeros, so that log odds can be infinite and cannot be "
+                    "divided among features: estimate the tables with parameters='eap'"
+                )
+        potentials = network_potentials(model.tables, model.structure)
+        return cls(model.vocabulary, potentials, model.counts, model.log_posterior, lambda: model)
+
+    @classmethod
+    def of_logit(cls, model: LogitModel) -> FamilySum:
+        """Return the sum of a logistic regression's potentials."""
+        counts = model.network.counts if model.structure is model.network.structure else None
+        return cls(model.vocabulary, model.potentials, counts, model.log_posterior, lambda: model.summing_network)
+
+    @cached_property
+    def network(self) -> TableNetwork:
+        """The network under which missing cells are summed out."""
+        return self.find_network()
+
+    @cached_property
+    def arities(self) -> Positions:
+        """The number of states of every feature."""
+        return np.array([self.vocabulary.arity(name) for name in self.vocabulary.features], dtype=np.int64)
+
+    @cached_property
+    def n_classes(self) -> int:
+        """The number of classes."""
+        return self.vocabulary.arity(self.vocabulary.class_name)
+
+    @cached_property
+    def places(self) -> tuple[tuple[int, ...], ...]:
+        """The features of every potential, as positions in ``vocabulary.features``."""
+        place = {name: j for j, name in enumerate(self.vocabulary.features)}
+        return tuple(tuple(place[name] for name in potential.features) for potential in self.potentials)

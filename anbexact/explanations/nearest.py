@@ -1,0 +1,99 @@
+"""The nearest change of a decision: the fewest features to change."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anbexact._kernels.changes import nearest_changes
+from anbexact._runtime.arrays import Bools
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.tasks import run_tasks, thread_count
+from anbexact.explanations.elimination import arranged
+from anbexact.explanations.family_sum import FamilySum
+from anbexact.explanations.reasons import TOLERANCE
+from anbexact.inputs.reader import Rows
+from anbexact.networks.explanation_text import value_text
+from anbexact.tables.vocabulary import Vocabulary
+
+CHUNK = 100
+"""Rows that a task works off."""
+
+
+def changeable_features(vocabulary: Vocabulary, keep: Collection[Hashable]) -> Bools:
+    """Return which features may be changed: all but those of ``keep``.
+
+    Raises
+    ------
+    ValueError
+        If ``keep`` names what is not a feature.
+    """
+    kept = [keep] if isinstance(keep, str) else list(keep)
+    if unknown := [name for name in kept if name not in vocabulary.features]:
+        raise ValueError(f"keep names {unknown[0]!r}, which is not a feature of the classifier")
+    return np.array([name not in kept for name in vocabulary.features], dtype=np.bool_)
+
+
+def nearest_change(
+    source: FamilySum, rows: Rows, keep: Collection[Hashable] = (), n_jobs: int | None = None
+) -> pd.DataFrame:
+    """Return one row per row; see :meth:`anbexact.classifiers.explaining.Explaining.nearest_change`.
+
+    Raises
+    ------
+    ValueError
+        If a cell is missing, if ``keep`` names what is not a feature, or if the elimination needs too large tables.
+    """
+    vocabulary, codes = source.vocabulary, rows.codes
+    changeable = changeable_features(vocabulary, keep)
+    if (codes < 0).any():
+        t, j = np.argwhere(codes.T < 0)[0].tolist()
+        raise ValueError(
+            f"the cell of {vocabulary.features[j]!r} in row {rows.index[t]!r} is missing or unknown, and what is not "
+            "known cannot be changed: fill it in, or leave the row out"
+        )
+    elimination = arranged(source)
+    changeable &= elimination.relevant
+    decided = source.log_posterior(codes).argmax(axis=1).astype(np.int64)
+    n_features, n_rows = codes.shape
+    found, lead = np.empty((n_rows, n_features), dtype=np.int64), np.empty(n_rows)
+    rivals = np.ones(source.n_classes, dtype=np.bool_)
+    arguments = codes, elimination.buckets, source.arities, changeable, decided, rivals, TOLERANCE
+    tasks = (
+        partial(nearest_changes, *arguments, int(changeable.sum()), start, min(start + CHUNK, n_rows), found, lead)
+        for start in range(0, n_rows, CHUNK)
+    )
+    run_tasks(tasks, -(-n_rows // CHUNK), thread_count(n_jobs), Deadline(), "rows", None)
+    changed = source.log_posterior(np.ascontiguousarray(found.T.astype(np.int16)))
+    classes = vocabulary.states[vocabulary.class_name]
+    exists = np.isfinite(lead)
+    after = changed.argmax(axis=1)
+    moves = [_changes(vocabulary, codes[:, t], found[t]) for t in range(n_rows)]
+    return pd.DataFrame(
+        {
+            "row": list(rows.index),
+            "decision": [classes[c] for c in decided.tolist()],
+            "exists": exists,
+            "size": [len(of_row) for of_row in moves],
+            "changes": pd.Series([{name: new for name, _, new in of_row} for of_row in moves], dtype=object),
+            "text": [
+                ", ".join(f"{name}: {value_text(old)} → {value_text(new)}" for name, old, new in of_row)
+                for of_row in moves
+            ],
+            "becomes": pd.Series([classes[c] for c in after.tolist()], dtype=object).where(exists, None),
+            "probability": np.where(exists, np.exp(changed[np.arange(n_rows), after]), np.nan),
+        }
+    )
+
+
+def _changes(vocabulary: Vocabulary, before: Any, after: Any) -> list[tuple[Hashable, Any, Any]]:
+    """Return the features that differ, with their states before and after."""
+    names = vocabulary.features
+    return [
+        (names[j], vocabulary.states[names[j]][before[j]], vocabulary.states[names[j]][after[j]])
+        for j in np.flatnonzero(before != after).tolist()
+    ]

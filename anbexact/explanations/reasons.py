@@ -1,0 +1,166 @@
+"""Sufficient reasons: features whose values decide, whatever the others are."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anbexact._kernels.max_sum import minimal_reasons, smallest_reasons
+from anbexact._runtime.arrays import Bools, Floats, Integers
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.tasks import run_tasks, thread_count
+from anbexact.explanations.elimination import arranged
+from anbexact.explanations.family_sum import FamilySum
+from anbexact.explanations.local import states_of
+from anbexact.inputs.prediction import check_choice
+from anbexact.inputs.reader import Rows
+from anbexact.networks.explanation_text import cell_text
+from anbexact.tables.vocabulary import Vocabulary
+
+TOLERANCE = 1e-9
+"""Nats by which every other class must stay behind."""
+CHUNK = 500
+"""Rows that a task works off."""
+MOST_NODES = 20_000
+"""Nodes of the search for a smallest reason."""
+SIZES = ("minimal", "smallest")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reasons:
+    """A sufficient reason for the decision of every row.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        Names and states of all variables.
+    decided : (rows,) int
+        Codes of the predicted classes.
+    fixed : (rows, features) bool
+        The features of the reason.
+    margins : (rows,) float64
+        By how many nats the decided class leads all others at least, whatever the other features are; NaN where there
+        is no reason.
+    proved : (rows,) bool
+        Whether no reason has fewer features; only ``size="smallest"`` proves it.
+    """
+
+    vocabulary: Vocabulary
+    decided: Integers
+    fixed: Bools
+    margins: Floats
+    proved: Bools
+    rows: Rows = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self.fixed):,} rows>"
+
+    @property
+    def exists(self) -> Bools:
+        """Whether there is a reason: not where missing cells, or a tie, leave the decision open."""
+        return ~np.isnan(self.margins)
+
+    def features(self, t: int) -> list[Hashable]:
+        """Return the features of the reason of the row at position t."""
+        return [self.vocabulary.features[j] for j in np.flatnonzero(self.fixed[t])]
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row per row.
+
+        The columns are ``row`` (label of the row in the index of X, else its position), ``decision``, ``exists``,
+        ``size`` (features of the reason), ``reason`` (a tuple of features; empty where there is no reason), ``text``
+        (the reason with its values), ``margin`` (nats) and ``smallest`` (whether no reason is smaller).
+        """
+        classes = self.vocabulary.states[self.vocabulary.class_name]
+        found = self.exists
+        n_rows = range(len(self.fixed))
+        return pd.DataFrame(
+            {
+                "row": list(self.rows.index),
+                "decision": [classes[c] for c in self.decided.tolist()],
+                "exists": found,
+                "size": np.where(found, self.fixed.sum(axis=1), 0),
+                "reason": pd.Series([tuple(self.features(t)) if found[t] else () for t in n_rows], dtype=object),
+                "text": [self._cells(t) if found[t] else "" for t in n_rows],
+                "margin": self.margins,
+                "smallest": self.proved & found,
+            }
+        )
+
+    @cached_property
+    def _states(self) -> list[list[Any]]:
+        return [states_of(self.vocabulary, self.rows, j) for j in range(self.fixed.shape[1])]
+
+    def _cells(self, t: int) -> str:
+        features = self.vocabulary.features
+        return " and ".join(
+            f"{features[j]} = {cell_text(self.rows.values[features[j]][t], self._states[j][t])}"
+            for j in np.flatnonzero(self.fixed[t])
+        )
+
+    def text(self, t: int) -> str:
+        """Return the reason of the row at position t as a sentence."""
+        decision = self.vocabulary.states[self.vocabulary.class_name][self.decided[t]]
+        if not self.exists[t]:
+            cause = "missing cells" if (self.rows.codes[:, t] < 0).any() else "a tie"
+            return f"{decision} has no sufficient reason, because {cause} can change the decision."
+        if not self.fixed[t].any():
+            return f"{decision}, whatever the features are."
+        return f"{decision} whatever the other features are, because {self._cells(t)}."
+
+    def __str__(self) -> str:
+        return "\n".join(map(self.text, range(len(self.fixed))))
+
+
+def sufficient_reasons(source: FamilySum, rows: Rows, size: str = "minimal", n_jobs: int | None = None) -> Reasons:
+    """Return a sufficient reason for the decision of every row.
+
+    A set S of observed features suffices for the predicted class c if, for every other class c',
+
+        ln P(c') / P(c) + max over all states of the other features of Σ_F [f_F(x_F, c') - f_F(x_F, c)] < -1e-9.
+
+    The maximum is found by eliminating the features one after the other.
+
+    Parameters
+    ----------
+    source : FamilySum
+        The class posterior.
+    rows : Rows
+        The rows; missing cells are never part of a reason, so that they may have any state.
+    size : {"minimal", "smallest"}
+        Whether no feature can be left out of the reason, or no reason is smaller.
+    n_jobs : int, optional
+        Number of threads.
+
+    Raises
+    ------
+    ValueError
+        If the elimination needs too large tables, or for another ``size``.
+
+    References
+    ----------
+    Shih, Choi and Darwiche, *A symbolic approach to explaining Bayesian network classifiers*, IJCAI 2018.
+    """
+    check_choice("size", size, SIZES)
+    elimination, codes = arranged(source), rows.codes
+    decided = source.log_posterior(codes).argmax(axis=1)
+    n_features, n_rows = codes.shape
+    fixed = np.zeros((n_rows, n_features), dtype=np.bool_)
+    worst, proved = np.empty(n_rows), np.zeros(n_rows, dtype=np.bool_)
+    arguments = codes, elimination.buckets, source.arities, elimination.relevant, decided.astype(np.int64), TOLERANCE
+
+    def work(start: int, stop: int) -> None:
+        minimal_reasons(*arguments, start, stop, fixed, worst)
+        if size == "smallest":
+            smallest_reasons(*arguments, MOST_NODES, start, stop, fixed, worst, proved)
+
+    tasks = (partial(work, start, min(start + CHUNK, n_rows)) for start in range(0, n_rows, CHUNK))
+    run_tasks(tasks, -(-n_rows // CHUNK), thread_count(n_jobs), Deadline(), "rows", None)
+    margins = np.where(worst <= -TOLERANCE, -worst, np.nan)
+    return Reasons(source.vocabulary, decided, fixed, margins, proved, rows)

@@ -1,0 +1,62 @@
+"""The nearest change against the enumeration of all rows."""
+
+import explanation_oracles as oracles
+import numpy as np
+import pandas as pd
+import pytest
+from explained import MODELS, Case
+
+from anbexact import NaiveBayesClassifier
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("keep", [(), ("f1",), ("f0", "f2")])
+@pytest.mark.parametrize("seed", [3, 9])
+def test_fewest_changes(model, keep, seed):
+    case = Case(model, seed=seed)
+    frame = case.classifier.nearest_change(case.X, keep=keep)
+    predicted = case.classifier.predict(case.X)
+    changeable = set(case.arities) - set(keep)
+    for t in range(0, 60, 7):
+        row = case.row(t)
+        fewest, lead = oracles.fewest_changes(case.tables, "c", row, case.arities, case.n_classes, changeable)
+        assert frame["exists"][t] == (fewest is not None)
+        assert frame["decision"][t] == predicted[t]
+        if fewest is None:
+            assert frame["changes"][t] == {}
+            assert np.isnan(frame["probability"][t])
+            continue
+        changes = frame["changes"][t]
+        assert frame["size"][t] == fewest == len(changes)
+        assert set(changes) <= changeable
+        assert all(row[name] != state for name, state in changes.items())
+        changed = {**row, **changes}
+        logs = [oracles.log_joint(case.tables, "c", changed, c) for c in range(case.n_classes)]
+        after = int(np.argmax(logs))
+        assert max(logs) - logs[predicted[t]] == pytest.approx(lead, abs=1e-9)
+        assert frame["becomes"][t] == after != predicted[t]
+        expected = oracles.posterior(case.tables, "c", changed, case.arities, case.n_classes)[after]
+        assert frame["probability"][t] == pytest.approx(expected, abs=1e-9)
+
+
+def test_many_changes():
+    """All features are copies of the class, so that most of them must change."""
+    X = pd.DataFrame({f"f{j}": ["low", "high"] * 20 for j in range(11)}, index=[f"r{t}" for t in range(40)])
+    classifier = NaiveBayesClassifier(ess=1.0).fit(X, ["a", "b"] * 20)
+    frame = classifier.nearest_change(X.head(2))
+    assert frame["row"].tolist() == ["r0", "r1"]
+    assert frame["size"].tolist() == [6, 6]
+    assert frame["becomes"].tolist() == ["b", "a"]
+    assert frame["text"][0].startswith("f0: low → high, ") or "low → high" in frame["text"][0]
+    none = classifier.nearest_change(X.head(2), keep=X.columns[:6])
+    assert not none["exists"].any()
+    assert none["becomes"].isna().all()
+    assert (none["size"] == 0).all()
+
+
+def test_refusals():
+    case = Case("naive")
+    with pytest.raises(ValueError, match=r"the cell of 'f\d' in row \d+ is missing or unknown"):
+        case.classifier.nearest_change(case.holed())
+    with pytest.raises(ValueError, match="keep names 'f9'"):
+        case.classifier.nearest_change(case.X, keep=["f9"])
