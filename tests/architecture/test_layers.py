@@ -18,6 +18,7 @@ LAYERS = (
     ("inputs",),
     ("parameters",),
     ("networks",),
+    ("drawing",),
     ("logit",),
     ("search",),
     ("selection",),
@@ -25,8 +26,9 @@ LAYERS = (
     ("classifiers",),
     ("persistence",),
     ("adapters",),
-    ("report",),
+    ("displays",),
     ("compare",),
+    ("report",),
     ("cli",),
 )
 """A package imports from those above it, when it is imported; packages of one line do not know each other."""
