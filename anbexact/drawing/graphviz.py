@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from collections.abc import Sequence
 
-from anbexact.drawing.layout import Arc, Layout, Point
+from anbexact.drawing.layout import Arc, Layout, Point, isolated, with_rows
 
 INCH = 72.0
 SECONDS = 5.0
@@ -21,15 +21,19 @@ def graphviz_layout(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout | Non
     program = shutil.which("dot")
     if program is None or not arcs:
         return None
+    alone = isolated(len(sizes), arcs)
     layouts = [_run(program, sizes, arcs, direction) for direction in ("TB", "LR")]
     found = [layout for layout in layouts if layout is not None]
-    return max(found, key=Layout.scale, default=None)
+    best = max(found, key=Layout.scale, default=None)
+    return None if best is None else with_rows(best, sizes, alone)
 
 
 def _run(program: str, sizes: Sequence[Point], arcs: Sequence[Arc], direction: str) -> Layout | None:
+    joined = {node for arc in arcs for node in arc}
     nodes = "".join(
         f'{k} [shape=box,fixedsize=true,label="",width={width / INCH:.4f},height={height / INCH:.4f}];'
         for k, (width, height) in enumerate(sizes)
+        if k in joined
     )
     links = "".join(f"{parent}->{child};" for parent, child in arcs)
     source = f"digraph{{rankdir={direction};nodesep=0.2;ranksep=0.4;{nodes}{links}}}"
@@ -58,4 +62,4 @@ def _parsed(text: str, n_nodes: int) -> Layout:
             points = [point(*line[4 + 2 * k : 6 + 2 * k]) for k in range(n_points)]
             inner = points[3:-1:3]  # of a cubic spline, the points that it goes through
             routes[parent, child] = (centres[parent], *inner, centres[child])
-    return Layout(tuple(centres[k] for k in range(n_nodes)), routes, width, height)
+    return Layout(tuple(centres.get(k, (0.0, 0.0)) for k in range(n_nodes)), routes, width, height)

@@ -65,10 +65,14 @@ def layered(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
         turned.height,
         turned.width,
     )
-    joined = {node for arc in arcs for node in arc}
-    alone = [node for node in range(len(sizes)) if node not in joined]
     best = down if down.scale() >= right.scale() or not arcs else right
-    return _with_rows(best, sizes, alone)
+    return with_rows(best, sizes, isolated(len(sizes), arcs))
+
+
+def isolated(n_nodes: int, arcs: Sequence[Arc]) -> list[int]:
+    """Return the nodes without arcs."""
+    joined = {node for arc in arcs for node in arc}
+    return [node for node in range(n_nodes) if node not in joined]
 
 
 def _layered(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
@@ -206,7 +210,7 @@ def _apart(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
     return [place + offset for place, offset in zip(places, offsets, strict=True)]
 
 
-def _with_rows(layout: Layout, sizes: Sequence[Point], alone: Sequence[int]) -> Layout:
+def with_rows(layout: Layout, sizes: Sequence[Point], alone: Sequence[int]) -> Layout:
     """Return a layout with the nodes that have no arc in rows below it."""
     if not alone:
         return layout

@@ -28,6 +28,7 @@ LAYERS = (
     ("adapters",),
     ("displays",),
     ("compare",),
+    ("plots",),
     ("report",),
     ("cli",),
 )
