@@ -61,13 +61,21 @@ def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
     if alone:
         figure.suptitle(_odds(shapes[0]), fontsize="medium")
     for panel, of_panel in zip(panels, axes, strict=False):
-        if len(panel[0].features) == 1:
-            _curves(of_panel, panel)
-        else:
-            _map(figure, of_panel, panel[0], alone)
+        draw_shape(of_panel, panel, alone)
     for unused in axes[len(panels) :]:
         unused.set_axis_off()
     return figure
+
+
+def draw_shape(axes: Axes, shapes: Sequence[Shape], alone: bool = False) -> None:
+    """Draw the shapes of one term: the curves of a feature, one for every class, or the heat map of a pair.
+
+    ``alone`` says that the figure names the class, so that the scale of a heat map need not.
+    """
+    if len(shapes[0].features) == 1:
+        _curves(axes, shapes)
+    else:
+        _map(axes, shapes[0], alone)
 
 
 def _of(shapes: Sequence[Shape], n_features: int) -> list[Shape]:
@@ -102,14 +110,14 @@ def _curves(axes: Axes, shapes: Sequence[Shape]) -> None:
         axes.legend(fontsize="x-small", frameon=False)
 
 
-def _map(figure: Figure, axes: Axes, shape: Shape, alone: bool) -> None:
+def _map(axes: Axes, shape: Shape, alone: bool) -> None:
     """Draw the interaction of two features as a heat map; cells without rows are hatched."""
     top = max(float(np.abs(shape.log_odds).max()), 1e-12)
     edges = [np.arange(size + 1) for size in shape.log_odds.shape]
     image = axes.pcolormesh(edges[1], edges[0], shape.log_odds, cmap="RdBu_r", vmin=-top, vmax=top)
     empty = np.ma.masked_where(shape.weight > 0, np.zeros(shape.weight.shape))
     axes.pcolor(edges[1], edges[0], empty, hatch="///", alpha=0.0, edgecolor="0.4", lw=0)
-    figure.colorbar(image, ax=axes, label="log odds" if alone else f"log odds of {shape.label}")
+    axes.figure.colorbar(image, ax=axes, label="log odds" if alone else f"log odds of {shape.label}")
     _ticks(axes.yaxis, shape.labels[0])
     _ticks(axes.xaxis, shape.labels[1])
     axes.set_ylabel(str(shape.features[0]))

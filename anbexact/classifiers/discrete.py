@@ -102,6 +102,12 @@ class DiscreteClassifier(
 
         save(self, path)
 
+    def _html_repr(self) -> str:
+        """Return scikit-learn's display of the parameters, and below it what was learned."""
+        from anbexact.displays.estimators import fitted_html
+
+        return str(super()._html_repr()) + fitted_html(self)
+
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True

@@ -23,6 +23,7 @@ from anbexact.compare.cross_validation import INTERRUPTED, Trials, warm_up
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables, refits
+from anbexact.displays.frames import ComparisonFrame
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 
 __all__ = ["COLUMNS", "MODELS", "InterruptedComparisonError", "calibration_error", "compare"]
@@ -212,7 +213,7 @@ def compare(
 
 def _frame(rows: dict[str, list[float]], data: Data, refits: Mapping[str, str]) -> pd.DataFrame:
     """Return the finished rows as a frame, with its attributes."""
-    frame = pd.DataFrame.from_dict(rows, orient="index", columns=list(COLUMNS))
+    frame = ComparisonFrame(list(rows.values()), index=list(rows), columns=list(COLUMNS), dtype=float)
     frame.index.name = "model"
     own = {name: line for name, line in refits.items() if line in rows}
     frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=own)

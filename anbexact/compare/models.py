@@ -17,9 +17,9 @@ from anbexact.classifiers.registry import compared_lines
 from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.discretize import RULES
+from anbexact.displays.frames import BASELINE
 from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.logit.smooth import SmoothRefit
-from anbexact.report.text import BASELINE
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
 

@@ -392,3 +392,8 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
 
     def __repr__(self) -> str:
         return model_text(self)
+
+    def _repr_html_(self) -> str:
+        from anbexact.displays.logit import logit_html
+
+        return logit_html(self)

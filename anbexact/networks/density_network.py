@@ -15,7 +15,7 @@ from anbexact.networks.density_posterior import DensityPosterior
 from anbexact.networks.explanation_terms import Family, Grounds
 from anbexact.networks.network import Network, TableNetwork
 from anbexact.networks.probable_levels import most_probable_levels, most_probable_tables
-from anbexact.parameters.counts import Counts
+from anbexact.parameters.counts import Counts, FamilyCounts
 from anbexact.scores import Universal
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
@@ -145,6 +145,23 @@ class DensityNetwork(Network):
                 cells = self.measure.partitions[name].cell_at(self._levels[name])
                 own[j] = np.where(codes[j] < 0, codes[j], cells[codes[j]])
         return own
+
+    def discrete_counts(self) -> Counts | None:
+        """Return the counts of the cells of :meth:`discrete`."""
+        if self.counts is None:
+            return None
+        return {name: self._coarse(family) for name, family in self.counts.items()}
+
+    def _coarse(self, family: FamilyCounts) -> FamilyCounts:
+        """Return counts of the finest cells as those of the cells of :meth:`discrete`."""
+        codes = list(np.unravel_index(family.cells, family.shape))
+        for axis, name in enumerate(family.variables):
+            if name in self.measure.partitions:
+                codes[axis] = self.measure.partitions[name].cell_at(self._levels[name])[codes[axis]].astype(np.intp)
+        shape = tuple(self.discrete_vocabulary.arity(name) for name in family.variables)
+        cells, inverse = np.unique(np.ravel_multi_index(tuple(codes), shape), return_inverse=True)
+        weights = np.bincount(inverse.reshape(-1), family.weights, len(cells)).astype(np.float64, copy=False)
+        return FamilyCounts(family.name, family.parents, shape, cells.astype(np.int64), weights)
 
     def level_cost(self, table: DiscreteTable, n_jobs: int | None = None) -> float:
         """Return by how much the mean log loss of rows rises in :meth:`discrete`; nats per row.

@@ -92,6 +92,11 @@ class Explanation:
     def __str__(self) -> str:
         return explanation_text(self)
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.explanations import explanation_html
+
+        return explanation_html(self)
+
 
 class Explanations(list[Explanation]):
     """Explanations of the rows of a table, as a list; :meth:`to_frame` has all their terms in one table.
@@ -133,6 +138,11 @@ class Explanations(list[Explanation]):
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        from anbexact.displays.explanations import explanations_html
+
+        return explanations_html(self)
 
 
 def _frame(terms: Sequence[Term]) -> pd.DataFrame:

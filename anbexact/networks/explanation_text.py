@@ -81,7 +81,7 @@ def _numbers(term: Term, credible: bool, counted: bool) -> list[str]:
     cells = ["x " + factor_text(term.nats)]
     if credible:
         known = not math.isnan(term.low)
-        cells.append(f"{_end(term.low)} to {_end(term.high)}" if known else "")
+        cells.append(f"{odds_end(term.low)} to {odds_end(term.high)}" if known else "")
     if counted:
         for count, of in ((term.rows, term.of), (term.rows_against, term.of_against)):
             cells.append("" if math.isnan(of) else f"{weight_text(count)} of {weight_text(of)}")
@@ -129,7 +129,7 @@ def factor_text(nats: float) -> str:
     return f"{factor:.2f}" if factor < 100 else f"{factor:,.0f}"
 
 
-def _end(nats: float) -> str:
+def odds_end(nats: float) -> str:
     """Return the end of an interval of odds; beyond a million it says nothing more."""
     if nats > math.log(1e6):
         return "> 1e6"

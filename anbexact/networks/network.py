@@ -69,9 +69,18 @@ class Network(Model):
     def discrete_cut_points(self) -> Mapping[Hashable, Cuts]:
         """The cut points of :meth:`discrete`."""
 
+    @abstractmethod
+    def discrete_counts(self) -> Counts | None:
+        """Return the counts in the vocabulary of :meth:`discrete`; None if the tables were given."""
+
     def __repr__(self) -> str:
         n_features, n_arcs = len(self.vocabulary.features), len(self.structure.edges)
         return f"<{type(self).__name__} of {self.structure.class_name!r}: {n_features:,} features, {n_arcs:,} arcs>"
+
+    def _repr_html_(self) -> str:
+        from anbexact.displays.networks import network_html
+
+        return network_html(self)
 
     def explain(self, rows: Rows, label: Any = None, against: Any = None) -> Explanations:
         """Return, for every row, what each feature adds to the log odds of one class against another.
@@ -158,6 +167,10 @@ class TableNetwork(Network):
     def discrete_cut_points(self) -> Mapping[Hashable, Cuts]:
         """The cut points."""
         return self.cut_points
+
+    def discrete_counts(self) -> Counts | None:
+        """Return the counts."""
+        return self.counts
 
     def add(self, table: DiscreteTable) -> TableNetwork:
         """Return the network with the rows of another table of the same vocabulary added.

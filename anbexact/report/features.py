@@ -58,6 +58,8 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
     """
     import pandas as pd
 
+    from anbexact.displays.frames import FeatureFrame
+
     network = classifier.model_
     reader = replace(
         classifier.reader_, vocabulary=network.discrete_vocabulary, cut_points=network.discrete_cut_points
@@ -71,8 +73,8 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
     factors = log_bayes_factors(table, ess=getattr(classifier, "ess_", 1.0), n_jobs=classifier.n_jobs)
     told = [_information(table, classifier.structure_, name) for name in features]
     ranks = pd.Series(factors).round(9).rank(method="min").astype(int)
-    columns = {"log_bayes_factor": factors, "information": told, "rank": ranks.to_numpy()}
-    return pd.DataFrame(columns, index=pd.Index(features, name="feature"))
+    columns: dict[str, Any] = {"log_bayes_factor": factors, "information": told, "rank": ranks.to_numpy()}
+    return FeatureFrame(columns, index=pd.Index(features, name="feature"))
 
 
 def _information(table: DiscreteTable, structure: Structure, name: Hashable) -> float:

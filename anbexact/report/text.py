@@ -17,6 +17,7 @@ from anbexact.classifiers import (
     TableClassifier,
 )
 from anbexact.discretize import cut_texts
+from anbexact.displays.frames import BASELINE
 from anbexact.logit.refit import Refit
 from anbexact.logit.smooth import SmoothRefit
 from anbexact.scores import Universal
@@ -32,8 +33,6 @@ WIDTH = 118
 """Characters in a line."""
 TABLE_WIDTH = 100
 """Characters in a line of the comparison."""
-BASELINE = "class frequencies"
-"""The line of a comparison that every model should beat; it competes for no star."""
 MOST_LINES = 10
 """Lines that are printed of a structure or an explanation, and cells of a row."""
 

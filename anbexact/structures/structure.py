@@ -60,6 +60,11 @@ class Certificate:
         verdict = "proved optimal" if self.optimal else f"not proved optimal: gap at most {self.gap:.6g} nats"
         return f"{verdict} ({self.method}; {self.sets_scored:,} sets scored in {self.seconds:.3g} s)"
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.networks import certificate_html
+
+        return certificate_html(self)
+
 
 def parents_first(parents: Mapping[Hashable, Collection[Hashable]]) -> tuple[Hashable, ...]:
     """Return the variables with parents before children: by depth, then in the order of the mapping.
@@ -202,3 +207,8 @@ class Structure:
         graph.add_nodes_from(self.parents)
         graph.add_edges_from(self.edges)
         return graph
+
+    def _repr_html_(self) -> str:
+        from anbexact.displays.networks import structure_html
+
+        return structure_html(self)

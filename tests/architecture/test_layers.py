@@ -18,6 +18,7 @@ LAYERS = (
     ("inputs",),
     ("parameters",),
     ("networks",),
+    ("drawing",),
     ("logit",),
     ("explanations",),
     ("search",),
@@ -27,8 +28,10 @@ LAYERS = (
     ("classifiers",),
     ("persistence",),
     ("adapters",),
-    ("report",),
+    ("displays",),
     ("compare",),
+    ("plots",),
+    ("report",),
     ("cli",),
 )
 """A package imports from those above it, when it is imported; packages of one line do not know each other."""

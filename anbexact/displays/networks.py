@@ -1,0 +1,67 @@
+"""Structures, certificates and networks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from anbexact.displays.fragments import fragment, paragraph
+from anbexact.drawing.markup import Markup, element, joined
+from anbexact.drawing.network import MOST_FEATURES, Strengths, diagram, figure, network_svg
+from anbexact.networks.arc_strengths import strengths_by_arc
+
+if TYPE_CHECKING:
+    from anbexact.networks.network import Network
+    from anbexact.structures.structure import Certificate, Structure
+
+
+def structure_html(structure: Structure) -> Markup:
+    """Return a structure: its picture, score and certificate."""
+    return fragment(network_picture(structure), structure_facts(structure))
+
+
+def certificate_html(certificate: Certificate) -> Markup:
+    """Return what a search proved."""
+    return fragment(certificate_paragraph(certificate))
+
+
+def network_html(network: Network) -> Markup:
+    """Return a network: its picture, with arcs by what they are worth, score and certificate."""
+    return fragment(network_picture(network.structure, strengths_of(network)), structure_facts(network.structure))
+
+
+def strengths_of(network: Network) -> Strengths:
+    """Return what the arcs of a network are worth, unless it is too large to be drawn."""
+    return strengths_by_arc(network) if len(network.structure.features) <= MOST_FEATURES else {}
+
+
+def network_picture(structure: Structure, strengths: Strengths | None = None) -> Markup:
+    """Return the picture of a network with its legend, or a sentence if it is too large to be read."""
+    n_features, n_arcs = len(structure.features), len(structure.feature_edges)
+    if n_features > MOST_FEATURES:
+        return paragraph(
+            f"The network has {n_features:,} features and {n_arcs:,} arcs between them, too many to be drawn here; "
+            "structure_.edges lists all arcs."
+        )
+    drawn = diagram(structure, strengths)
+    return figure(network_svg(drawn), drawn.legend)
+
+
+def structure_facts(structure: Structure) -> Markup:
+    """Return the size, score and certificate of a structure."""
+    n_features, n_arcs = len(structure.features), len(structure.feature_edges)
+    score = "" if math.isnan(structure.score) else f"; score {structure.score:,.3f} nats in total"
+    plural = "s" * (n_arcs != 1)
+    facts = f"{structure.class_name}: {n_features:,} features, {n_arcs:,} arc{plural} between features{score}."
+    return joined([paragraph(facts), certificate_paragraph(structure.certificate)])
+
+
+def certificate_paragraph(certificate: Certificate) -> Markup:
+    """Return a certificate in a sentence, its verdict marked."""
+    if math.isinf(certificate.gap):
+        badge, rest = element("span", "nothing proved", class_="badge no"), f" {certificate.method}."
+    else:
+        verdict = "proved optimal" if certificate.optimal else f"gap at most {certificate.gap:.6g} nats"
+        badge = element("span", verdict, class_="badge yes" if certificate.optimal else "badge no")
+        rest = f" {certificate.method}; {certificate.sets_scored:,} sets scored in {certificate.seconds:.3g} s."
+    return paragraph(badge, rest)

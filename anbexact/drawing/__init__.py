@@ -1,0 +1,1 @@
+"""Pictures and fragments of pages without other libraries: escaped markup, graphs and charts as SVG."""

@@ -1,0 +1,92 @@
+"""HTML and SVG as values: whatever is not markup already is escaped where it enters."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterable
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
+"""Characters that a page cannot hold, and those that reverse the direction of the text that follows."""
+VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
+"""Elements of HTML without an end."""
+
+
+class Markup(str):
+    """Text that is markup already, and is not escaped again."""
+
+    __slots__ = ()
+
+
+def escaped(value: object) -> Markup:
+    """Return a value as markup: markup as it is, everything else as text.
+
+    Examples
+    --------
+    >>> escaped("<b>")
+    '&lt;b&gt;'
+    """
+    if isinstance(value, Markup):
+        return value
+    return Markup(html.escape(UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(value))))
+
+
+def joined(parts: Iterable[object], separator: str = "") -> Markup:
+    """Return several pieces as one, each escaped unless it is markup."""
+    return Markup(separator.join(map(escaped, parts)))
+
+
+def element(name: str, *children: object, **attributes: Any) -> Markup:
+    """Return an element of HTML or SVG.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    *children : object
+        What it contains, escaped unless it is :class:`Markup`.
+    **attributes : Any
+        Its attributes: an underscore stands for a hyphen, and one at the end is left out (``class_``). None and False
+        leave an attribute out, True leaves out its value. Floats are rounded to two decimals.
+
+    Examples
+    --------
+    >>> element("td", "a < b", class_="name")
+    '<td class="name">a &lt; b</td>'
+    """
+    parts = [f"<{name}"]
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        parts.append(f" {key.rstrip('_').replace('_', '-')}")
+        if value is not True:
+            text = f"{round(value, 2):g}" if isinstance(value, float) else value
+            parts.append(f'="{escaped(text)}"')
+    parts.append(">")
+    if name in VOID:
+        return Markup("".join(parts))
+    return Markup("".join([*parts, *map(escaped, children), f"</{name}>"]))
+
+
+@cache
+def static_text(package: str, name: str) -> Markup:
+    """Return a file that is installed in the folder ``static`` of a package."""
+    return Markup(files(package).joinpath("static", name).read_text(encoding="utf-8"))
+
+
+def shortened(text: object, most: int) -> str:
+    """Return a text with its middle left out if it is longer than ``most`` characters.
+
+    Examples
+    --------
+    >>> shortened("a_very_long_name", 9)
+    'a_ve…name'
+    """
+    whole = " ".join(str(text).split())
+    if len(whole) <= most:
+        return whole
+    end = (most - 1) // 2
+    return whole[: most - 1 - end] + "…" + (whole[-end:] if end else "")

@@ -1,0 +1,83 @@
+"""What all displays share: axes that are given or made."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+SIZE = 6.0, 4.5
+"""Width and height of a figure of its own, in inches."""
+BLUE, ORANGE, GREY = "#2f7fd6", "#d0741c", "0.55"
+"""Colours: for, against, and what is neither."""
+
+
+class Display(ABC):
+    """A figure that knows its data.
+
+    Attributes
+    ----------
+    ax_ : matplotlib ``Axes``
+        Where it was drawn last.
+    figure_ : matplotlib ``Figure``
+        The figure of these axes.
+    """
+
+    ax_: Axes
+    figure_: Figure
+    size = SIZE
+
+    def plot(self, ax: Axes | None = None) -> Self:
+        """Draw into axes, by default those of a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib ``Axes``, optional
+            Where to draw.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        """
+        self.ax_ = new_axes(self.size) if ax is None else ax
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # of a subfigure, that
+        self._draw(self.ax_)
+        return self
+
+    @abstractmethod
+    def _draw(self, ax: Axes) -> None:
+        """Draw the data into axes."""
+
+
+def new_axes(size: tuple[float, float] = SIZE) -> Any:
+    """Return axes in a figure of their own.
+
+    Raises
+    ------
+    ImportError
+        If matplotlib is not installed.
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("figures need matplotlib: pip install 'anbexact[figures]'") from error
+    return pyplot.subplots(figsize=size, layout="constrained")[1]
+
+
+def legend(ax: Axes) -> None:
+    """Add a legend if there is something to tell apart."""
+    if ax.get_legend_handles_labels()[0]:
+        ax.legend(frameon=False, fontsize="small")
+
+
+def plain(text: object) -> str:
+    """Return a text that matplotlib does not read as a formula."""
+    return str(text).replace("$", r"\$")
