@@ -18,6 +18,7 @@ from anbexact.classifiers import (
     GBNClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
+    PooledClassifier,
     RefittedClassifier,
     TANClassifier,
 )
@@ -57,6 +58,7 @@ __all__ = [
     "MedianDiscretizer",
     "NaiveBayesClassifier",
     "NetworkClassifier",
+    "PooledClassifier",
     "RefittedClassifier",
     "SearchTooLargeError",
     "Structure",

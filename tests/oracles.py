@@ -1431,3 +1431,22 @@ def most_lost_columns(rows, single, most_lost):
         if lost(rest) <= most_lost + 1e-9:
             return own
         own.add(max(rest, key=lambda j: (weight([j]), -j)))
+
+
+def pooled_posterior(logs_of_members, weights, biases):
+    """P(c | x) of a logarithmic pool: exp(b_c + Σ_m w_m ln P_m(c | x)), normalised."""
+    values = [
+        exp(biases[c] + sum(w * logs[c] for w, logs in zip(weights, logs_of_members, strict=True)))
+        for c in range(len(biases))
+    ]
+    return [value / sum(values) for value in values]
+
+
+def pool_objective(logs, codes, row_weights, weights, biases, ridge):
+    """What the weights of a pool maximise; ``logs[t][m][c]``."""
+    fit = sum(
+        v * log(pooled_posterior(of_row, weights, biases)[c])
+        for of_row, c, v in zip(logs, codes, row_weights, strict=True)
+    )
+    offset = sum((w - 1 / len(weights)) ** 2 for w in weights) + sum(b**2 for b in biases)
+    return fit - ridge / 2 * offset

@@ -19,6 +19,7 @@ LAYERS = (
     ("parameters",),
     ("networks",),
     ("logit",),
+    ("pooling",),
     ("search",),
     ("selection",),
     ("datasets",),
