@@ -82,7 +82,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     ``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))``, with weights ``w_m ≥ 0`` and biases b. These are fitted to
     predictions of rows that the members did not learn from: in every fold, each member learns everything again from
     the other rows, cut points and structure included. Maximised is the conditional log likelihood of the held-out
-    rows, less ``ridge/2 · [Σ_m (w_m - 1/M)² + Σ_c b_c²]`` for M members. The weights need not add up to 1, so the
+    rows, less ``ridge/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]``, where p adds up to 1 and favours members that predict well
+    by themselves (:func:`~anbexact.pooling.weights.prior_centre`). The weights need not add up to 1, so the
     pool also calibrates. Members of weight 0 are dropped, and the others are learned from all rows.
 
     Log odds add. So a pool of networks is again a log-linear model, explained family by family; see ``docs/pool.md``.
@@ -97,8 +98,8 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     folds : int, default 3
         Folds in which members are learned again.
     ridge : float or "auto", default "auto"
-        Precision of the prior around equal weights and no biases, above 0. ``"auto"``: the one whose weights predict
-        every fold best when they are fitted to the other folds. Infinity: equal weights, without any folds.
+        Precision of the prior of the weights, above 0. ``"auto"``: the one whose weights predict every fold best when
+        they are fitted to the other folds. Infinity: equal weights, without any folds.
     time_limit : float, optional
         Seconds. No fit is started for which they will not suffice, as far as the fits so far can tell; the members
         that are finished by then are pooled, with a warning. Members are learned in the order of ``members``.
@@ -292,8 +293,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         folds: Any = self.folds
         if isinstance(folds, bool) or not isinstance(folds, Integral) or int(folds) < 2:
             raise ValueError(f"folds must be a whole number, 2 or more, not {self.folds!r}")
-        number = isinstance(self.ridge, Real) and not isinstance(self.ridge, bool) and float(self.ridge) > 0
-        if not number and not (isinstance(self.ridge, str) and self.ridge == AUTO):
+        ridge: Any = self.ridge
+        number = not isinstance(ridge, bool | str) and isinstance(ridge, Real) and float(ridge) > 0
+        if not number and not (isinstance(ridge, str) and ridge == AUTO):
             raise ValueError(f"ridge must be 'auto' or a number above 0, not {self.ridge!r}")
         check_limit("time_limit", self.time_limit)
         check_class_weight(self.class_weight)

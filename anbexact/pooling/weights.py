@@ -2,9 +2,10 @@
 
 ``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))`` with ``w_m ≥ 0``. Maximised is
 
-    Σ_t v_t ln P(c_t | x_t) - λ/2 · [Σ_m (w_m - 1/M)² + Σ_c b_c²]
+    Σ_t v_t ln P(c_t | x_t) - λ/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]
 
-for rows of weight v_t and M members. The logarithm of a sum of exponentials of linear functions is convex, and the
+for rows of weight v_t, where the centre p adds up to 1 and favours members that predict well by themselves; see
+:func:`prior_centre`. The logarithm of a sum of exponentials of linear functions is convex, and the
 ridge makes the maximum unique. The biases b sum to 0 at the maximum.
 """
 
@@ -73,7 +74,7 @@ class PoolWeights:
     biases : (classes,) float64
         Nats; they add up to 0.
     ridge : float
-        Precision of the prior around equal weights and no biases.
+        Precision of the prior.
     """
 
     weights: Floats
@@ -102,6 +103,23 @@ def finite_logs(logs: Floats) -> Floats:
     return np.maximum(np.nan_to_num(logs, nan=LEAST_LOG, neginf=LEAST_LOG), LEAST_LOG)
 
 
+def prior_centre(held_out: HeldOutLogs) -> Floats:
+    """Return the weights around which those of a pool are shrunk, shape (members,); they add up to 1.
+
+    ``p_m ∝ exp(-√N (ℓ_m - min ℓ))``, with ℓ_m the log loss of a member, in nats per row, and N the weight of the
+    rows: the likelihoods of the members on held-out rows to the power 1/√N, since a loss is itself uncertain by about
+    1/√N.
+    """
+    n_members = held_out.logs.shape[1]
+    total = float(held_out.weights.sum())
+    if total <= 0:
+        return np.full(n_members, 1.0 / n_members)
+    of_truth = finite_logs(held_out.logs)[np.arange(len(held_out.codes)), :, held_out.codes]
+    losses = -(held_out.weights @ of_truth) / total
+    shares = np.exp(-np.sqrt(total) * (losses - losses.min()))
+    return np.asarray(shares / shares.sum())
+
+
 def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
     """Return the weights and biases of the largest penalised log likelihood.
 
@@ -113,7 +131,7 @@ def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
     held_out : HeldOutLogs
         Rows that the members did not learn from.
     ridge : float
-        λ, above 0; infinity gives equal weights.
+        λ, above 0; infinity gives the centre of the prior.
 
     References
     ----------
@@ -121,10 +139,11 @@ def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
     and Optimization 20 (1982).
     """
     n_members, n_classes = held_out.logs.shape[1:]
+    centre = prior_centre(held_out)
     if isinf(ridge) or not held_out.weights.any():
-        return PoolWeights.equal(n_members, n_classes)
-    problem = _Problem(held_out, ridge)
-    point = np.concatenate([np.full(n_members, 1.0 / n_members), np.zeros(n_classes)])
+        return PoolWeights(centre, np.zeros(n_classes), ridge)
+    point = np.concatenate([centre, np.zeros(n_classes)])
+    problem = _Problem(held_out, ridge, point.copy())
     bounded = np.arange(len(point)) < n_members
     value, gradient, hessian = problem.derivatives(point)
     for _ in range(MOST_STEPS):
@@ -177,7 +196,7 @@ def _projected(point: Floats, bounded: Bools) -> Floats:
 class _Problem:
     """Minus the penalised log likelihood as a function of weights and biases, one after the other."""
 
-    def __init__(self, held_out: HeldOutLogs, ridge: float) -> None:
+    def __init__(self, held_out: HeldOutLogs, ridge: float, centre: Floats) -> None:
         counted = held_out.weights > 0
         logs = finite_logs(held_out.logs[counted])
         self._logs = np.ascontiguousarray(logs.transpose(0, 2, 1))  # rows, classes, members
@@ -185,8 +204,7 @@ class _Problem:
         self._rows = np.arange(len(self._codes))
         self._ridge = ridge
         self._n_members = logs.shape[1]
-        self._centre = np.zeros(self._n_members + logs.shape[2])
-        self._centre[: self._n_members] = 1.0 / self._n_members
+        self._centre = centre
         self.weight_sum = float(self._weights.sum())
 
     def _totals(self, point: Floats) -> Floats:

@@ -26,7 +26,8 @@ def random_logs(seed, n_rows=30, n_members=3, n_classes=3, sharpness=1.5):
 
 
 def objective(held_out, weights, biases, ridge):
-    return oracles.pool_objective(held_out.logs, held_out.codes, held_out.weights, weights, biases, ridge)
+    rows = held_out.logs, held_out.codes, held_out.weights
+    return oracles.pool_objective(*rows, weights, biases, ridge, oracles.pool_centre(*rows))
 
 
 @given(st.integers(0, 10**6), st.integers(1, 4), st.integers(1, 4), st.sampled_from([0.01, 1.0, 30.0, 1e4]))
@@ -89,12 +90,16 @@ def test_weight_two_is_two_rows():
     np.testing.assert_allclose(one.weights, other.weights, atol=1e-8)
 
 
-def test_an_infinite_ridge_gives_equal_weights():
-    found = fit_weights(random_logs(4), np.inf)
-    np.testing.assert_array_equal(found.weights, np.full(3, 1 / 3))
-    np.testing.assert_array_equal(found.biases, np.zeros(3))
-    close = fit_weights(random_logs(4), 1e12)
-    np.testing.assert_allclose(close.weights, found.weights, atol=1e-9)
+@pytest.mark.parametrize("seed", range(3))
+def test_an_infinite_ridge_gives_the_centre(seed):
+    held_out = random_logs(seed)
+    expected = oracles.pool_centre(held_out.logs, held_out.codes, held_out.weights)
+    for ridge in (np.inf, 1e12):
+        found = fit_weights(held_out, ridge)
+        np.testing.assert_allclose(found.weights, expected, atol=1e-9)
+        np.testing.assert_allclose(found.biases, np.zeros(3), atol=1e-9)
+    nothing = HeldOutLogs(held_out.logs, held_out.codes, np.zeros(30))
+    np.testing.assert_array_equal(fit_weights(nothing, 1.0).weights, np.full(3, 1 / 3))
 
 
 def test_impossible_classes_have_finite_logs():
