@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from sklearn.utils import _safe_indexing
 
 from anbexact._runtime.arrays import Floats
@@ -24,6 +25,8 @@ from anbexact.tables.table import Weights
 
 Frames = tuple[Any, Any]
 """Features and classes, as ``fit`` takes them."""
+MEMBER_COLUMNS = ("weight", "log_loss", "seconds", "outcome")
+"""What is known of every member that was considered."""
 OUT_OF_TIME = "time_limit"
 NO_WEIGHT = "weight 0"
 POOLED = "pooled"
@@ -198,6 +201,15 @@ def _held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> list[Hel
         )
         for k, fold in enumerate(folds)
     ]
+
+
+def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.DataFrame:
+    """Return what became of every member; ``weights`` are those of the pool by the members' names."""
+    rows = [
+        (record.member.name, weights.get(record.member.name, 0.0), record.log_loss, record.seconds, record.outcome)
+        for record in records
+    ]
+    return pd.DataFrame(rows, columns=["member", *MEMBER_COLUMNS]).set_index("member")
 
 
 def repeat_once(caught: Sequence[warnings.WarningMessage]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import field
 from inspect import signature
 from math import isinf
@@ -11,16 +11,15 @@ from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit
 from anbexact._runtime.progress import progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.fitted_pool import FittedPool
+from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
 from anbexact.classifiers.pool_fit import (
     NO_WEIGHT,
@@ -30,11 +29,12 @@ from anbexact.classifiers.pool_fit import (
     Record,
     cross_fit,
     fit_members,
-    log_posteriors,
     make_folds,
+    member_table,
     pool_weights,
     repeat_once,
 )
+from anbexact.classifiers.pool_forms import common_network
 from anbexact.classifiers.pool_members import (
     AUTO,
     Member,
@@ -42,19 +42,18 @@ from anbexact.classifiers.pool_members import (
     known_labels,
     named_members,
 )
+from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.discretize import Cuts
 from anbexact.inputs.class_weights import apply_class_weight, check_class_weight
 from anbexact.inputs.continuous import continuous_columns
 from anbexact.inputs.folds import frame_folds
 from anbexact.inputs.labels import read_target
-from anbexact.inputs.reader import Reader
 from anbexact.inputs.training import record_columns
+from anbexact.pooling.reading import DifferentReadingsError
 from anbexact.pooling.weights import PoolWeights
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import is_frame, is_series
 from anbexact.tables.table import Weights, check_weights
-from anbexact.tables.vocabulary import Vocabulary
 
 FOLDS = 3
 """Folds in which members are learned again, by default."""
@@ -76,7 +75,7 @@ class PooledParameters(TimeLimitParameters, TableParameters):
     "logarithmic pool of networks",
     compared=[Compared("pool", 200, refitted=False)],
 )
-class PooledClassifier(PooledParameters, DiscreteClassifier):
+class PooledClassifier(PooledParameters, FittedPool):
     """A logarithmic pool: the weighted sum of the log posteriors of several classifiers.
 
     ``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))``, with weights ``w_m ≥ 0`` and biases b. These are fitted to
@@ -133,10 +132,13 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         All members that were considered: ``weight``, ``log_loss`` (of held-out rows, nats per row), ``seconds`` (of
         all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"time_limit"`` or the reason why it could
         not be learned.
+    common_ : FixedStructureClassifier or None
+        A naive Bayes on states that refine those of all members, as :meth:`to_logit` uses them; None if the members
+        read a column so differently that there are none.
     vocabulary_ : Vocabulary
-        Names and states of all variables, as the first member reads them.
+        Names and states of all variables, on these common states.
     cut_points_ : dict
-        Cut points of every column that was discretised, likewise.
+        Cut points of every column that was discretised: those of all members together.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
@@ -158,12 +160,6 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
     >>> pool.score(X, y) > 0.9
     True
     """
-
-    estimators_: list[tuple[str, DiscreteClassifier]]
-    weights_: Floats
-    biases_: Floats
-    ridge_: float
-    members_: pd.DataFrame
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the members in folds, fit their weights, and learn those of positive weight from all rows.
@@ -245,35 +241,19 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
         classes = fitted[0].classes_
         biases = found.biases[[labels.index(label) for label in classes.tolist()]]
         weights = PoolWeights(found.weights[places], biases - biases.mean(), found.ridge)
-        self.set_pool(
-            list(zip(names, fitted, strict=True)),
-            weights,
-            members_frame(records, dict(zip(names, weights.weights, strict=True))),
-        )
+        frame = member_table(records, dict(zip(names, weights.weights, strict=True)))
+        self.set_pool(list(zip(names, fitted, strict=True)), weights, frame, self._common(fitted, rows))
 
-    def set_pool(
-        self, estimators: list[tuple[str, DiscreteClassifier]], found: PoolWeights, members: pd.DataFrame
-    ) -> Self:
-        """Store members that were learned, with their weights.
-
-        Parameters
-        ----------
-        estimators : list of (name, classifier)
-            Fitted, of the same classes.
-        found : PoolWeights
-            Their weights, and the biases in the order of these classes.
-        members : DataFrame
-            As ``members_``.
-
-        Returns
-        -------
-        self
-        """
-        self.estimators_ = estimators
-        self.weights_, self.biases_, self.ridge_ = found.weights, found.biases, found.ridge
-        self.members_ = members
-        self.classes_ = estimators[0][1].classes_
-        return self
+    def _common(
+        self, fitted: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Weights]
+    ) -> FixedStructureClassifier | None:
+        """Return a network on the common states of the members; None if they have none."""
+        first = fitted[0].estimator_ if isinstance(fitted[0], RefittedClassifier) else fitted[0]
+        settings = {name: getattr(first, name) for name in ("handle_unknown", "handle_missing", "n_jobs")}
+        try:
+            return common_network(fitted, rows, settings)
+        except DifferentReadingsError:
+            return None
 
     def _tell(self, records: Sequence[Record]) -> None:
         """Warn of members that are not in the pool for other reasons than their weight."""
@@ -316,72 +296,9 @@ class PooledClassifier(PooledParameters, DiscreteClassifier):
                 f"{changed[0]} applies to automatic members only: set it in each of the members that you pass"
             )
 
-    def _log_posterior(self, X: Any) -> Floats:
-        check_is_fitted(self)
-        labels = self.classes_.tolist()
-        logs = np.stack([log_posteriors(model, X, labels) for _, model in self.estimators_], axis=1)
-        return PoolWeights(self.weights_, self.biases_, self.ridge_).log_posterior(logs)
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
-        best = self._log_posterior(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
-
-        Every member sums out missing and unknown cells under its own network; the posteriors are pooled.
-        """
-        return np.exp(self._log_posterior(X))
-
-    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
-        return self._log_posterior(X)
-
-    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
-        """Return P(class | some cells): the members' answers, pooled.
-
-        See :meth:`anbexact.NetworkClassifier.query`.
-        """
-        check_is_fitted(self)
-        answers = [model.query(evidence, **values) for _, model in self.estimators_]
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.stack([answer.to_numpy() for answer in answers]))[None]
-        pooled = PoolWeights(self.weights_, self.biases_, self.ridge_).log_posterior(logs)[0]
-        answer = answers[0].copy()
-        answer[:] = np.exp(pooled)
-        return answer
-
-    @property
-    def vocabulary_(self) -> Vocabulary:
-        """Names and states of all variables, as the first member reads them."""
-        check_is_fitted(self)
-        return self.estimators_[0][1].vocabulary_
-
-    @property
-    def cut_points_(self) -> dict[Hashable, Cuts]:
-        """Cut points of every column that was discretised, as the first member reads them."""
-        check_is_fitted(self)
-        return self.estimators_[0][1].cut_points_
-
-    @property
-    def reader_(self) -> Reader:
-        """How the first member reads frames."""
-        check_is_fitted(self)
-        return self.estimators_[0][1].reader_
-
 
 def _indexable(rows: Any) -> Any:
     """Return what rows can be taken from, whatever holds them."""
     if isinstance(rows, pd.Categorical):
         return pd.Series(rows)
     return rows if is_frame(rows) or is_series(rows) or isinstance(rows, list) else np.asarray(rows)
-
-
-def members_frame(records: Sequence[Record], weights: Mapping[str, float]) -> pd.DataFrame:
-    """Return what became of every member."""
-    rows = [
-        (record.member.name, weights.get(record.member.name, 0.0), record.log_loss, record.seconds, record.outcome)
-        for record in records
-    ]
-    return pd.DataFrame(rows, columns=["member", "weight", "log_loss", "seconds", "outcome"]).set_index("member")

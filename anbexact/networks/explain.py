@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +16,13 @@ from anbexact.networks.posterior import ClassPosterior
 from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Vocabulary
 
-__all__ = ["Explanation", "Explanations", "Grounds", "class_code", "explain_rows"]
+__all__ = ["Explanation", "Explanations", "Grounds", "class_code", "compared_classes", "explain_rows"]
 
 
 def explain_rows(
     rows: Rows,
     posterior: ClassPosterior,
-    families: Mapping[Hashable, Family],
+    families: Mapping[Hashable, Family] | Sequence[tuple[Hashable, Family]],
     vocabulary: Vocabulary,
     grounds: Grounds,
     label: Any = None,
@@ -36,7 +36,7 @@ def explain_rows(
         The rows.
     posterior : ClassPosterior
         The class posterior of the network.
-    families : mapping of variable to Family
+    families : mapping of variable to Family, or pairs of these
         Its tables or densities.
     vocabulary : Vocabulary
         Names and states.
@@ -56,14 +56,14 @@ def explain_rows(
     log_joint = posterior.log_joint(rows.codes)
     proba = posterior.posterior(rows.codes)
     ranking = np.argsort(-log_joint, axis=1, kind="stable")
-    first, second = _compared(ranking, vocabulary, label, against)
+    first, second = compared_classes(ranking, vocabulary, label, against)
     place = np.arange(len(first))
     with np.errstate(invalid="ignore"):  # both impossible: NaN
         log_odds = log_joint[place, first] - log_joint[place, second]
     codes = dict(zip(vocabulary.features, rows.codes.astype(np.intp), strict=True))
     parts = [
         family_terms(name, family, rows.values, codes, (first, second), vocabulary, grounds)
-        for name, family in families.items()
+        for name, family in (families.items() if isinstance(families, Mapping) else families)
         if class_name in family.variables
     ]
     add_intervals(parts, grounds, one_class=len(classes) == 1)
@@ -87,8 +87,25 @@ def explain_rows(
     )
 
 
-def _compared(ranking: Integers, vocabulary: Vocabulary, label: Any, against: Any) -> tuple[Integers, Integers]:
-    """Return the codes of the two classes of every row."""
+def compared_classes(
+    ranking: Integers, vocabulary: Vocabulary, label: Any, against: Any
+) -> tuple[Integers, Integers]:
+    """Return the codes of the two classes of every row.
+
+    Parameters
+    ----------
+    ranking : (rows, classes) intp
+        Codes of the classes, the most probable first.
+    vocabulary : Vocabulary
+        Names and states.
+    label, against : class labels or None
+        As for :func:`explain_rows`.
+
+    Raises
+    ------
+    ValueError
+        If ``label`` or ``against`` is not a class, or both are the same.
+    """
     chosen = [
         None if of is None else class_code(vocabulary, name, of)
         for name, of in (("label", label), ("against", against))
