@@ -15,6 +15,8 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.pool_fit import log_posteriors
 from anbexact.classifiers.pool_forms import explained_member, member_terms, reading_of
+from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
 from anbexact.inputs.reader import Reader
 from anbexact.networks.explanation import Explanations
@@ -176,3 +178,13 @@ class FittedPool(DiscreteClassifier):
     def reader_(self) -> Reader:
         """How frames are read, as codes of the states of ``vocabulary_``."""
         return self._source.reader_
+
+
+def first_table_classifier(classifier: DiscreteClassifier) -> TableClassifier:
+    """Return the classifier that read the table: of a refit its network, of a pool that of its first member."""
+    if isinstance(classifier, FittedPool):
+        return first_table_classifier(classifier.estimators_[0][1])
+    if isinstance(classifier, RefittedClassifier):
+        return classifier.estimator_
+    assert isinstance(classifier, TableClassifier)
+    return classifier

@@ -19,7 +19,8 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
-from anbexact.classifiers.pool_members import Member, SharedFits
+from anbexact.classifiers.pool_members import Member
+from anbexact.classifiers.shared_fits import SharedFits
 from anbexact.pooling.weights import LEAST_LOG, HeldOutLogs, PoolWeights, best_ridge, fit_weights
 from anbexact.tables.table import Weights
 

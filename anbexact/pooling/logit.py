@@ -52,12 +52,15 @@ class PooledLogit(LogitPosterior):
         self.network = network
         self.classifier = classifier
         self.potentials = potentials
-        shape = {name: network.vocabulary.arity(name) for name in network.vocabulary.features}
-        self.structure = closed_structure(potentials, network.structure.class_name, shape)
+        self.structure = closed_structure(potentials, network.structure.class_name, self._arities)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle what the model is made of."""
         return type(self), (self.network, self.classifier, self.potentials)
+
+    @cached_property
+    def _arities(self) -> dict[Hashable, int]:
+        return {name: self.vocabulary.arity(name) for name in self.vocabulary.features}
 
     @cached_property
     def _sets(self) -> tuple[IndexSet, ...]:
@@ -66,7 +69,7 @@ class PooledLogit(LogitPosterior):
     @property
     def n_parameters(self) -> int:
         """Number of coefficients: terms times classes but the first."""
-        return count_terms(self._sets, self._shape) * (len(self.classes_) - 1)
+        return count_terms(self._sets, self._arities) * (len(self.classes_) - 1)
 
     @cached_property
     def terms(self) -> pd.DataFrame:
@@ -115,8 +118,7 @@ class PooledLogit(LogitPosterior):
 
     @cached_property
     def _closed(self) -> LogitModel:
-        shape = {name: self._shape[name] for name in self.vocabulary.features}
-        spread = spread_over(self.potentials, self.structure, shape)
+        spread = spread_over(self.potentials, self.structure, self._arities)
         return LogitModel(self.network, self.classifier, spread, self.structure)
 
     def to_network(self) -> TableNetwork:

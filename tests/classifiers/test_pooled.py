@@ -20,7 +20,8 @@ from anbexact import (
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier
 from anbexact.classifiers.pool_fit import Record, cross_fit, make_folds
-from anbexact.classifiers.pool_members import Member, SharedFits, automatic_members, named_members
+from anbexact.classifiers.pool_members import Member, automatic_members, named_members
+from anbexact.classifiers.shared_fits import SharedFits
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 from anbexact.inputs.folds import frame_folds
 from anbexact.inputs.labels import read_target
