@@ -20,8 +20,11 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.pool_members import Member
+from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.shared_fits import SharedFits
 from anbexact.pooling.weights import LEAST_LOG, HeldOutLogs, PoolWeights, best_ridge, fit_weights
+from anbexact.tables.columns import Column
+from anbexact.tables.native_values import native
 from anbexact.tables.table import Weights
 
 Frames = tuple[Any, Any]
@@ -90,6 +93,17 @@ class Fold:
 
     fits: SharedFits
     held_out: Rows
+
+
+def known_labels(target: Column, weights: Weights, estimators: Sequence[DiscreteClassifier]) -> list[Any]:
+    """Return the classes that occur or are declared, in no order that means anything."""
+    codes, names = target.coded
+    occurring = [names[code] for code in np.unique(codes[(weights > 0) & (codes >= 0)])]
+    declared = list(names) if target.declared else []
+    for estimator in estimators:
+        reading = estimator.unfitted_network() if isinstance(estimator, RefittedClassifier) else estimator
+        declared += (getattr(reading, "categories", None) or {}).get(target.name, ())
+    return list(dict.fromkeys([*occurring, *map(native, declared)]))
 
 
 def make_folds(X: Any, y: Any, codes: npt.NDArray[np.intp], parts: Sequence[tuple[Weights, Weights]]) -> list[Fold]:

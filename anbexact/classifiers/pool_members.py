@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import KBinsDiscretizer
 
@@ -17,9 +16,6 @@ from anbexact.classifiers.exact import ANBClassifier
 from anbexact.classifiers.kdb import KDBClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
-from anbexact.tables.columns import Column
-from anbexact.tables.native_values import native
-from anbexact.tables.table import Weights
 
 AUTO = "auto"
 MANY_FEATURES = 22
@@ -120,17 +116,6 @@ def named_members(members: Any) -> list[Member]:
         else Member(f"{member.name} {names[: k + 1].count(member.name)}", member.estimator)
         for k, member in enumerate(found)
     ]
-
-
-def known_labels(target: Column, weights: Weights, estimators: Sequence[DiscreteClassifier]) -> list[Any]:
-    """Return the classes that occur or are declared, in no order that means anything."""
-    codes, names = target.coded
-    occurring = [names[code] for code in np.unique(codes[(weights > 0) & (codes >= 0)])]
-    declared = list(names) if target.declared else []
-    for estimator in estimators:
-        reading = estimator.unfitted_network() if isinstance(estimator, RefittedClassifier) else estimator
-        declared += (getattr(reading, "categories", None) or {}).get(target.name, ())
-    return list(dict.fromkeys([*occurring, *map(native, declared)]))
 
 
 def _check_member(estimator: Any) -> None:

@@ -29,6 +29,7 @@ from anbexact.classifiers.pool_fit import (
     Record,
     cross_fit,
     fit_members,
+    known_labels,
     make_folds,
     member_table,
     pool_weights,
@@ -39,7 +40,6 @@ from anbexact.classifiers.pool_members import (
     AUTO,
     Member,
     automatic_members,
-    known_labels,
     named_members,
 )
 from anbexact.classifiers.refitted import RefittedClassifier
