@@ -26,6 +26,7 @@ from anbexact.classifiers import (
     GBNClassifier,
     NaiveBayesClassifier,
     NetworkClassifier,
+    PooledClassifier,
     RefittedClassifier,
     TANClassifier,
 )
@@ -66,6 +67,7 @@ __all__ = [
     "NaiveBayesClassifier",
     "NearOptimal",
     "NetworkClassifier",
+    "PooledClassifier",
     "RefittedClassifier",
     "RelearnedLeaveOneOut",
     "SearchTooLargeError",

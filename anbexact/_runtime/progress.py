@@ -59,6 +59,13 @@ def default_progress() -> Progress | None:
     return progress_line(after=LONG_WAIT) if is_watched(sys.stderr) else None
 
 
+def progress_of(verbose: int) -> Progress | None:
+    """Return what is called with the progress of long work: always above 0, for those who watch at 0, never below."""
+    if verbose < 0:
+        return None
+    return progress_line() if verbose > 0 else default_progress()
+
+
 def is_watched(stream: TextIO) -> bool:
     """Whether a stream is a terminal, or the output of a notebook's cell."""
     return stream.isatty() or type(stream).__module__.startswith("ipykernel")

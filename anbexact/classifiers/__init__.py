@@ -13,6 +13,7 @@ from anbexact.classifiers.kdb import KDBClassifier
 from anbexact.classifiers.logit_fan import LogitFANClassifier, PrunedNaiveBayesClassifier
 from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
+from anbexact.classifiers.pooled import PooledClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
 
@@ -34,6 +35,7 @@ __all__ = [
     "MeasuredClassifier",
     "NaiveBayesClassifier",
     "NetworkClassifier",
+    "PooledClassifier",
     "PrunedNaiveBayesClassifier",
     "RefittedClassifier",
     "TANClassifier",

@@ -150,6 +150,10 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         check_max_iter(self.max_iter)
         check_limit("time_limit", self.time_limit)
 
+    def unfitted_network(self) -> Any:
+        """Return the network that is learned first, not fitted: ``estimator``, or what None stands for."""
+        return self._default_estimator() if self.estimator is None else self.estimator
+
     def _default_estimator(self) -> NetworkClassifier:
         """Return what ``estimator=None`` stands for."""
         return FANClassifier(ess="auto")
@@ -162,7 +166,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 
     def _learned(self, X: Any, y: Any, sample_weight: Any) -> NetworkClassifier:
         """Return the network that is to be refitted, fitted."""
-        estimator = self._default_estimator() if self.estimator is None else self.estimator
+        estimator = self.unfitted_network()
         frozen = isinstance(estimator, FrozenEstimator)
         network = estimator.estimator if frozen else estimator
         if not isinstance(network, NetworkClassifier):

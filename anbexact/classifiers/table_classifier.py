@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.progress import Progress, default_progress, progress_line
+from anbexact._runtime.progress import Progress, progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
@@ -340,6 +340,4 @@ class TableClassifier(TableParameters, DiscreteClassifier):
 
     def progress(self) -> Progress | None:
         """Return what is called with the progress of long work, as ``verbose`` says; None if nothing is."""
-        if self.verbose < 0:
-            return None
-        return progress_line() if self.verbose > 0 else default_progress()
+        return progress_of(self.verbose)

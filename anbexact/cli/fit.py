@@ -11,9 +11,11 @@ from anbexact.classifiers import (
     DiscreteClassifier,
     MeasuredClassifier,
     NetworkClassifier,
+    PooledClassifier,
     RefittedClassifier,
     TableClassifier,
 )
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.fit_options import add_learning, chosen_parameters
 from anbexact.cli.learning import learn, refitted, titles, unfitted
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
@@ -28,6 +30,7 @@ from anbexact.report.text import (
     print_features,
     print_json,
     print_mixture,
+    print_pool,
     print_reading,
     print_refit,
     print_structure,
@@ -86,11 +89,11 @@ def run(args: argparse.Namespace) -> None:
     learn(chosen, X, y, weights)
     if args.output is not None:
         write_model(chosen, args.output)
-    network = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
+    network = first_table_classifier(chosen)
     rows_trained = _count_trained(network, X, weights)
     accuracy = chosen.score(X, y, weights)
     features = None
-    if isinstance(network, NetworkClassifier):
+    if isinstance(network, NetworkClassifier) and not isinstance(chosen, PooledClassifier):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of rows that are left out: said already
             features = feature_report(network, X, y, weights)
@@ -148,8 +151,13 @@ def _document(
 
 def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accuracy: float) -> None:
     """Print what was learned: cells of continuous columns, structure, refit and accuracy."""
-    classifier = chosen.estimator_ if isinstance(chosen, RefittedClassifier) else chosen
+    classifier = first_table_classifier(chosen)
     print_reading(classifier)
+    if isinstance(chosen, PooledClassifier):
+        print(f"\n{titles()[args.model]}")
+        print_pool(chosen)
+        _print_accuracy(accuracy)
+        return
     if isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None:
         _print_cells(classifier)
     else:
@@ -165,6 +173,10 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
         print_structure(classifier)
     if isinstance(chosen, RefittedClassifier):
         print_refit(chosen)
+    _print_accuracy(accuracy)
+
+
+def _print_accuracy(accuracy: float) -> None:
     print(
         f"accuracy on the rows it was learned from: {accuracy:.4f} (optimistic; cross-validate with anbexact compare)"
     )

@@ -5,7 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import anbexact
-from anbexact.classifiers import DiscreteClassifier, MeasuredClassifier, NetworkClassifier, RefittedClassifier
+from anbexact.classifiers import (
+    DiscreteClassifier,
+    MeasuredClassifier,
+    NetworkClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+)
 from anbexact.cli.messages import InputError, note
 
 NETWORKS = (".bif", ".xmlbif", ".xml", ".xdsl")
@@ -56,6 +62,8 @@ def write_model(classifier: DiscreteClassifier, path: str) -> None:
             f"{path}: a network may be unable to represent this refit ({classifier.logit_.equivalence_report}): use "
             "the extension .json, or refit a model whose refit always has a network (nb, tan, fan)"
         )
+    if isinstance(classifier, PooledClassifier):
+        classifier = _as_network(classifier, path)
     if not isinstance(classifier, NetworkClassifier | RefittedClassifier):
         raise InputError(f"{path}: {type(classifier).__name__} is not a network: use the extension .json")
     from anbexact.adapters import to_file
@@ -68,3 +76,11 @@ def write_model(classifier: DiscreteClassifier, path: str) -> None:
     measured = isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None
     if isinstance(classifier, NetworkClassifier) and classifier.counts_ is not None and not measured:
         note(f"{path} contains no counts: rows can be added only to a classifier saved as JSON")
+
+
+def _as_network(pool: PooledClassifier, path: str) -> NetworkClassifier:
+    """Return one network with the posterior of a pool."""
+    try:
+        return pool.to_logit().to_classifier()
+    except (MemoryError, TypeError, ValueError) as error:
+        raise InputError(f"{path}: the pool cannot be written as one network: {error}. Use .json") from None

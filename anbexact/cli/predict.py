@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers import NetworkClassifier, PooledClassifier, RefittedClassifier
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.cells import cell_text, is_text
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.cli.models import read_model
@@ -133,8 +134,7 @@ def _check_columns(
 def _features(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataFrame:
     """Return the classifier's features, in its order and under its own names."""
     vocabulary = classifier.vocabulary_
-    reader = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
-    tolerant = getattr(reader, "handle_unknown", "marginalize") == "marginalize"
+    tolerant = first_table_classifier(classifier).handle_unknown == "marginalize"
     columns = {}
     for name in vocabulary.features:
         if name in vocabulary.left_out:  # its cells are not looked at, and need not be there
@@ -208,7 +208,7 @@ def _beside(answers: pd.DataFrame, file: TableFile, passed: list[str]) -> pd.Dat
 
 def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.DataFrame, path: str) -> pd.DataFrame:
     """Return the terms of every row, each beside the answers to its row; cells are text, whatever their column."""
-    if not isinstance(classifier, NetworkClassifier | RefittedClassifier):
+    if not isinstance(classifier, NetworkClassifier | PooledClassifier | RefittedClassifier):
         raise InputError(f"--explain does not apply to {path}: {type(classifier).__name__} is not a network")
     terms = classifier.explain(X).to_frame().drop(columns="label")
     rows = terms.pop("row").to_numpy()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,6 +18,7 @@ from anbexact.inputs.reader import Reader
 from anbexact.logit.potentials import Potentials, potential_tables
 from anbexact.networks.evidence import query_network
 from anbexact.networks.explain import Explanations, Grounds, explain_rows
+from anbexact.networks.explanation_terms import Family
 from anbexact.networks.network import TableNetwork
 from anbexact.networks.posterior import Posterior
 from anbexact.structures.structure import Structure
@@ -104,6 +105,11 @@ class LogitPosterior(ABC):
     def _summing_network(self) -> TableNetwork:
         """The network, of this posterior, under which hidden cells are summed out."""
 
+    @property
+    def _explained(self) -> Mapping[Hashable, Family] | Sequence[tuple[Hashable, Family]]:
+        """The families, whose terms are the explanation of a row."""
+        return potential_tables(self.potentials, self.structure)
+
     def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row), shape (rows, classes); see :meth:`predict_proba`."""
         return self._log_posterior(X)
@@ -138,7 +144,7 @@ class LogitPosterior(ABC):
         counts = self.network.counts if self.structure is self.network.structure else None
         note = "Refitted terms have no intervals, because they have no Dirichlet posterior."
         compared = (self.vocabulary, Grounds(counts, None, note), label, against)
-        families = potential_tables(self.potentials, self.structure)
+        families = self._explained
         if not hidden.any():
             return explain_rows(rows, self._posterior, families, *compared)
         network = self._summing_network

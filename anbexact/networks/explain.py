@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ __all__ = ["Explanation", "Explanations", "Grounds", "class_code", "compared_cla
 def explain_rows(
     rows: Rows,
     posterior: ClassPosterior,
-    families: Mapping[Hashable, Family],
+    families: Mapping[Hashable, Family] | Sequence[tuple[Hashable, Family]],
     vocabulary: Vocabulary,
     grounds: Grounds,
     label: Any = None,
@@ -36,7 +36,7 @@ def explain_rows(
         The rows.
     posterior : ClassPosterior
         The class posterior of the network.
-    families : mapping of variable to Family
+    families : mapping of variable to Family, or pairs of these
         Its tables or densities.
     vocabulary : Vocabulary
         Names and states.
@@ -63,7 +63,7 @@ def explain_rows(
     codes = dict(zip(vocabulary.features, rows.codes.astype(np.intp), strict=True))
     parts = [
         family_terms(name, family, rows.values, codes, (first, second), vocabulary, grounds)
-        for name, family in families.items()
+        for name, family in (families.items() if isinstance(families, Mapping) else families)
         if class_name in family.variables
     ]
     add_intervals(parts, grounds, one_class=len(classes) == 1)
@@ -90,10 +90,21 @@ def explain_rows(
 def compared_classes(
     ranking: Integers, vocabulary: Vocabulary, label: Any, against: Any
 ) -> tuple[Integers, Integers]:
-    """Return the codes of the two classes that are compared in every row.
+    """Return the codes of the two classes of every row.
 
-    ``ranking`` has the codes of the classes of every row, the most probable first, shape (rows, classes). None stands
-    for the most probable class that the other is not.
+    Parameters
+    ----------
+    ranking : (rows, classes) intp
+        Codes of the classes, the most probable first.
+    vocabulary : Vocabulary
+        Names and states.
+    label, against : class labels or None
+        As for :func:`explain_rows`.
+
+    Raises
+    ------
+    ValueError
+        If ``label`` or ``against`` is not a class, or both are the same.
     """
     chosen = [
         None if of is None else class_code(vocabulary, name, of)

@@ -16,6 +16,7 @@ from anbexact.classifiers import (
     FixedStructureClassifier,
     MeasuredClassifier,
     NetworkClassifier,
+    PooledClassifier,
     RefittedClassifier,
     TableClassifier,
 )
@@ -38,7 +39,28 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
     if type(classifier) in (RefittedClassifier, AdditiveClassifier):
         assert isinstance(classifier, RefittedClassifier)
         return _describe_refitted(classifier)
+    if type(classifier) is PooledClassifier:
+        return _describe_pool(classifier)
     return _describe_learned_by(classifier)
+
+
+def _describe_pool(classifier: PooledClassifier) -> dict[str, Any]:
+    """Return the JSON form of a pool: its members, their weights, and what became of those that were considered."""
+    check_is_fitted(classifier)
+    common = classifier.common_
+    return {
+        "estimator": type(classifier).__name__,
+        "parameters": _describe_parameters(classifier),
+        "members": [[name, describe(model)] for name, model in classifier.estimators_],
+        "weights": classifier.weights_.tolist(),
+        "biases": classifier.biases_.tolist(),
+        "ridge": encode(float(classifier.ridge_)),
+        "considered": [
+            [name, *(encode(value) for value in row)]
+            for name, row in zip(classifier.members_.index, classifier.members_.to_numpy().tolist(), strict=True)
+        ],
+        "common": None if common is None else _describe_learned_by(common),
+    }
 
 
 def _describe_refitted(classifier: RefittedClassifier) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from anbexact.classifiers import (
     DiscreteClassifier,
     MeasuredClassifier,
     NetworkClassifier,
+    PooledClassifier,
     RefittedClassifier,
     TableClassifier,
 )
@@ -42,6 +43,7 @@ from anbexact.persistence.checked import (
     text,
     whole,
 )
+from anbexact.persistence.pools import restore_pool
 from anbexact.persistence.proofs import restore_proof
 from anbexact.persistence.refits import restore_refit
 from anbexact.persistence.values import decode
@@ -63,6 +65,8 @@ def restore(document: Mapping[str, Any]) -> DiscreteClassifier:
     for refitted in (RefittedClassifier, AdditiveClassifier):
         if document.get("estimator") == refitted.__name__:
             return _restore_refitted(document, refitted)
+    if document.get("estimator") == PooledClassifier.__name__:
+        return restore_pool(document, restore)
     return _restore(document)
 
 

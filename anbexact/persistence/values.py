@@ -18,6 +18,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator
 from sklearn.preprocessing import KBinsDiscretizer
 
+from anbexact.classifiers import AdditiveClassifier, RefittedClassifier
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.discretize import (
     CountPartition,
@@ -38,6 +39,8 @@ AnyType = TypeVar("AnyType", bound=type[Any])
 OBJECTS: dict[str, type[Any]] = {
     cls.__name__: cls
     for cls in (
+        AdditiveClassifier,
+        RefittedClassifier,
         UniversalMeasure,
         NestedPartition,
         QuantilePartition,
@@ -51,7 +54,7 @@ OBJECTS: dict[str, type[Any]] = {
         MedianDiscretizer,
     )
 }
-"""Objects other than scores and classifiers that may be constructor parameters."""
+"""Objects other than scores and registered classifiers that may be constructor parameters."""
 FORMER_NAMES = {
     "Counts": CountPartition,
     "EqualWidth": EqualWidthPartition,

@@ -13,13 +13,16 @@ from anbexact.classifiers import (
     DiscreteClassifier,
     MeasuredClassifier,
     NetworkClassifier,
+    PooledClassifier,
     RefittedClassifier,
     TableClassifier,
 )
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.discretize import cut_texts
 from anbexact.displays.frames import BASELINE
 from anbexact.logit.refit import Refit
 from anbexact.logit.smooth import SmoothRefit
+from anbexact.report.pools import describe_pool, pool_lines
 from anbexact.scores import Universal
 from anbexact.tables.vocabulary import MISSING_STATE
 
@@ -60,17 +63,15 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
     """Return what was learned, for JSON; scores in nats, total."""
     if isinstance(classifier, RefittedClassifier):
         return {**describe(classifier.estimator_), "refit": _describe_refit(classifier)}
+    if isinstance(classifier, PooledClassifier):
+        common = _describe_reading(first_table_classifier(classifier))
+        return {
+            **common,
+            "cut_points": _cut_points(classifier.cut_points_, classifier.vocabulary_),
+            **describe_pool(classifier),
+        }
     assert isinstance(classifier, TableClassifier)
-    vocabulary = classifier.vocabulary_
-    common = {
-        "class": vocabulary.class_name,
-        "classes": classifier.classes_.tolist(),
-        "features": list(vocabulary.features),
-        "cut_points": _cut_points(classifier.cut_points_, vocabulary),
-        "groups": {name: list(map(list, groups)) for name, groups in vocabulary.groups.items()},
-        "missing_as_states": _missing_as_states(classifier),
-        "dropped": classifier.dropped_,
-    }
+    vocabulary, common = classifier.vocabulary_, _describe_reading(classifier)
     if isinstance(classifier, AODEClassifier):
         return {**common, "ess": classifier.ess_, "min_weight": classifier.min_weight_}
     assert isinstance(classifier, NetworkClassifier)
@@ -95,6 +96,20 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
         "score_name": classifier.score_name_,
         "score": structure.score,
         "certificate": structure.certificate.statement(),
+    }
+
+
+def _describe_reading(classifier: TableClassifier) -> dict[str, Any]:
+    """Return how the columns of a table were read, for JSON."""
+    vocabulary = classifier.vocabulary_
+    return {
+        "class": vocabulary.class_name,
+        "classes": classifier.classes_.tolist(),
+        "features": list(vocabulary.features),
+        "cut_points": _cut_points(classifier.cut_points_, vocabulary),
+        "groups": {name: list(map(list, groups)) for name, groups in vocabulary.groups.items()},
+        "missing_as_states": _missing_as_states(classifier),
+        "dropped": classifier.dropped_,
     }
 
 
@@ -235,6 +250,15 @@ def print_refit(classifier: RefittedClassifier) -> None:
         f"l2 {model.refitted.l2:.4g} ({how}), "
         f"conditional log likelihood {model.refitted.fit.log_likelihood:.3f} nats in total"
     )
+
+
+def print_pool(classifier: PooledClassifier) -> None:
+    """Print the members of a pool, and their weights."""
+    lines = pool_lines(classifier)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    for first, *others in lines:
+        print_cells(first, others, widths)
+    print("weight: of the log posterior; log loss: nats per row, of rows that the member did not learn from")
 
 
 def print_features(report: pd.DataFrame, class_name: Hashable) -> None:

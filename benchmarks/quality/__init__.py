@@ -8,6 +8,7 @@ NAMES = (
     "missing",
     "prior_precision",
     "smooth_shapes",
+    "pool",
     "universal",
     "universal_consistency",
     "parents_children",

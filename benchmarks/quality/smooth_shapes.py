@@ -55,16 +55,17 @@ SMALLEST = 1e-3
 """Probability below which those of a random forest do not count: it has zeros."""
 
 
+def prepared() -> Any:
+    """Return what makes numbers of the columns: scaled ones, and one of every category."""
+    numbers, others = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
+    return make_column_transformer(
+        (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
+        (OneHotEncoder(handle_unknown="ignore"), others),
+    )
+
+
 def rivals() -> dict[str, Any]:
     """Return what people would take."""
-
-    def prepared() -> Any:
-        numbers, others = make_column_selector(dtype_include="number"), make_column_selector(dtype_exclude="number")
-        return make_column_transformer(
-            (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numbers),
-            (OneHotEncoder(handle_unknown="ignore"), others),
-        )
-
     grid = {"logisticregression__C": list(10.0 ** np.arange(-3, 4))}
     logistic = make_pipeline(prepared(), LogisticRegression(max_iter=2_000))
     return {

@@ -21,6 +21,7 @@ LAYERS = (
     ("drawing",),
     ("logit",),
     ("explanations",),
+    ("pooling",),
     ("search",),
     ("selection",),
     ("averaging",),

@@ -748,3 +748,45 @@ class TestRefit:
         assert code == 0
         assert "NB refitted" in out
         assert "refitted: the network as a logistic regression" in out
+
+
+class TestPool:
+    """``anbexact fit --model pool``."""
+
+    def test_is_saved_and_predicts(self, capsys):
+        code, out, err = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "pool", "-o", "m.json")
+        assert (code, err) == (0, "")
+        pool = anbexact.load("m.json")
+        assert isinstance(pool, anbexact.PooledClassifier)
+        lines = out.splitlines()
+        heading = next(k for k, line in enumerate(lines) if line.startswith("member "))
+        for line, (name, row) in zip(lines[heading + 1 :], pool.members_.iterrows(), strict=False):
+            assert line.startswith(name)
+            assert (f"{row['weight']:.3f}" in line) == (row["outcome"] == "pooled")
+        X, y = load_monks(1)
+        assert f"accuracy on the rows it was learned from: {pool.score(X, y):.4f}" in out
+        code, out, _ = run(capsys, "predict", "m.json", "monks.csv", "--proba")
+        shares = pd.read_csv(io.StringIO(out)).filter(like="P(").to_numpy()
+        np.testing.assert_allclose(shares, pool.predict_proba(X), rtol=1e-9)
+        code, out, _ = run(capsys, "predict", "m.json", "monks.csv", "--explain")
+        terms = pd.read_csv(io.StringIO(out))
+        assert terms.loc[terms["row"] == 0, "nats"].sum() == pytest.approx(pool.explain(X[:1])[0].log_odds)
+
+    def test_is_written_as_one_network(self, capsys):
+        run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "pool", "-o", "m.json")
+        run(capsys, "convert", "m.json", "m.bif")
+        X, _ = load_monks(1)
+        network = anbexact.adapters.from_file("m.bif", "monk")
+        np.testing.assert_allclose(
+            network.predict_proba(X), anbexact.load("m.json").predict_proba(X), rtol=0, atol=1e-9
+        )
+
+    def test_as_json_and_what_does_not_apply(self, capsys):
+        _, out, _ = run(
+            capsys, "fit", "monks.csv", "--class", "monk", "--model", "pool", "--discretizer", "mdlp", "--json"
+        )
+        document = json.loads(out)
+        assert {member["outcome"] for member in document["members"]} <= {"pooled", "weight 0"}
+        assert set(document["biases"]) == {"no", "yes"}
+        line = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--model", "pool", "--ess", "1")
+        assert line == "--ess does not apply to --model pool"

@@ -1,0 +1,190 @@
+"""What a fitted pool answers: predictions, explanations, and its logistic regression."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils.validation import check_is_fitted
+
+from anbexact._runtime.arrays import Floats
+from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.classifiers.pool_fit import log_posteriors
+from anbexact.classifiers.pool_forms import explained_member, member_terms, reading_of
+from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.discretize import Cuts
+from anbexact.inputs.reader import Reader
+from anbexact.networks.explanation import Explanations
+from anbexact.pooling.explanation import explain_pool
+from anbexact.pooling.logit import PooledLogit
+from anbexact.pooling.reading import Reading, common_refinement
+from anbexact.pooling.union import union_of_terms
+from anbexact.pooling.weights import PoolWeights
+from anbexact.tables.vocabulary import Vocabulary
+
+
+class FittedPool(DiscreteClassifier):
+    """Weighted members and what follows from them; see :class:`~anbexact.PooledClassifier`, which learns them."""
+
+    estimators_: list[tuple[str, DiscreteClassifier]]
+    weights_: Floats
+    biases_: Floats
+    ridge_: float
+    members_: pd.DataFrame
+    common_: FixedStructureClassifier | None
+
+    def set_pool(
+        self,
+        estimators: list[tuple[str, DiscreteClassifier]],
+        found: PoolWeights,
+        members: pd.DataFrame,
+        common: FixedStructureClassifier | None,
+    ) -> Self:
+        """Store members that were learned, with their weights.
+
+        Parameters
+        ----------
+        estimators : list of (name, classifier)
+            Fitted, of the same classes.
+        found : PoolWeights
+            Their weights, and the biases in the order of these classes.
+        members : DataFrame
+            As ``members_``.
+        common : FixedStructureClassifier or None
+            As ``common_``.
+
+        Returns
+        -------
+        self
+        """
+        self.estimators_ = estimators
+        self.weights_, self.biases_, self.ridge_ = found.weights, found.biases, found.ridge
+        self.members_, self.common_ = members, common
+        self.classes_ = estimators[0][1].classes_
+        return self
+
+    def _logs(self, X: Any) -> Floats:
+        """Return ln P_m(class | row), shape (rows, members, classes)."""
+        check_is_fitted(self)
+        labels = self.classes_.tolist()
+        return np.stack([log_posteriors(model, X, labels) for _, model in self.estimators_], axis=1)
+
+    def _log_posterior(self, X: Any) -> Floats:
+        return PoolWeights(self.weights_, self.biases_, self.ridge_).log_posterior(self._logs(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""
+        best = self._log_posterior(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
+
+        Every member sums out missing and unknown cells under its own network; the posteriors are pooled.
+        """
+        return np.exp(self._log_posterior(X))
+
+    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
+        return self._log_posterior(X)
+
+    def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
+        """Return P(class | some cells): the members' answers, pooled.
+
+        See :meth:`anbexact.NetworkClassifier.query`.
+        """
+        check_is_fitted(self)
+        answers = [model.query(evidence, **values) for _, model in self.estimators_]
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.stack([answer.to_numpy() for answer in answers]))[None]
+        pooled = PoolWeights(self.weights_, self.biases_, self.ridge_).log_posterior(logs)[0]
+        answer = answers[0].copy()
+        answer[:] = np.exp(pooled)
+        return answer
+
+    def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
+        """Return, per row, what each family of features adds to the log odds of one class against another.
+
+        A term is the weighted sum of what the members' families of these features add, whatever the cut points of a
+        member and the direction of its arcs. A member that is not a network is one term. See
+        :meth:`anbexact.NetworkClassifier.explain`.
+
+        Raises
+        ------
+        ValueError
+            If ``label`` or ``against`` is not a class, or both are the same; or if the members have no common states.
+        """
+        rows = self._of_common_states().reader_.rows(X)
+        members = [
+            explained_member(member, X, logs)
+            for member, logs in zip(self._weighted(), self._logs(X).swapaxes(0, 1), strict=True)
+        ]
+        pooled = self._log_posterior(X), self.biases_
+        return explain_pool(rows, members, pooled, self.vocabulary_, label, against)
+
+    def to_logit(self) -> PooledLogit:
+        """Return the logistic regression with the posterior of the pool, on the common states of its members.
+
+        Its terms are those of the union of the members' families. ``to_logit().to_network()`` is one network with
+        this posterior, if its tables fit into memory.
+
+        Raises
+        ------
+        TypeError
+            If a member is not a network.
+        ValueError
+            If a table of a member holds a zero, or the members have no common states.
+        MemoryError
+            If the terms would not fit into memory; the message says how much they need.
+        """
+        common = self._of_common_states()
+        network = common.model_.discrete()
+        terms = [member_terms(member) for member in self._weighted()]
+        reading = Reading(network.vocabulary, network.cut_points)
+        return PooledLogit(network, common, union_of_terms(terms, self.biases_, reading))
+
+    def _weighted(self) -> list[tuple[str, float, DiscreteClassifier]]:
+        return [(name, float(w), model) for w, (name, model) in zip(self.weights_, self.estimators_, strict=True)]
+
+    def _of_common_states(self) -> FixedStructureClassifier:
+        """Return the network on the common states of the members; refuse a pool that has none."""
+        check_is_fitted(self)
+        if self.common_ is None:
+            common_refinement([reading_of(model) for _, model in self.estimators_])
+            raise ValueError("the members of this pool have no common states")
+        return self.common_
+
+    @property
+    def _source(self) -> DiscreteClassifier:
+        check_is_fitted(self)
+        return self.estimators_[0][1] if self.common_ is None else self.common_
+
+    @property
+    def vocabulary_(self) -> Vocabulary:
+        """Names and states of all variables: common states of the members, else those of the first."""
+        return self._source.vocabulary_
+
+    @property
+    def cut_points_(self) -> dict[Hashable, Cuts]:
+        """Cut points of every column that was discretised: those of all members together, else of the first."""
+        return self._source.cut_points_
+
+    @property
+    def reader_(self) -> Reader:
+        """How frames are read, as codes of the states of ``vocabulary_``."""
+        return self._source.reader_
+
+
+def first_table_classifier(classifier: DiscreteClassifier) -> TableClassifier:
+    """Return the classifier that read the table: of a refit its network, of a pool that of its first member."""
+    if isinstance(classifier, FittedPool):
+        return first_table_classifier(classifier.estimators_[0][1])
+    if isinstance(classifier, RefittedClassifier):
+        return classifier.estimator_
+    assert isinstance(classifier, TableClassifier)
+    return classifier

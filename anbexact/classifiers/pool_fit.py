@@ -1,0 +1,249 @@
+"""How the members of a pool are learned: in folds for their weights, then from all rows."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from sklearn.utils import _safe_indexing
+
+from anbexact._runtime.arrays import Floats
+from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.progress import Progress
+from anbexact._runtime.warn import warn
+from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.pool_members import Member
+from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.classifiers.shared_fits import SharedFits
+from anbexact.pooling.weights import LEAST_LOG, HeldOutLogs, PoolWeights, best_ridge, fit_weights
+from anbexact.tables.columns import Column
+from anbexact.tables.native_values import native
+from anbexact.tables.table import Weights
+
+Frames = tuple[Any, Any]
+"""Features and classes, as ``fit`` takes them."""
+MEMBER_COLUMNS = ("weight", "log_loss", "seconds", "outcome")
+"""What is known of every member that was considered."""
+OUT_OF_TIME = "time_limit"
+NO_WEIGHT = "weight 0"
+POOLED = "pooled"
+
+
+@dataclass
+class Record:
+    """What became of a member.
+
+    Attributes
+    ----------
+    member : Member
+    outcome : str
+        Whether it is in the pool, or why it is not.
+    log_loss : float
+        Of rows that it did not learn from; nats per row.
+    seconds : float
+        Of all its fits, in folds and to all rows.
+    logs : list of (rows, classes) float64
+        ln P(class | row) of the rows that every fold holds out.
+    """
+
+    member: Member
+    outcome: str = ""
+    log_loss: float = float("nan")
+    seconds: float = 0.0
+    logs: list[Floats] = field(default_factory=list)
+    longest: float = 0.0
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Add the seconds of a fit."""
+        began = time.perf_counter()
+        try:
+            yield
+        finally:
+            took = time.perf_counter() - began
+            self.seconds += took
+            self.longest = max(self.longest, took)
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows of a frame with their weights, and their classes as codes of labels."""
+
+    frames: Frames
+    weights: Weights
+    codes: npt.NDArray[np.intp]
+
+    def chosen(self, weights: Weights) -> Rows:
+        """Return the rows of positive weight."""
+        kept = np.flatnonzero(weights > 0)
+        X, y = (_safe_indexing(part, kept) for part in self.frames)
+        return Rows((X, y), weights[kept], self.codes[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """Rows to learn from, shared by the members, and rows that are held out."""
+
+    fits: SharedFits
+    held_out: Rows
+
+
+def known_labels(target: Column, weights: Weights, estimators: Sequence[DiscreteClassifier]) -> list[Any]:
+    """Return the classes that occur or are declared, in no order that means anything."""
+    codes, names = target.coded
+    occurring = [names[code] for code in np.unique(codes[(weights > 0) & (codes >= 0)])]
+    declared = list(names) if target.declared else []
+    for estimator in estimators:
+        reading = estimator.unfitted_network() if isinstance(estimator, RefittedClassifier) else estimator
+        declared += (getattr(reading, "categories", None) or {}).get(target.name, ())
+    return list(dict.fromkeys([*occurring, *map(native, declared)]))
+
+
+def make_folds(X: Any, y: Any, codes: npt.NDArray[np.intp], parts: Sequence[tuple[Weights, Weights]]) -> list[Fold]:
+    """Return folds of the rows of frames; ``parts`` are the weights of both sides."""
+    rows = Rows((X, y), np.zeros(0), codes.astype(np.intp))
+    found = []
+    for learned, held in parts:
+        training = rows.chosen(learned)
+        found.append(Fold(SharedFits(*training.frames, training.weights), rows.chosen(held)))
+    return found
+
+
+def cross_fit(
+    records: Sequence[Record],
+    folds: Sequence[Fold],
+    labels: Sequence[Any],
+    deadline: Deadline,
+    progress: Progress | None,
+) -> None:
+    """Learn every member in all folds, and take down what it says of the rows that are held out.
+
+    A member that cannot be learned, or for which the time does not suffice, has that as its outcome. The first one
+    that can be learned has all the time it takes.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        In the order of promise; they are changed.
+    folds : sequence of Fold
+    labels : sequence
+        What the codes of the classes stand for: the order of the logs.
+    deadline : Deadline
+        By which the members must also have been learned from all rows.
+    progress : callable, optional
+        Called with a phase and the finished fraction of the whole.
+    """
+    done: list[Record] = []
+    for place, record in enumerate(records):
+        for number, fold in enumerate(folds):
+            if progress is not None:
+                share = (place + number / len(folds)) / (len(records) + 1)
+                progress(f"{record.member.name}, fold {number + 1} of {len(folds)}", share)
+            still = sum(other.longest for other in [*done, record])
+            if done and deadline.left <= still:
+                record.outcome = OUT_OF_TIME
+                break
+            try:
+                with record.timed(), warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    model = fold.fits.fitted(record.member.estimator)
+                    record.logs.append(log_posteriors(model, fold.held_out.frames[0], labels))
+            except (MemoryError, ValueError) as error:
+                _refuse(record, records, error)
+                break
+        if not record.outcome:
+            done.append(record)
+            record.log_loss = _log_loss(record, folds)
+
+
+def log_posteriors(model: DiscreteClassifier, X: Any, labels: Sequence[Any]) -> Floats:
+    """Return ln P(class | row), columns in the order of labels; of a class that the model lacks, `LEAST_LOG`."""
+    place = {label: k for k, label in enumerate(labels)}
+    columns = [place[label] for label in model.classes_.tolist()]
+    of_model = model.predict_log_proba(X)
+    logs = np.full((len(of_model), len(labels)), LEAST_LOG)
+    logs[:, columns] = of_model
+    return logs
+
+
+def pool_weights(records: Sequence[Record], folds: Sequence[Fold], n_classes: int, ridge: float | str) -> PoolWeights:
+    """Return the weights of members; equal ones where nothing was held out.
+
+    Parameters
+    ----------
+    records : sequence of Record
+        Learned in all folds.
+    folds : sequence of Fold
+    n_classes : int
+    ridge : float or "auto"
+    """
+    if not folds:
+        return PoolWeights.equal(len(records), n_classes)
+    parts = _held_out_logs(records, folds)
+    return fit_weights(HeldOutLogs.together(parts), best_ridge(parts) if isinstance(ridge, str) else float(ridge))
+
+
+def fit_members(
+    pooled: Sequence[Record], records: Sequence[Record], rows: tuple[Any, Any, Weights]
+) -> list[DiscreteClassifier] | None:
+    """Return the members of a pool, learned from all rows; None if one of them fails, which is its outcome then."""
+    shared = SharedFits(*rows)
+    fitted = []
+    for record in pooled:
+        try:
+            with record.timed():
+                fitted.append(shared.fitted(record.member.estimator))
+        except (MemoryError, ValueError) as error:
+            _refuse(record, records, error)
+            return None
+    return fitted
+
+
+def _held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> list[HeldOutLogs]:
+    """Return what members say of the rows of every fold."""
+    return [
+        HeldOutLogs(
+            np.stack([record.logs[k] for record in records], axis=1),
+            fold.held_out.codes,
+            fold.held_out.weights,
+        )
+        for k, fold in enumerate(folds)
+    ]
+
+
+def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.DataFrame:
+    """Return what became of every member; ``weights`` are those of the pool by the members' names."""
+    rows = [
+        (record.member.name, weights.get(record.member.name, 0.0), record.log_loss, record.seconds, record.outcome)
+        for record in records
+    ]
+    return pd.DataFrame(rows, columns=["member", *MEMBER_COLUMNS]).set_index("member")
+
+
+def repeat_once(caught: Sequence[warnings.WarningMessage]) -> None:
+    """Give every warning that was caught, those of the same text once: members read the same rows."""
+    for text, category in dict.fromkeys((str(warning.message), warning.category) for warning in caught):
+        warn(text, category)
+
+
+def _log_loss(record: Record, folds: Sequence[Fold]) -> float:
+    total = weight_sum = 0.0
+    for logs, fold in zip(record.logs, folds, strict=True):
+        of_class = np.maximum(logs[np.arange(len(logs)), fold.held_out.codes], LEAST_LOG)
+        total -= float(fold.held_out.weights @ of_class)
+        weight_sum += float(fold.held_out.weights.sum())
+    return total / weight_sum if weight_sum else float("nan")
+
+
+def _refuse(record: Record, records: Sequence[Record], error: Exception) -> None:
+    """Take down why a member cannot be learned; raise it if no other member is left."""
+    record.outcome = f"refused: {str(error) or 'out of memory'}"
+    if all(other.outcome.startswith("refused") or other.outcome == OUT_OF_TIME for other in records):
+        raise error

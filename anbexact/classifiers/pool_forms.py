@@ -1,0 +1,114 @@
+"""Fitted members of a pool in the forms that its explanations and its logistic regression are made of."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from copy import copy
+from typing import Any
+
+from anbexact._runtime.arrays import Floats
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.inputs.reader import Reader
+from anbexact.logit.potentials import network_potentials, potential_tables
+from anbexact.networks.estimation import Estimation
+from anbexact.networks.network import TableNetwork
+from anbexact.parameters.counts import count_families
+from anbexact.pooling.explanation import ExplainedMember
+from anbexact.pooling.reading import Reading, common_refinement
+from anbexact.pooling.union import MemberTerms
+from anbexact.scores import BDeu
+from anbexact.structures.structure import Structure
+
+Weighted = tuple[str, float, DiscreteClassifier]
+"""A member's name, its weight, and the classifier, fitted."""
+
+
+def explained_member(member: Weighted, X: Any, log_posterior: Floats) -> ExplainedMember:
+    """Return what a member says of rows, family by family where it is a network."""
+    name, weight, model = member
+    if isinstance(model, RefittedClassifier):
+        logit = model.logit_
+        families = [*potential_tables(logit.potentials, logit.structure).items()]
+        codes = logit.classifier.reader_.codes(X)
+        return ExplainedMember(name, weight, log_posterior, logit.vocabulary, codes, families)
+    codes, vocabulary = model.reader_.codes(X), model.vocabulary_
+    own = [*model.model_.families.items()] if isinstance(model, NetworkClassifier) else None
+    return ExplainedMember(name, weight, log_posterior, vocabulary, codes, own)
+
+
+def reading_of(model: DiscreteClassifier) -> Reading:
+    """Return the states of a member; of one that measures columns, those of its discrete form."""
+    if isinstance(model, NetworkClassifier):
+        return Reading(model.model_.discrete_vocabulary, model.model_.discrete_cut_points)
+    return Reading(model.vocabulary_, model.cut_points_)
+
+
+def member_terms(member: Weighted) -> MemberTerms:
+    """Return a member as potentials.
+
+    Raises
+    ------
+    TypeError
+        If it is not a network.
+    ValueError
+        If one of its tables holds a zero.
+    """
+    name, weight, model = member
+    if isinstance(model, RefittedClassifier):
+        return MemberTerms(weight, reading_of(model), model.logit_.potentials)
+    if not isinstance(model, NetworkClassifier):
+        raise TypeError(
+            f"the member {name!r}, {type(model).__name__}, is a mixture of networks, whose log odds are not a sum of "
+            "terms: pool networks alone for a logistic regression"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of what the discrete form of measured columns is
+        network = copy(model.discrete_form()).model_.discrete()
+    return MemberTerms(weight, reading_of(model), network_potentials(network.tables, network.structure))
+
+
+def common_network(
+    models: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Any], settings: Mapping[str, Any]
+) -> FixedStructureClassifier:
+    """Return a naive Bayes on the common refinement of the members' states, estimated from rows.
+
+    Parameters
+    ----------
+    models : sequence of classifiers
+        Fitted.
+    rows : (X, y, weights)
+        What they were fitted to.
+    settings : mapping
+        How missing and unknown cells are treated, and the number of threads.
+
+    Raises
+    ------
+    DifferentReadingsError
+        If the members have no common states.
+    """
+    common = common_refinement([reading_of(model) for model in models])
+    vocabulary, first = common.vocabulary, models[0]
+    reader = Reader(
+        estimator=first,
+        vocabulary=vocabulary,
+        cut_points=common.cut_points,
+        handle_unknown=settings["handle_unknown"],
+        handle_missing=settings["handle_missing"],
+        missing_rules=vocabulary.missing_rules(settings["handle_missing"]),
+        class_weight=None,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # of rows that are left out: said already
+        table = reader.table(*rows)
+    c = vocabulary.class_name
+    structure = Structure.given(c, {name: () if name == c else (c,) for name in vocabulary.names}, float("nan"))
+    counts = count_families(table, structure)
+    network = TableNetwork.from_counts(
+        vocabulary, structure, counts, common.cut_points, Estimation(BDeu(1.0), 1.0, 1.0)
+    )
+    names = getattr(first, "feature_names_in_", None)
+    return FixedStructureClassifier.from_network(network, feature_names=names, ess=1.0, **settings)

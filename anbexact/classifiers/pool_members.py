@@ -1,0 +1,129 @@
+"""The members of a pool: what may be one, and which are taken by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.frozen import FrozenEstimator
+from sklearn.preprocessing import KBinsDiscretizer
+
+from anbexact.classifiers.additive import AdditiveClassifier
+from anbexact.classifiers.branching import TANClassifier
+from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.exact import ANBClassifier
+from anbexact.classifiers.kdb import KDBClassifier
+from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
+from anbexact.classifiers.refitted import RefittedClassifier
+
+AUTO = "auto"
+MANY_FEATURES = 22
+"""Features beyond which no structure is searched exactly for an automatic member."""
+MANY_UNKNOWNS = 4_000
+"""Classes times features times intervals beyond which automatic members have no smooth interactions."""
+INTERVALS = 24
+
+
+@dataclass(frozen=True)
+class Member:
+    """An estimator that is not fitted, and what it is called."""
+
+    name: str
+    estimator: DiscreteClassifier
+
+
+def equal_frequency(intervals: int) -> KBinsDiscretizer:
+    """Return the rule that cuts a column into intervals of about equal weight."""
+    return KBinsDiscretizer(
+        intervals, encode="ordinal", strategy="quantile", quantile_method="averaged_inverted_cdf", subsample=None
+    )
+
+
+def automatic_members(
+    n_features: int, n_classes: int, settings: Mapping[str, Any], *, cut: bool = True
+) -> list[Member]:
+    """Return the members that are taken by themselves, in the order of what they promise.
+
+    Naive Bayes, TAN and ANB with smooth shapes; TAN, kDB and ANB as they are learned, on intervals of equal frequency
+    where columns are cut, for the sake of variety; and that ANB with smooth shapes. Smooth interactions are left out
+    where there are too many unknowns, exact searches where there are too many features. ``docs/pool.md`` says what
+    other members would bring.
+
+    Parameters
+    ----------
+    n_features, n_classes : int
+        Size of the task.
+    settings : mapping
+        How the members read the table: parameters that all of them have.
+    cut : bool
+        Whether there are columns to be cut.
+    """
+    given = dict(settings)
+    rule = given.pop("discretizer", AUTO)
+    varied = cut and isinstance(rule, str) and rule == AUTO
+    exact = n_features <= MANY_FEATURES
+    smooth = n_features * n_classes * INTERVALS <= MANY_UNKNOWNS
+    eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
+    members = [Member("NB smooth", AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
+    if smooth:
+        members.append(Member("TAN smooth", AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
+    if smooth and exact:
+        members.append(Member("ANB smooth", AdditiveClassifier(ANBClassifier(discretizer=rule, **given))))
+    members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
+    members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
+    if exact:
+        members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
+    if exact and smooth and varied:
+        members.append(_on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given))))
+    return members
+
+
+def _on(name: str, intervals: int, varied: bool, estimator: DiscreteClassifier) -> Member:
+    return Member(f"{name}, {intervals} intervals" if varied else name, estimator)
+
+
+def named_members(members: Any) -> list[Member]:
+    """Return the members that were given, each with a name of its own.
+
+    Raises
+    ------
+    TypeError
+        If there is something else than classifiers of this package that are not fitted, or pairs of a name and one.
+    ValueError
+        If there is no member, or two have the same name.
+    """
+    if isinstance(members, str) or not isinstance(members, Iterable):
+        raise TypeError(
+            f"members must be 'auto', a list of estimators, or a list of (name, estimator), not {members!r}"
+        )
+    found: list[Member] = []
+    for given in members:
+        named = isinstance(given, tuple) and len(given) == 2 and isinstance(given[0], str)
+        estimator = given[1] if named else given
+        _check_member(estimator)
+        found.append(Member(given[0] if named else type(estimator).__name__, estimator))
+    if not found:
+        raise ValueError("members must contain at least one estimator")
+    names = [member.name for member in found]
+    given_names = [given[0] for given in members if isinstance(given, tuple)]
+    twice = [name for name in given_names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"two members are called {twice[0]!r}: give each a name of its own")
+    return [
+        member
+        if names.count(member.name) == 1
+        else Member(f"{member.name} {names[: k + 1].count(member.name)}", member.estimator)
+        for k, member in enumerate(found)
+    ]
+
+
+def _check_member(estimator: Any) -> None:
+    if not isinstance(estimator, DiscreteClassifier):
+        made = f"{estimator.__name__}()" if isinstance(estimator, type) else "TANClassifier()"
+        raise TypeError(f"a member must be a classifier of anbexact, such as {made}, not {estimator!r}")
+    if isinstance(estimator, RefittedClassifier) and isinstance(estimator.estimator, FrozenEstimator):
+        raise TypeError(
+            "a member must not contain a FrozenEstimator: what was fitted already cannot be learned again in folds. "
+            "Pass the network that is not fitted"
+        )

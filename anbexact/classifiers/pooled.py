@@ -1,0 +1,304 @@
+"""The logarithmic pool of several classifiers: one model again, and better than its parts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import field
+from inspect import signature
+from math import isinf
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+
+from anbexact._runtime.deadline import Deadline, abandonable, check_limit
+from anbexact._runtime.progress import progress_of
+from anbexact._runtime.tasks import thread_count
+from anbexact._runtime.warn import warn
+from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.fitted_pool import FittedPool
+from anbexact.classifiers.fixed import FixedStructureClassifier
+from anbexact.classifiers.parameters import TableParameters, TimeLimitParameters, parameter_group
+from anbexact.classifiers.pool_fit import (
+    NO_WEIGHT,
+    OUT_OF_TIME,
+    POOLED,
+    Fold,
+    Record,
+    cross_fit,
+    fit_members,
+    known_labels,
+    make_folds,
+    member_table,
+    pool_weights,
+    repeat_once,
+)
+from anbexact.classifiers.pool_forms import common_network
+from anbexact.classifiers.pool_members import (
+    AUTO,
+    Member,
+    automatic_members,
+    named_members,
+)
+from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.inputs.class_weights import apply_class_weight, check_class_weight
+from anbexact.inputs.continuous import continuous_columns
+from anbexact.inputs.folds import frame_folds
+from anbexact.inputs.labels import read_target
+from anbexact.inputs.training import record_columns
+from anbexact.pooling.reading import DifferentReadingsError
+from anbexact.pooling.weights import PoolWeights
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import is_frame, is_series
+from anbexact.tables.table import Weights, check_weights
+
+FOLDS = 3
+"""Folds in which members are learned again, by default."""
+OWN = ("class_weight", "n_jobs", "verbose")
+"""Parameters of the pool itself, whatever its members."""
+
+
+@parameter_group
+class PooledParameters(TimeLimitParameters, TableParameters):
+    """Which classifiers are pooled, and how they are weighed."""
+
+    members: Any = field(default=AUTO, kw_only=False)
+    folds: int = FOLDS
+    ridge: float | str = AUTO
+
+
+@register_classifier(
+    "pool",
+    "logarithmic pool of networks",
+    compared=[Compared("pool", 200, refitted=False)],
+)
+class PooledClassifier(PooledParameters, FittedPool):
+    """A logarithmic pool: the weighted sum of the log posteriors of several classifiers.
+
+    ``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))``, with weights ``w_m ≥ 0`` and biases b. These are fitted to
+    predictions of rows that the members did not learn from: in every fold, each member learns everything again from
+    the other rows, cut points and structure included. Maximised is the conditional log likelihood of the held-out
+    rows, less ``ridge/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]``, where p adds up to 1 and favours members that predict well
+    by themselves (:func:`~anbexact.pooling.weights.prior_centre`). The weights need not add up to 1, so the
+    pool also calibrates. Members of weight 0 are dropped, and the others are learned from all rows.
+
+    Log odds add. So a pool of networks is again a log-linear model, explained family by family; see ``docs/pool.md``.
+    Where a cell is missing, every member sums it out under its own network, and the results are pooled.
+
+    Parameters
+    ----------
+    members : "auto" or list, default "auto"
+        Classifiers of this package that are not fitted, or pairs of a name and such a classifier. ``"auto"``: naive
+        Bayes, TAN and ANB with smooth shapes, and TAN, kDB and ANB without, on intervals of equal frequency, as far
+        as the size of the table allows; ``members_`` lists them, and ``docs/pool.md`` says how they were chosen.
+    folds : int, default 3
+        Folds in which members are learned again.
+    ridge : float or "auto", default "auto"
+        Precision of the prior of the weights, above 0. ``"auto"``: the one whose weights predict every fold best when
+        they are fitted to the other folds. Infinity: equal weights, without any folds.
+    time_limit : float, optional
+        Seconds. No fit is started for which they will not suffice, as far as the fits so far can tell; the members
+        that are finished by then are pooled, with a warning. Members are learned in the order of ``members``.
+    discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
+        The rule of all automatic members; ``"auto"`` lets them differ. This and the next five parameters are those of
+        :class:`~anbexact.NetworkClassifier`. They apply to automatic members: set them in the members themselves if
+        you pass your own.
+    categories, group_categories, handle_unknown, handle_missing, drop_identifiers : optional
+        How automatic members read the table.
+    class_weight : None, "balanced" or mapping, optional
+        Multiplies the weights of the rows that the members learn from, whoever chose them.
+    n_jobs : int, optional
+        Number of threads of automatic members; None and -1 use all processors.
+    verbose : int, default 0
+        Above 0, progress is shown on standard error. At 0, it is shown only on a terminal or in a notebook, and only
+        after five seconds; below 0, never.
+
+    Attributes
+    ----------
+    classes_ : (classes,) array
+        The classes, sorted; the columns of ``predict_proba``.
+    estimators_ : list of (name, classifier)
+        The members of the pool, learned from all rows.
+    weights_ : (members,) array
+        Their weights, above 0.
+    biases_ : (classes,) array
+        What is added to the log odds of every class, in nats; they add up to 0.
+    ridge_ : float
+        The value used for ``ridge``.
+    members_ : DataFrame
+        All members that were considered: ``weight``, ``log_loss`` (of held-out rows, nats per row), ``seconds`` (of
+        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"time_limit"`` or the reason why it could
+        not be learned.
+    common_ : FixedStructureClassifier or None
+        A naive Bayes on states that refine those of all members, as :meth:`to_logit` uses them; None if the members
+        read a column so differently that there are none.
+    vocabulary_ : Vocabulary
+        Names and states of all variables, on these common states.
+    cut_points_ : dict
+        Cut points of every column that was discretised: those of all members together.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : array of str
+        Names of the features, if all of them are strings.
+
+    References
+    ----------
+    Genest and Zidek, *Combining probability distributions*, Statistical Science 1 (1986); Hinton, Neural Computation
+    14 (2002); Wolpert, *Stacked generalization*, Neural Networks 5 (1992).
+
+    Examples
+    --------
+    >>> from anbexact import ANBClassifier, NaiveBayesClassifier, PooledClassifier
+    >>> from anbexact.datasets import load_tic_tac_toe
+    >>> X, y = load_tic_tac_toe()
+    >>> pool = PooledClassifier([("NB", NaiveBayesClassifier()), ("ANB", ANBClassifier())]).fit(X, y)
+    >>> pool.members_["outcome"].tolist()
+    ['pooled', 'pooled']
+    >>> pool.score(X, y) > 0.9
+    True
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn the members in folds, fit their weights, and learn those of positive weight from all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As for the members' ``fit``.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            For an invalid parameter, or if no member can be learned from the input: what the last one raised.
+        MemoryError
+            Likewise.
+
+        Warns
+        -----
+        UserWarning
+            If ``time_limit`` ended the fit early, or a member could not be learned; and what the members warn of,
+            once.
+        """
+        self.check_parameters()
+        columns = record_columns(self, X, y)
+        weights = check_weights(sample_weight, len(columns[0]))
+        target = read_target(y, columns, weights)
+        declared = (self.categories or {}).get(target.name, ())
+        weights = apply_class_weight(self.class_weight, target, weights, declared)
+        X, y = _indexable(X), _indexable(y)
+        members = self._chosen(columns, target, weights)
+        labels = known_labels(target, weights, [member.estimator for member in members])
+        parts = [] if self._equal else frame_folds(columns, target, weights, self.folds)
+        codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
+        records = [Record(member) for member in members]
+        with abandonable():
+            folds = make_folds(X, y, codes[target.coded[0]], parts)
+            deadline = Deadline(self.time_limit)
+            cross_fit(records, folds, labels, deadline, progress_of(self.verbose))
+            self._learn(records, folds, (X, y, weights), labels)
+        self._tell(records)
+        return self
+
+    @property
+    def _equal(self) -> bool:
+        return not isinstance(self.ridge, str) and isinf(self.ridge)
+
+    def _chosen(self, columns: Sequence[Column], target: Column, weights: Weights) -> list[Member]:
+        """Return the members that are considered."""
+        if not isinstance(self.members, str):
+            return named_members(self.members)
+        names = [name for name in signature(TableParameters).parameters if name != "class_weight"]
+        settings = {name: getattr(self, name) for name in names}
+        n_classes = len(np.unique(target.coded[0][weights > 0]))
+        cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
+        return automatic_members(len(columns), n_classes, {**settings, "verbose": -1}, cut=cut)
+
+    def _learn(
+        self, records: list[Record], folds: list[Fold], rows: tuple[Any, Any, Weights], labels: list[Any]
+    ) -> None:
+        """Fit the weights, and learn the members of positive weight from all rows; leave out those that fail."""
+        while True:
+            ready = [record for record in records if record.outcome in ("", NO_WEIGHT, POOLED)]
+            found = pool_weights(ready, folds, len(labels), self.ridge)
+            for record, weight in zip(ready, found.weights, strict=True):
+                record.outcome = POOLED if weight > 0 else NO_WEIGHT
+            pooled = [record for record in ready if record.outcome == POOLED] or ready[:1]
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                fitted = fit_members(pooled, records, rows)
+            repeat_once(caught)
+            if fitted is not None:
+                break
+        names = [record.member.name for record in pooled]
+        places = [ready.index(record) for record in pooled]
+        classes = fitted[0].classes_
+        biases = found.biases[[labels.index(label) for label in classes.tolist()]]
+        weights = PoolWeights(found.weights[places], biases - biases.mean(), found.ridge)
+        frame = member_table(records, dict(zip(names, weights.weights, strict=True)))
+        self.set_pool(list(zip(names, fitted, strict=True)), weights, frame, self._common(fitted, rows))
+
+    def _common(
+        self, fitted: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Weights]
+    ) -> FixedStructureClassifier | None:
+        """Return a network on the common states of the members; None if they have none."""
+        first = fitted[0].estimator_ if isinstance(fitted[0], RefittedClassifier) else fitted[0]
+        settings = {name: getattr(first, name) for name in ("handle_unknown", "handle_missing", "n_jobs")}
+        try:
+            return common_network(fitted, rows, settings)
+        except DifferentReadingsError:
+            return None
+
+    def _tell(self, records: Sequence[Record]) -> None:
+        """Warn of members that are not in the pool for other reasons than their weight."""
+        late = [record.member.name for record in records if record.outcome == OUT_OF_TIME]
+        if late:
+            done = len(records) - len(late)
+            warn(
+                f"time_limit={self.time_limit!r} did not suffice for all members: {done} of {len(records)} were "
+                f"learned, without {', '.join(late)}. Raise time_limit, or pass fewer members"
+            )
+        for record in records:
+            if record.outcome.startswith("refused"):
+                warn(f"the member {record.member.name!r} is not in the pool: {record.outcome}")
+
+    def check_parameters(self) -> None:
+        """Refuse invalid parameters."""
+        folds: Any = self.folds
+        if isinstance(folds, bool) or not isinstance(folds, Integral) or int(folds) < 2:
+            raise ValueError(f"folds must be a whole number, 2 or more, not {self.folds!r}")
+        ridge: Any = self.ridge
+        number = not isinstance(ridge, bool | str) and isinstance(ridge, Real) and float(ridge) > 0
+        if not number and not (isinstance(ridge, str) and ridge == AUTO):
+            raise ValueError(f"ridge must be 'auto' or a number above 0, not {self.ridge!r}")
+        check_limit("time_limit", self.time_limit)
+        check_class_weight(self.class_weight)
+        thread_count(self.n_jobs)
+        if isinstance(self.members, str) and self.members == AUTO:
+            return
+        named_members(self.members)
+        parameters = signature(TableParameters).parameters
+        changed = [
+            name
+            for name, parameter in parameters.items()
+            if name not in OWN
+            and getattr(self, name) is not parameter.default
+            and getattr(self, name) != parameter.default
+        ]
+        if changed:
+            raise ValueError(
+                f"{changed[0]} applies to automatic members only: set it in each of the members that you pass"
+            )
+
+
+def _indexable(rows: Any) -> Any:
+    """Return what rows can be taken from, whatever holds them."""
+    if isinstance(rows, pd.Categorical):
+        return pd.Series(rows)
+    return rows if is_frame(rows) or is_series(rows) or isinstance(rows, list) else np.asarray(rows)

@@ -1,0 +1,175 @@
+"""Explanations of a pool: the terms of its members, added up family by family."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from anbexact._runtime.arrays import Bools, Floats, Integers
+from anbexact.inputs.reader import Rows
+from anbexact.networks.explain import compared_classes
+from anbexact.networks.explanation import Explanation, Explanations
+from anbexact.networks.explanation_terms import Family, FamilyTerms, Grounds, family_terms, terms_by_row
+from anbexact.networks.explanation_text import cell_text
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+NOTE = "Pooled terms have no counts and intervals: every member has its own states."
+
+
+@dataclass(frozen=True, eq=False)
+class ExplainedMember:
+    """A member of a pool, and what it says of the rows that are explained.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    weight : float
+        Its weight.
+    log_posterior : (rows, classes) float64
+        ln P(class | row), classes in the order of the pool.
+    vocabulary : Vocabulary
+        Its states.
+    codes : (features, rows) int16
+        The rows in these states; negative where a cell is missing or unknown.
+    families : iterable of (variable, Family), or None
+        What its log odds are a sum of; None for a member that is not a network, whose log odds are one term.
+    """
+
+    name: str
+    weight: float
+    log_posterior: Floats
+    vocabulary: Vocabulary
+    codes: CodeArray
+    families: Iterable[tuple[Hashable, Family]] | None
+
+
+def explain_pool(
+    rows: Rows,
+    members: Sequence[ExplainedMember],
+    pooled: tuple[Floats, Floats],
+    vocabulary: Vocabulary,
+    label: Any = None,
+    against: Any = None,
+) -> Explanations:
+    """Explain every row: log odds of a pool as a sum of terms, each the weighted sum of the members' terms.
+
+    Members with the same features in a family share a term, whatever their cut points, and whatever the direction of
+    the arcs between these features.
+
+    Parameters
+    ----------
+    rows : Rows
+        The rows in the states of ``vocabulary``.
+    members : sequence of ExplainedMember
+    pooled : ((rows, classes) float64, (classes,) float64)
+        ln P(class | row) of the pool, and its biases.
+    vocabulary : Vocabulary
+        States that cells are shown with.
+    label, against : class labels, optional
+        The classes to compare; see :func:`~anbexact.networks.explain.explain_rows`.
+
+    Raises
+    ------
+    ValueError
+        If ``label`` or ``against`` is not a class, or both are the same.
+    """
+    log_posterior, biases = pooled
+    assert vocabulary.class_name is not None
+    classes = vocabulary.states[vocabulary.class_name]
+    ranking = np.argsort(-log_posterior, axis=1, kind="stable")
+    compared = compared_classes(ranking, vocabulary, label, against)
+    place = np.arange(len(ranking))
+    log_odds = log_posterior[place, compared[0]] - log_posterior[place, compared[1]]
+    hidden = np.any([rows.codes < 0, *(member.codes < 0 for member in members)], axis=0)
+    parts = _parts(rows, members, biases, vocabulary, compared, hidden)
+    by_row = terms_by_row(parts, np.where(hidden, -1, 0).astype(np.int16), log_odds, vocabulary)
+    runner_up = ranking[:, min(1, len(classes) - 1)]
+    return Explanations(
+        (
+            Explanation(
+                label=classes[compared[0][t]],
+                against=classes[compared[1][t]],
+                predicted=classes[ranking[t, 0]],
+                runner_up=classes[runner_up[t]],
+                probability=float(np.exp(log_posterior[t, compared[0][t]])),
+                log_odds=float(log_odds[t]),
+                note=NOTE,
+                _terms=by_row[t],
+            )
+            for t in range(len(ranking))
+        ),
+        rows.index,
+    )
+
+
+def _parts(
+    rows: Rows,
+    members: Sequence[ExplainedMember],
+    biases: Floats,
+    vocabulary: Vocabulary,
+    compared: tuple[Integers, Integers],
+    hidden: Bools,
+) -> list[FamilyTerms]:
+    """Return the terms of all families, and of the members that have none."""
+    c = vocabulary.class_name
+    n_rows = len(compared[0])
+    nats: dict[frozenset[Hashable], Floats] = {frozenset(): biases[compared[0]] - biases[compared[1]]}
+    children: dict[frozenset[Hashable], Hashable] = {frozenset(): c}
+    opaque = []
+    for member in members:
+        if member.families is None:
+            place = np.arange(n_rows)
+            odds = member.log_posterior[place, compared[0]] - member.log_posterior[place, compared[1]]
+            labels = f"({member.name})", [None] * n_rows, [""] * n_rows, [""] * n_rows
+            opaque.append(_part(place, labels, member.weight * odds, of_class=False))
+            continue
+        codes = dict(zip(member.vocabulary.features, member.codes.astype(np.intp), strict=True))
+        for name, family in member.families:
+            if c not in family.variables:
+                continue
+            own = family_terms(name, family, rows.values, codes, compared, member.vocabulary, Grounds(None, None))
+            key = frozenset(family.variables) - {c}
+            children.setdefault(key, name)
+            nats.setdefault(key, np.zeros(n_rows))[own.rows] += member.weight * own.nats
+    known = dict(zip(vocabulary.features, rows.codes.tolist(), strict=True))
+    return [
+        *(_of_family(rows, key, children[key], of_key, known, (vocabulary, hidden)) for key, of_key in nats.items()),
+        *opaque,
+    ]
+
+
+def _of_family(
+    rows: Rows,
+    key: frozenset[Hashable],
+    child: Hashable,
+    nats: Floats,
+    codes: Mapping[Hashable, Sequence[int]],
+    shown: tuple[Vocabulary, Bools],
+) -> FamilyTerms:
+    """Return the term of a family, of the rows in which no member lacks one of its cells."""
+    vocabulary, hidden = shown
+    features = vocabulary.features
+    places = [j for j, name in enumerate(features) if name in key]
+    seen = np.flatnonzero(~hidden[places].any(axis=0)) if places else np.arange(len(nats))
+
+    def cell(name: Hashable, t: int) -> tuple[Any, Any]:
+        return rows.values[name][t], vocabulary.states[name][codes[name][t]]
+
+    others = [name for name in features if name in key and name != child and vocabulary.arity(name) > 1]
+    given = [", ".join(f"{name} = {cell_text(*cell(name, t))}" for name in others) for t in seen.tolist()]
+    labels: Any
+    if child == vocabulary.class_name:
+        labels = f"(prior of {child})", [None] * len(seen), [""] * len(seen), given
+    else:
+        cells = [cell(child, t) for t in seen.tolist()]
+        labels = child, [value for value, _ in cells], [state for _, state in cells], given
+    return _part(seen, labels, nats[seen], of_class=child == vocabulary.class_name)
+
+
+def _part(rows: Integers, labels: Any, nats: Floats, *, of_class: bool) -> FamilyTerms:
+    blank = np.full((6, len(rows)), np.nan)
+    return FamilyTerms(rows, labels, nats, blank[:4], (), of_class, blank[4], blank[5])

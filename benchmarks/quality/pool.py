@@ -1,0 +1,139 @@
+"""The pool beside its members, the best single model, and what people would take: log loss, accuracy, calibration.
+
+Five-fold cross-validation over the tables of ``../shared/data`` with at most 2,000 rows and 22 features (ten folds
+over all tables of at most 20,000 rows with ``--full``). ``pool`` is :class:`~anbexact.PooledClassifier` with its
+defaults. Beside it naive Bayes, TAN, exact ANB and kDB (k = 2) as they are learned, AODE, and naive Bayes, TAN and
+ANB with smooth shapes; scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the
+training rows), random forest (300 trees, probabilities clipped at 0.001) and histogram gradient boosting. Everything
+is learned within the folds. The best single model of a table is the one with the lowest log loss on the very rows
+that are judged, so that no choice could have been better.
+
+Targets: the pool's mean log loss below that of every rival, and below that of every single model by 0.02; its
+accuracy at most 0.005 below that of the best rival; its expected calibration error at most 0.03; worse than the best
+of its members by more than 0.01 on at most 3 tables; a fit in 25 times that of its slowest member. ``docs/pool.md``
+has the outcome. Takes about an hour; it is resumable. Writes ``docs/results/pool.csv``, and for every table
+``docs/results/pool_tables.csv``.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.frozen import FrozenEstimator
+from sklearn.pipeline import make_pipeline
+
+from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, PooledClassifier, TANClassifier
+from anbexact.classifiers import AODEClassifier, KDBClassifier
+from benchmarks.harness.folds import judge, means, splits
+from benchmarks.harness.output import show
+from benchmarks.harness.run import Run
+from benchmarks.harness.store import Row
+from benchmarks.harness.tables import read
+from benchmarks.harness.timing import timed
+from benchmarks.quality.smooth_shapes import SMALLEST, prepared, rivals
+
+NETWORKS = {
+    "NB": NaiveBayesClassifier,
+    "TAN": TANClassifier,
+    "ANB": ANBClassifier,
+    "kDB": KDBClassifier,
+    "AODE": AODEClassifier,
+}
+SMOOTH = ("NB", "TAN", "ANB")
+MEMBERS = ("NB smooth", "TAN smooth", "ANB smooth", "kDB")
+"""Lines that are members of the pool just as they are measured."""
+POOL = "pool"
+MANY_ROWS, MOST_ROWS = 2_000, 20_000
+MOST_FEATURES = 22
+BINS = 10
+
+
+def rows_of_bins(proba: np.ndarray, classes: list[Any], y: pd.Series) -> Row:
+    """Return, for every bin of the predicted class's probability, hits less the sum of probabilities."""
+    confidence = proba.max(axis=1)
+    right = np.array(classes, dtype=object)[proba.argmax(axis=1)] == y.to_numpy()
+    place = np.searchsorted(np.arange(1, BINS) / BINS, confidence, side="left")
+    surplus = np.bincount(place, right - confidence, minlength=BINS)
+    return {f"surplus_{k}": float(value) for k, value in enumerate(surplus)}
+
+
+def one_fold(name: str, fold: int, folds: int) -> list[Row]:
+    """Return a row for every model."""
+    warnings.simplefilter("ignore")
+    X, y = read(name)
+    train, test = list(splits(y, folds))[fold]
+    X_train, y_train, X_test, y_test = X.iloc[train], y.iloc[train], X.iloc[test], y.iloc[test]
+    rows: list[Row] = []
+
+    def add(model: str, fitted: Any, seconds: float, least: float = 0.0, slowest: float = np.nan) -> None:
+        proba = np.maximum(fitted.predict_proba(X_test), least)
+        proba /= proba.sum(axis=1, keepdims=True)
+        classes = list(fitted.classes_)
+        judged = {**judge(proba, classes, y_test), **rows_of_bins(proba, classes, y_test)}
+        rows.append({"model": model, **judged, "seconds": seconds, "slowest_member": slowest})
+
+    slowest = 0.0
+    for model, classifier in NETWORKS.items():
+        if model == "ANB" and X.shape[1] > MOST_FEATURES:
+            continue
+        network, took, _ = timed(classifier(n_jobs=1).fit, X_train, y_train)
+        add(model, network, took)
+        if model in SMOOTH:
+            smooth, more, _ = timed(AdditiveClassifier(FrozenEstimator(network)).fit, X_train, y_train)
+            add(f"{model} smooth", smooth, took + more)
+            slowest = max(slowest, took + more)
+    pool, took, _ = timed(PooledClassifier(n_jobs=1).fit, X_train, y_train)
+    add(POOL, pool, took, slowest=slowest)
+    boosting = make_pipeline(prepared(), HistGradientBoostingClassifier(random_state=0))
+    boosting[0].sparse_threshold = 0.0
+    for model, classifier in {**rivals(), "gradient boosting": boosting}.items():
+        fitted, took, _ = timed(classifier.fit, X_train, y_train)
+        add(model, fitted, took, SMALLEST if model == "random forest" else 0.0)
+    return rows
+
+
+def main(run: Run) -> None:
+    """Measure what is missing, then summarise."""
+    listed = run.manifest()
+    small = (listed["rows"] <= MANY_ROWS) & (listed["features"] <= MOST_FEATURES)
+    fitting = listed[(listed["rows"] <= MOST_ROWS) & (small | run.full)].sort_values("rows")
+    folds = 10 if run.full else 5
+    tasks = [(name, fold, folds) for name in fitting["name"] for fold in run.folds(folds)]
+    measured = run.measure("pool", ["table", "fold", "folds"], tasks, one_fold, jobs=1)
+    measured = measured[measured["folds"] == folds]
+    tables = means(measured, ["table", "model"])
+    by_line = measured.groupby(["table", "model"])
+    surplus = by_line[[f"surplus_{k}" for k in range(BINS)]].sum().abs().sum(axis=1)
+    tables["calibration_error"] = surplus / by_line["rows"].sum()
+    tables["seconds"] = by_line["seconds"].median()
+    tables["times_slowest_member"] = (
+        (measured["seconds"] / measured["slowest_member"]).groupby([measured["table"], measured["model"]]).median()
+    )
+    run.write("pool_tables", tables, 4)
+    losses = tables["log_loss"].unstack("model").dropna()
+    pool = losses[POOL]
+    ours = [name for name in losses if name in NETWORKS or name.endswith(" smooth")]
+    best = losses[ours].min(axis=1).rename("best single model of every table")
+    summary = pd.DataFrame(
+        {
+            "log_loss": losses.mean(),
+            "accuracy": tables["accuracy"].unstack("model").loc[losses.index].mean(),
+            "calibration_error": tables["calibration_error"].unstack("model").loc[losses.index].mean(),
+            "rank": losses.rank(axis=1).mean(),
+            "pool_better": losses.gt(pool, axis=0).sum(),
+            "pool_worse": losses.lt(pool, axis=0).sum(),
+            "seconds": tables["seconds"].unstack("model").loc[losses.index].mean(),
+        }
+    ).sort_values("log_loss")
+    run.write("pool", summary, 4)
+    show(summary, f"{len(losses)} tables that all lines have", 4)
+    show(losses.assign(**{str(best.name): best}), "log loss", 3)
+    members = losses[[name for name in MEMBERS if name in losses]].min(axis=1)
+    print(f"worse than the best member by more than 0.01: {list(losses.index[pool > members + 0.01])}")
+    print(f"fit: at most {tables['times_slowest_member'].max():.1f} times that of the slowest member")
+
+
+if __name__ == "__main__":
+    main(Run())

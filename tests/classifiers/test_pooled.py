@@ -1,0 +1,317 @@
+"""The pool as an estimator: what its weights are made of, time limits, weights of rows, hidden cells and frames."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+
+from anbexact import (
+    AdditiveClassifier,
+    ANBClassifier,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+    TANClassifier,
+)
+from anbexact._runtime.deadline import Deadline
+from anbexact.classifiers import AODEClassifier, KDBClassifier
+from anbexact.classifiers.pool_fit import Record, cross_fit, make_folds
+from anbexact.classifiers.pool_members import Member, automatic_members, named_members
+from anbexact.classifiers.shared_fits import SharedFits
+from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
+from anbexact.inputs.folds import frame_folds
+from anbexact.inputs.labels import read_target
+from anbexact.pooling.weights import HeldOutLogs, fit_weights
+from anbexact.tables.frames import read_columns
+
+TWO = [("NB", NaiveBayesClassifier(ess=1.0)), ("TAN", TANClassifier(ess=1.0))]
+
+
+def frames(n=90, seed=0):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.integers(3, size=n), "b": rng.integers(2, size=n), "c": rng.normal(size=n).round(1)})
+    y = pd.Series(np.where((X["a"] == X["b"]) ^ (rng.random(n) < 0.2), "yes", "no"), name="k")
+    return X, y
+
+
+class TestFolds:
+    def folds(self, X, y, weights, k=3):
+        columns = read_columns(X)
+        return frame_folds(columns, read_target(y, columns, weights), weights, k)
+
+    def test_every_row_is_held_out_once(self):
+        X, y = frames()
+        parts = self.folds(X, y, np.ones(len(y)))
+        np.testing.assert_allclose(sum(held for _, held in parts).sum(), len(y))
+        for learned, held in parts:
+            np.testing.assert_allclose((learned + held).sum(), len(y))
+
+    def test_weights_are_rows(self):
+        X, y = frames()
+        whole = np.random.default_rng(1).integers(0, 3, len(y))
+        rows = np.repeat(np.arange(len(y)), whole)
+        by_weight = self.folds(X, y, whole.astype(float))
+        repeated = self.folds(
+            X.iloc[rows].reset_index(drop=True), y.iloc[rows].reset_index(drop=True), np.ones(len(rows))
+        )
+        for one, other in zip(by_weight, repeated, strict=True):
+            for own, theirs in zip(one, other, strict=True):
+                own_rows = X.assign(k=y)[own > 0].assign(w=own[own > 0])
+                their_rows = X.assign(k=y).iloc[rows].reset_index(drop=True)[theirs > 0].assign(w=theirs[theirs > 0])
+                pd.testing.assert_frame_equal(
+                    own_rows.sort_values(list(own_rows)).reset_index(drop=True),
+                    their_rows.sort_values(list(their_rows)).reset_index(drop=True),
+                )
+
+    def test_a_class_with_a_single_row_is_never_held_out(self):
+        X, y = frames()
+        y = y.where(y.index != 5, "rare")
+        for learned, held in self.folds(X, y, np.ones(len(y))):
+            assert learned[5] == 1
+            assert held[5] == 0
+
+    def test_order_of_rows_does_not_matter(self):
+        X, y = frames()
+        order = np.random.default_rng(2).permutation(len(y))
+        one = self.folds(X, y, np.ones(len(y)))
+        other = self.folds(X.iloc[order], y.iloc[order], np.ones(len(y)))
+        for (_, held), (_, theirs) in zip(one, other, strict=True):
+            ours = X.assign(k=y)[held > 0].sort_values([*X, "k"]).to_numpy().tolist()
+            assert ours == X.assign(k=y).iloc[order][theirs > 0].sort_values([*X, "k"]).to_numpy().tolist()
+
+
+class TestWeights:
+    def test_rest_on_members_learned_again_without_the_held_out_rows(self):
+        X, y = load_tic_tac_toe()
+        pool = PooledClassifier(TWO, ridge=2.0).fit(X, y)
+        columns, ones = read_columns(X), np.ones(len(y))
+        classes = sorted(y.unique())
+        parts = []
+        for learned, held in frame_folds(columns, read_target(y, columns, ones), ones, 3):
+            models = [clone(model).fit(X[learned > 0], y[learned > 0]) for _, model in TWO]
+            logs = np.stack([model.predict_log_proba(X[held > 0]) for model in models], axis=1)
+            codes = np.array([classes.index(label) for label in y[held > 0]])
+            parts.append(HeldOutLogs(logs, codes, held[held > 0]))
+        expected = fit_weights(HeldOutLogs.together(parts), 2.0)
+        np.testing.assert_allclose(pool.weights_, expected.weights, atol=1e-9)
+        np.testing.assert_allclose(pool.biases_, expected.biases, atol=1e-9)
+
+    def test_a_member_that_memorises_rows_gets_none(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.integers(4, size=(300, 6)), columns=list("abcdef"))
+        y = pd.Series(np.where(rng.random(300) < 0.4, "yes", "no"), name="k")
+        memory = KDBClassifier(k=5, ess=1e-3)
+        members = [("memory", memory), ("NB", NaiveBayesClassifier(ess=1.0))]
+        logs = np.stack([clone(model).fit(X, y).predict_log_proba(X) for _, model in members], axis=1)
+        learned = HeldOutLogs(logs, (y == "yes").to_numpy().astype(np.intp), np.ones(len(y)))
+        assert fit_weights(learned, 1.0).weights[0] > 0.5  # of rows that it has learned from
+        pool = PooledClassifier(members, ridge=1.0).fit(X, y)
+        assert pool.members_.loc["memory", "weight"] < 0.1
+        assert pool.members_.loc["memory", "log_loss"] > pool.members_.loc["NB", "log_loss"]
+
+    def test_a_pool_of_one_member_of_weight_one_is_that_member(self):
+        X, y = load_iris()
+        holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
+        for member in (TANClassifier(), RefittedClassifier(NaiveBayesClassifier(), l2=1.0)):
+            pool = PooledClassifier([member], ridge=np.inf).fit(X, y)
+            alone = clone(member).fit(X, y)
+            np.testing.assert_array_equal(pool.weights_, [1.0])
+            for rows in (X, holes):
+                np.testing.assert_allclose(pool.predict_proba(rows), alone.predict_proba(rows), atol=1e-12)
+
+    def test_order_of_members_does_not_matter(self):
+        X, y = frames()
+        members = [*TWO, ("kDB", KDBClassifier(ess=1.0))]
+        one, other = (PooledClassifier(of, ridge=1.0).fit(X, y) for of in (members, members[::-1]))
+        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-7)
+        assert other.members_["weight"].to_dict() == pytest.approx(one.members_["weight"].to_dict(), abs=1e-6)
+
+    def test_posterior_is_the_weighted_sum_of_logs(self):
+        X, y = frames()
+        pool = PooledClassifier(TWO, ridge=1.0).fit(X, y)
+        total = pool.biases_ + sum(
+            w * model.predict_log_proba(X) for w, (_, model) in zip(pool.weights_, pool.estimators_, strict=True)
+        )
+        expected = np.exp(total) / np.exp(total).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(pool.predict_proba(X), expected, atol=1e-12)
+        np.testing.assert_allclose(np.exp(pool.predict_log_proba(X)), expected, atol=1e-12)
+        assert pool.predict(X).tolist() == pool.classes_[expected.argmax(axis=1)].tolist()
+
+    def test_class_weights_multiply_those_of_rows(self):
+        X, y = frames()
+        weights = np.where(y == "yes", 2.0, 1.0)
+        one = PooledClassifier(TWO, ridge=1.0, class_weight={"yes": 2.0}).fit(X, y)
+        other = PooledClassifier(TWO, ridge=1.0).fit(X, y, weights)
+        np.testing.assert_allclose(one.predict_proba(X), other.predict_proba(X), atol=1e-12)
+
+
+class TestFit:
+    def test_members_of_weight_zero_are_not_learned_from_all_rows(self):
+        X, y = load_monks(1)
+        pool = PooledClassifier([("ANB", ANBClassifier()), ("NB", NaiveBayesClassifier())], ridge=1.0).fit(X, y)
+        dropped = pool.members_.index[pool.members_["outcome"] == "weight 0"]
+        assert {name for name, _ in pool.estimators_} == set(pool.members_.index) - set(dropped)
+        assert (pool.weights_ > 0).all()
+
+    def test_automatic_members_say_what_they_are(self):
+        X, y = frames(60)
+        pool = PooledClassifier(n_jobs=1).fit(X, y)
+        assert {"NB smooth", "TAN smooth", "ANB smooth", "kDB"} <= set(pool.members_.index)
+        assert set(pool.members_["outcome"]) <= {"pooled", "weight 0"}
+        assert pool.score(X, y) > 0.7
+
+    def test_automatic_members_depend_on_the_size(self):
+        assert len(automatic_members(5, 2, {})) == 7
+        names = [member.name for member in automatic_members(40, 2, {}, cut=False)]
+        assert names == ["NB smooth", "TAN smooth", "TAN", "kDB"]
+        assert [member.name for member in automatic_members(16, 26, {}) if "smooth" in member.name] == ["NB smooth"]
+        settings = {"handle_missing": "own_state", "discretizer": "mdlp"}
+        for member in automatic_members(5, 2, settings):
+            given = member.estimator.get_params()
+            assert {name: given.get(name, given.get(f"estimator__{name}")) for name in settings} == settings
+
+    def test_what_members_start_from_is_learned_once(self, monkeypatch):
+        X, y = frames(60)
+        fits = []
+        fit = NaiveBayesClassifier.fit
+
+        def counted(self, *args, **kwargs):
+            fits.append(self)
+            return fit(self, *args, **kwargs)
+
+        monkeypatch.setattr(NaiveBayesClassifier, "fit", counted)
+        bayes = NaiveBayesClassifier(ess=1.0)
+        shared = SharedFits(X, y, None)
+        members = [
+            bayes,
+            RefittedClassifier(NaiveBayesClassifier(ess=1.0), l2=1.0),
+            AdditiveClassifier(bayes, smooth=1.0),
+        ]
+        fitted = [shared.fitted(member) for member in members]
+        assert len(fits) == 1
+        assert fitted[1].estimator.get_params() == bayes.get_params()
+        shared.fitted(NaiveBayesClassifier(ess=2.0))
+        assert len(fits) == 2
+
+    def test_of_shared_fits_is_that_of_separate_ones(self):
+        X, y = frames(80)
+        shared = SharedFits(X, y, None)
+        for member in (TANClassifier(), RefittedClassifier(TANClassifier(), l2=1.0)):
+            np.testing.assert_array_equal(
+                shared.fitted(member).predict_proba(X), clone(member).fit(X, y).predict_proba(X)
+            )
+
+    def test_without_time_the_first_member_is_pooled_alone(self):
+        X, y = frames()
+        with pytest.warns(UserWarning, match="time_limit=1e-09 did not suffice"):
+            pool = PooledClassifier(TWO, time_limit=1e-9).fit(X, y)
+        assert [name for name, _ in pool.estimators_] == ["NB"]
+        assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}
+
+    def test_a_member_that_cannot_be_learned_is_left_out(self):
+        X, y = frames()
+        members = [*TWO, ("cut", NaiveBayesClassifier(discretizer=None))]
+        with pytest.warns(UserWarning, match="'cut' is not in the pool: refused"):
+            pool = PooledClassifier(members, ridge=1.0).fit(X, y)
+        assert pool.members_.loc["cut", "outcome"].startswith("refused")
+        with pytest.raises(ValueError, match="discretizer is None"):
+            PooledClassifier([NaiveBayesClassifier(discretizer=None)]).fit(X, y)
+
+    def test_warnings_of_members_come_once(self):
+        X, y = frames()
+        X = X.assign(a=X["a"].astype(float).where(X.index > 2))
+        members = [(name, clone(model).set_params(handle_missing="marginalize")) for name, model in TWO]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            PooledClassifier(members, ridge=np.inf).fit(X, y)
+        assert len([text for text in caught if "left out of training" in str(text.message)]) == 1
+
+    def test_hidden_cells_are_summed_out_by_every_member(self):
+        X, y = frames()
+        pool = PooledClassifier(TWO, ridge=np.inf).fit(X, y)
+        holes = X.astype(object).mask(np.random.default_rng(0).random(X.shape) < 0.3)
+        logs = np.mean([model.predict_log_proba(holes) for _, model in pool.estimators_], axis=0)
+        expected = np.exp(logs) / np.exp(logs).sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(pool.predict_proba(holes), expected, atol=1e-12)
+        row = {"a": 1}
+        asked = [np.log(model.query(row).to_numpy()) for _, model in pool.estimators_]
+        weight = np.exp(np.mean(asked, axis=0))
+        np.testing.assert_allclose(pool.query(row), weight / weight.sum(), atol=1e-12)
+
+    def test_few_rows_and_rare_classes(self):
+        X, y = frames(12)
+        y = y.where(y.index != 3, "rare")
+        pool = PooledClassifier(TWO).fit(X, y)
+        assert pool.classes_.tolist() == ["no", "rare", "yes"]
+        assert np.isfinite(pool.predict_log_proba(X)).all()
+        with pytest.warns(UserWarning, match="with a single class"):
+            single = PooledClassifier(TWO).fit(X.iloc[:1], y.iloc[:1])
+        assert single.predict(X).tolist() == [y[0]] * 12
+
+    def test_progress_covers_all_members(self):
+        X, y = frames()
+        told = []
+        columns, ones = read_columns(X), np.ones(len(y))
+        target = read_target(y, columns, ones)
+        folds = make_folds(X, y, target.coded[0], frame_folds(columns, target, ones, 3))
+        records = [Record(Member(name, model)) for name, model in TWO]
+        cross_fit(records, folds, list(target.coded[1]), Deadline(), lambda *args: told.append(args))
+        assert told[0] == ("NB, fold 1 of 3", 0.0)
+        assert [fraction for _, fraction in told] == sorted(fraction for _, fraction in told)
+        assert len(told) == 6
+
+    def test_pickles_and_clones(self):
+        X, y = frames()
+        pool = PooledClassifier(TWO, ridge=1.0).fit(X, y)
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(pool)).predict_proba(X), pool.predict_proba(X))
+        assert not hasattr(clone(pool), "weights_")
+
+    @pytest.mark.parametrize("kind", ["numpy", "list", "polars", "pyarrow"])
+    def test_frames_of_any_kind(self, kind):
+        X, y = frames(60)
+        expected = PooledClassifier(TWO, ridge=1.0).fit(X, y).predict_proba(X)
+        if kind in ("numpy", "list"):
+            rows = X.to_numpy() if kind == "numpy" else X.to_numpy().tolist()
+            classes = y.to_numpy() if kind == "numpy" else y.tolist()
+        else:
+            library = pytest.importorskip(kind)
+            rows = library.DataFrame(X.to_dict("list")) if kind == "polars" else library.Table.from_pandas(X)
+            classes = library.Series("k", y.tolist()) if kind == "polars" else y.tolist()
+        pool = PooledClassifier(TWO, ridge=1.0).fit(rows, classes)
+        np.testing.assert_allclose(pool.predict_proba(rows), expected, atol=1e-9)
+
+    @pytest.mark.parametrize(
+        ("parameters", "error", "message"),
+        [
+            ({"members": "some"}, TypeError, "members must be"),
+            ({"members": []}, ValueError, "at least one"),
+            ({"members": [NaiveBayesClassifier]}, TypeError, r"such as NaiveBayesClassifier\(\)"),
+            ({"members": [("a", TWO[0][1]), ("a", TWO[1][1])]}, ValueError, "two members are called 'a'"),
+            ({"members": TWO, "discretizer": "mdlp"}, ValueError, "discretizer applies to automatic members only"),
+            ({"folds": 1}, ValueError, "folds must be"),
+            ({"ridge": 0.0}, ValueError, "ridge must be"),
+            ({"ridge": "much"}, ValueError, "ridge must be"),
+            ({"time_limit": -1}, ValueError, "time_limit must be"),
+        ],
+    )
+    def test_senseless_parameters_are_refused(self, parameters, error, message):
+        with pytest.raises(error, match=message):
+            PooledClassifier(**parameters).fit(*frames(30))
+
+    def test_fitted_networks_are_refused(self):
+        X, y = frames()
+        frozen = RefittedClassifier(FrozenEstimator(TANClassifier().fit(X, y)))
+        with pytest.raises(TypeError, match="must not contain a FrozenEstimator"):
+            PooledClassifier([frozen]).fit(X, y)
+
+    def test_names_of_unnamed_members(self):
+        members = named_members([NaiveBayesClassifier(), NaiveBayesClassifier(ess=2), AODEClassifier()])
+        assert [member.name for member in members] == [
+            "NaiveBayesClassifier 1",
+            "NaiveBayesClassifier 2",
+            "AODEClassifier",
+        ]

@@ -1,0 +1,259 @@
+"""A pool as one model: its logistic regression, its closed network, its explanations, its files."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anbexact
+from anbexact import (
+    AdditiveClassifier,
+    ANBClassifier,
+    GBNClassifier,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+    TANClassifier,
+)
+from anbexact.classifiers import AODEClassifier, KDBClassifier
+from anbexact.datasets import load_iris, load_tic_tac_toe
+from anbexact.logit.potentials import Potential
+from anbexact.pooling import union
+from anbexact.pooling.reading import DifferentReadingsError, Reading, common_refinement
+from anbexact.pooling.union import MemberTerms, closed_structure, spread_over, union_of_terms
+from anbexact.tables.vocabulary import Vocabulary
+
+
+def mixed_frames(seed, n=80, classes=3):
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "x": rng.normal(size=n).round(2),
+            "y": rng.exponential(size=n).round(2),
+            "a": rng.choice(list("uvw"), n),
+            "b": rng.integers(2, size=n),
+        }
+    )
+    score = X["x"] + (X["a"] == "u") * X["b"] + rng.normal(size=n) * 0.5
+    return X, pd.Series(pd.qcut(score, classes, labels=False), name="k")
+
+
+MEMBERS = [
+    ("TAN", TANClassifier(ess=1.0)),
+    ("kDB", KDBClassifier(k=3, ess=1.0, discretizer="equal_frequency")),
+    ("GBN", GBNClassifier(ess=1.0, discretizer="median", max_parents=2)),
+    ("NB refitted", RefittedClassifier(NaiveBayesClassifier(ess=2.0), l2=1.0)),
+    ("ANB smooth", AdditiveClassifier(ANBClassifier(ess=1.0, max_parents=2), smooth=1.0, intervals=6)),
+]
+
+
+def holes(X, seed=0):
+    return X.astype(object).mask(np.random.default_rng(seed).random(X.shape) < 0.25)
+
+
+@pytest.fixture(scope="module", params=[0, pytest.param(1, marks=pytest.mark.slow)])
+def pooled(request):
+    X, y = mixed_frames(request.param)
+    weights = np.random.default_rng(request.param).exponential(size=len(y))
+    return PooledClassifier(MEMBERS, ridge=50.0).fit(X, y, weights), X, mixed_frames(request.param + 100)[0]
+
+
+class TestOneModel:
+    def test_logit_has_the_posterior_of_the_pool(self, pooled):
+        pool, _, new = pooled
+        assert len(pool.estimators_) >= 3
+        logit = pool.to_logit()
+        np.testing.assert_allclose(logit.predict_log_proba(new), pool.predict_log_proba(new), atol=1e-9)
+        assert logit.predict(new).tolist() == pool.predict(new).tolist()
+
+    def test_closed_network_has_the_posterior_of_the_pool(self, pooled):
+        pool, _, new = pooled
+        network = pool.to_logit().to_network()
+        for name, table in network.tables.items():
+            np.testing.assert_allclose(table.values.sum(axis=0), 1, atol=1e-9, err_msg=name)
+        classifier = pool.to_logit().to_classifier()
+        np.testing.assert_allclose(classifier.predict_proba(new), pool.predict_proba(new), atol=1e-9)
+
+    def test_coefficients_add_up_to_the_log_odds(self, pooled):
+        pool, _, new = pooled
+        logit = pool.to_logit()
+        codes = dict(zip(pool.vocabulary_.features, logit.classifier.reader_.codes(new), strict=True))
+        states = pool.vocabulary_.states
+        beta = logit.to_frame()
+        expected = pool.predict_log_proba(new)
+        for t in range(5):
+            own = {name: states[name][code[t]] for name, code in codes.items()}
+            present = [
+                all(own[name] == state for name, state in zip(of_set, of_term, strict=True))
+                for of_set, of_term in zip(logit.terms["variables"], logit.terms["states"], strict=True)
+            ]
+            np.testing.assert_allclose(beta[present].sum(), expected[t, 1:] - expected[t, 0], atol=1e-8)
+        assert logit.n_parameters == logit.coefficients.size
+
+    def test_hidden_cells_have_the_meaning_of_the_closed_network(self, pooled):
+        pool, _, new = pooled
+        hidden = holes(new)
+        logit = pool.to_logit()
+        classifier = logit.to_classifier()
+        np.testing.assert_allclose(logit.predict_proba(hidden), classifier.predict_proba(hidden), atol=1e-9)
+        logs = sum(
+            w * model.predict_log_proba(hidden) for w, (_, model) in zip(pool.weights_, pool.estimators_, strict=True)
+        )
+        own = np.exp(logs + pool.biases_)
+        np.testing.assert_allclose(pool.predict_proba(hidden), own / own.sum(axis=1, keepdims=True), atol=1e-9)
+
+    def test_cut_points_are_those_of_all_members(self, pooled):
+        pool, _, _ = pooled
+        for _, model in pool.estimators_:
+            for name, cuts in model.cut_points_.items():
+                assert set(cuts) <= set(pool.cut_points_[name])
+        assert set(pool.cut_points_) == {"x", "y"}
+
+    def test_of_one_member_of_weight_one_hidden_cells_mean_the_same(self):
+        X, y = load_tic_tac_toe()
+        pool = PooledClassifier([TANClassifier(ess=1.0)], ridge=np.inf).fit(X, y)
+        alone = TANClassifier(ess=1.0).fit(X, y)
+        hidden = holes(X)[:60]
+        np.testing.assert_allclose(pool.to_logit().predict_proba(hidden), alone.predict_proba(hidden), atol=1e-9)
+
+
+class TestRefusals:
+    def test_of_mixtures(self):
+        X, y = mixed_frames(0)
+        pool = PooledClassifier([("mixture", AODEClassifier()), TANClassifier()], ridge=np.inf).fit(X, y)
+        with pytest.raises(TypeError, match="'mixture', AODEClassifier, is a mixture"):
+            pool.to_logit()
+
+    def test_of_what_does_not_fit(self, monkeypatch):
+        X, y = mixed_frames(0)
+        pool = PooledClassifier(MEMBERS[:2], ridge=np.inf).fit(X, y)
+        logit = pool.to_logit()
+        monkeypatch.setattr(union, "available_memory", lambda: 5000)
+        with pytest.raises(MemoryError, match=r"the terms of the pool would need .* joint states of"):
+            pool.to_logit()
+        with pytest.raises(MemoryError, match="the closed network of the pool would need"):
+            logit.to_network()
+
+    def test_of_members_without_common_states(self):
+        X, y = mixed_frames(0)
+        declared = NaiveBayesClassifier(categories={"b": [0, 1, 2]})
+        pool = PooledClassifier([declared, TANClassifier()], ridge=np.inf).fit(X, y)
+        assert np.isfinite(pool.predict_log_proba(X)).all()
+        assert pool.common_ is None
+        assert pool.vocabulary_.states["b"] == (0, 1, 2)
+        for ask in (pool.to_logit, lambda: pool.explain(X)):
+            with pytest.raises(DifferentReadingsError, match="read the column 'b' differently"):
+                ask()
+
+
+class TestExplanations:
+    @pytest.mark.parametrize("hide", [False, True])
+    def test_terms_add_up_to_the_log_odds(self, pooled, hide):
+        pool, _, new = pooled
+        rows = holes(new)[:8] if hide else new[:8]
+        logs = pool.predict_log_proba(rows)
+        for explanation, of_row in zip(pool.explain(rows), logs, strict=True):
+            ranked = np.argsort(-of_row)
+            assert explanation.label == pool.classes_[ranked[0]]
+            assert explanation.log_odds == pytest.approx(of_row[ranked[0]] - of_row[ranked[1]], abs=1e-9)
+            assert explanation.terms["nats"].sum() == pytest.approx(explanation.log_odds, abs=1e-9)
+            assert explanation.probability == pytest.approx(np.exp(of_row[ranked[0]]))
+
+    def test_terms_are_the_weighted_terms_of_the_members(self):
+        X, y = load_tic_tac_toe()
+        one, other = ("TAN", TANClassifier(ess=1.0)), ("NB", NaiveBayesClassifier(ess=1.0))
+        pool = PooledClassifier([one, other], ridge=np.inf).fit(X, y)
+        found = pool.explain(X[:3], label="positive", against="negative")
+        members = [model.explain(X[:3], label="positive", against="negative") for _, model in pool.estimators_]
+        for t, explanation in enumerate(found):
+            expected = {}
+            for of_member in members:
+                for term in of_member[t].terms.itertuples():
+                    key = (term.feature, term.given)
+                    expected[key] = expected.get(key, 0.0) + term.nats / 2
+            ours = {(term.feature, term.given): term.nats for term in explanation.terms.itertuples()}
+            assert ours == pytest.approx(expected, abs=1e-9)
+
+    def test_a_mixture_is_one_term(self):
+        X, y = mixed_frames(0)
+        pool = PooledClassifier([("mixture", AODEClassifier()), TANClassifier()], ridge=np.inf).fit(X, y)
+        terms = pool.explain(X[:1])[0].terms
+        assert (terms["feature"] == "(mixture)").sum() == 1
+        assert terms["nats"].sum() == pytest.approx(pool.explain(X[:1])[0].log_odds)
+
+    def test_of_the_logit_are_those_of_the_pool(self, pooled):
+        pool, _, new = pooled
+        theirs = pool.to_logit().explain(new[:4], label=0, against=2)
+        for one, other in zip(pool.explain(new[:4], label=0, against=2), theirs, strict=True):
+            shared = [sorted(of.terms["nats"][of.terms["nats"].abs() > 1e-9]) for of in (one, other)]
+            np.testing.assert_allclose(*shared, atol=1e-9)
+
+
+class TestFiles:
+    def test_lose_nothing(self, pooled, tmp_path):
+        pool, _, new = pooled
+        pool.save(tmp_path / "pool.json")
+        read = anbexact.load(tmp_path / "pool.json")
+        assert isinstance(read, PooledClassifier)
+        for rows in (new, holes(new)):
+            np.testing.assert_array_equal(read.predict_proba(rows), pool.predict_proba(rows))
+        pd.testing.assert_frame_equal(read.members_, pool.members_)
+        assert read.explain(new[:2])[1].terms.equals(pool.explain(new[:2])[1].terms)
+        np.testing.assert_array_equal(read.to_logit().predict_proba(new), pool.to_logit().predict_proba(new))
+        read.save(tmp_path / "again.json")
+        assert (tmp_path / "again.json").read_bytes() == (tmp_path / "pool.json").read_bytes()
+        assert read.feature_names_in_.tolist() == list(new.columns)
+
+    def test_of_equal_weights(self, tmp_path):
+        X, y = load_iris()
+        pool = PooledClassifier([NaiveBayesClassifier(), AODEClassifier()], ridge=np.inf).fit(X, y)
+        pool.save(tmp_path / "pool.json")
+        np.testing.assert_array_equal(anbexact.load(tmp_path / "pool.json").predict_proba(X), pool.predict_proba(X))
+
+
+class TestUnion:
+    def vocabulary(self, arities):
+        states = {name: tuple(range(arity)) for name, arity in arities.items()}
+        return Vocabulary({**states, "k": (0, 1)}, "k")
+
+    def test_common_refinement_knows_the_states_of_all(self):
+        readings = []
+        for cuts in ([0.0, 2.0], [1.0], [0.0, 1.0]):
+            states = {"x": (*(f"i{k}" for k in range(len(cuts) + 1)), "(missing)"), "k": (0, 1)}
+            readings.append(Reading(Vocabulary(states, "k"), {"x": np.array(cuts)}))
+        common = common_refinement(readings)
+        assert common.cut_points["x"].tolist() == [0.0, 1.0, 2.0]
+        assert common.vocabulary.arity("x") == 5
+        assert [reading.places_of(common, "x").tolist() for reading in readings] == [
+            [0, 1, 1, 2, 3],
+            [0, 0, 1, 1, 2],
+            [0, 1, 2, 2, 3],
+        ]
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_closed_graph_holds_all_terms_and_marries_parents(self, seed):
+        rng = np.random.default_rng(seed)
+        arities = {name: int(rng.integers(1, 4)) for name in "abcde"}
+        reading = Reading(self.vocabulary(arities), {})
+        members = []
+        for _ in range(3):
+            potentials = []
+            for _ in range(4):
+                features = tuple(rng.permutation(list("abcde"))[: rng.integers(0, 4)].tolist())
+                logs = rng.normal(size=[*(arities[v] for v in features), 2])
+                potentials.append(Potential(features[0] if features else "k", features, logs))
+            members.append(MemberTerms(float(rng.uniform(0.1, 2)), reading, tuple(potentials)))
+        biases = np.array([0.3, -0.3])
+        found = union_of_terms(members, biases, reading)
+        structure = closed_structure(found, "k", arities)
+        assert all(not structure.unmarried(child) for child in arities)
+        spread = spread_over(found, structure, arities)
+        for _ in range(5):
+            row = {name: int(rng.integers(arity)) for name, arity in arities.items()}
+            expected = biases + sum(
+                member.weight * p.logs[tuple(row[v] for v in p.features)]
+                for member in members
+                for p in member.potentials
+            )
+            for potentials in (found, spread):
+                total = sum(p.logs[tuple(row[v] for v in p.features)] for p in potentials)
+                assert total[1] - total[0] == pytest.approx(expected[1] - expected[0], abs=1e-9)
