@@ -76,7 +76,7 @@ class SmoothProblem:
         for term in self.terms:
             precision = self.ridge * np.eye(term.size)
             for kind, form in term.penalties.items():
-                precision += strengths.get(kind, 0.0) * form
+                precision += term.strength(strengths, kind) * form
             found.append(precision)
         return found
 
@@ -245,10 +245,10 @@ def smooth_curvature(problem: SmoothProblem, strengths: Strengths, shift: Floats
 
 def _line_search(state: _State, step: Floats, decrement: float) -> _State | None:
     """Return a state that is better by a share of what the step promises; None if rounding hides any gain."""
-    length = 1.0
+    length, hidden = 1.0, 10 * ROUNDING * abs(state.value)
     for _ in range(40):
         tried = _State(state.problem, state.precisions, state.shift + length * step)
-        if tried.value >= state.value + 1e-4 * length * decrement:
+        if tried.value >= state.value + 1e-4 * length * decrement - hidden:
             return tried
         length /= 2
     return None
