@@ -17,7 +17,7 @@ from anbexact.logit.potentials import Floats
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
 
-INTERVALS = 24
+INTERVALS = 32
 """Intervals that a column is refined to by default, as measured in ``docs/smooth-shapes.md``."""
 MOST_ENTRIES = 4_000_000
 """Entries of a conditional table beyond which its columns are refined less."""

@@ -12,11 +12,12 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.deadline import Deadline
+from anbexact.logit.coarser import coarser
 from anbexact.logit.design import make_design
 from anbexact.logit.fit import Effort
 from anbexact.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
 from anbexact.logit.refit import Refit, check_l2, check_max_iter
-from anbexact.logit.smooth_fit import RIDGE, Curvature, SmoothProblem, smooth_fit, smooth_problem
+from anbexact.logit.smooth_fit import RIDGE, Curvature, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
 from anbexact.logit.smooth_terms import INTERACTIONS, KINDS, kinds_of, ordered_features, smooth_terms
 from anbexact.logit.smoothness import Smoothness, automatic, by_cross_validation, by_evidence, effective_degrees
 from anbexact.networks.network import TableNetwork
@@ -24,8 +25,8 @@ from anbexact.tables.table import DiscreteTable
 
 RULES = {"auto": automatic, "evidence": by_evidence, "cv": by_cross_validation}
 """How the strengths can be chosen; ``docs/smooth-shapes.md`` compares them."""
-FEW_UNKNOWNS = 1_500
-"""Unknowns up to which linear algebra takes a single thread: more would wait for each other."""
+FEW_UNKNOWNS = 1_000
+"""Unknowns up to which strengths are chosen on the grids of the refit, and linear algebra takes a single thread."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ class SmoothRefit(Refit):
     @cached_property
     def curvature(self) -> Curvature:
         """Minus the Hessian of the penalised log likelihood at the fit."""
-        return smooth_fit(self.problem, self.smoothness.strengths, start=self.shift, max_iter=0)[1]
+        return smooth_curvature(self.problem, self.smoothness.strengths, self.shift)
 
     @cached_property
     def effective_degrees(self) -> tuple[float, ...]:
@@ -146,9 +147,8 @@ def smooth_refit(
     with threadpool_limits(effort.threads if large else 1, "blas"):
         start = None
         if isinstance(smooth, str):
-            smoothness, start = RULES[smooth](
-                problem, deadline=Deadline(time_limit and time_limit / 2), progress=progress
-            )
+            limit = Deadline(time_limit and time_limit / 2)
+            smoothness, start = _chosen(problem, smooth, deadline=limit, progress=progress)
         else:
             given = {kind: float(smooth.get(kind, 0.0)) for kind in kinds_of(terms)}
             smoothness = Smoothness(given, "given", 0, complete=True)
@@ -166,6 +166,15 @@ def smooth_refit(
         smoothness=smoothness,
         problem=problem,
     )
+
+
+def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, Floats]:
+    """Return the strengths that a rule chooses, on coarser grids of interactions if there are many unknowns."""
+    if problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS or all(len(term.axes) < 2 for term in problem.terms):
+        return RULES[rule](problem, **how)
+    coarse, new_cells = coarser(problem)
+    smoothness, shift = RULES[rule](coarse, **how)
+    return smoothness, shift[new_cells]
 
 
 def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:

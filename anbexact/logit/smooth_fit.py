@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.linalg import block_diag, cho_factor, cho_solve
 
-from anbexact._kernels.multinomial import add_derivatives
 from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells, add_curvature, value_and_gradient
 from anbexact._runtime.deadline import Deadline
+from anbexact.logit.curvature import Curvature, curvature_at
 from anbexact.logit.design import Design
 from anbexact.logit.fit import STATIONARY, Fit
 from anbexact.logit.potentials import Floats
@@ -19,10 +17,6 @@ from anbexact.logit.smooth_terms import SmoothTerm, Strengths, term_cells
 
 RIDGE = 1e-3
 """Precision of the Gaussian prior of every cell beside the penalty on roughness: constants of terms are redundant."""
-DENSE = 2_000
-"""Unknowns, cells times contrasts of classes, up to which the curvature is a dense matrix."""
-BLOCK = 2_500
-"""Cells up to which the curvature of a class is one dense block; beyond, every term is a block of its own."""
 PRECISION = 1e-16
 """Squared Newton decrement per unit of weight at the end of a fit."""
 ROUNDING = 1e-14
@@ -30,6 +24,10 @@ ROUNDING = 1e-14
 MAX_ITER = 100
 MOST_PRODUCTS = 200
 """Products of the Hessian for one step."""
+WHOLE = 5e8
+"""Floating-point operations that the whole curvature may take on the way to a maximum: some ten milliseconds."""
+WHOLE_AT_END = 3e10
+"""Those that it may take for standard errors."""
 FEW_PRODUCTS = 15
 """Products up to which the curvature of an earlier point still does as preconditioner."""
 
@@ -78,7 +76,7 @@ class SmoothProblem:
         for term in self.terms:
             precision = self.ridge * np.eye(term.size)
             for kind, form in term.penalties.items():
-                precision += strengths.get(kind, 0.0) * form
+                precision += term.strength(strengths, kind) * form
             found.append(precision)
         return found
 
@@ -92,130 +90,6 @@ class SmoothProblem:
 def smooth_problem(design: Design, terms: Sequence[SmoothTerm], base: Floats, ridge: float = RIDGE) -> SmoothProblem:
     """Return the rows of a design as cells of terms; ``base`` (rows, classes) is what shifts are added to."""
     return SmoothProblem(tuple(terms), term_cells(design, terms), design.weights, base, ridge)
-
-
-class Curvature(ABC):
-    """Minus the Hessian of the penalised log likelihood, on shifts that sum to 0 over the classes."""
-
-    @abstractmethod
-    def solve(self, gradient: Floats) -> Floats:
-        """Return the inverse times a gradient that sums to 0 over the classes, both (cells, classes)."""
-
-    @abstractmethod
-    def covariance(self, contrast: Floats) -> Floats:
-        """Return the posterior covariance of ``shift @ contrast``, (cells, cells); the contrast sums to 0."""
-
-    @abstractmethod
-    def block(self, cells: slice, contrasts: Floats) -> Floats:
-        """Return the posterior covariance of ``shift[cells] @ contrasts``, flattened, (cells · contrasts) squared."""
-
-    @property
-    @abstractmethod
-    def total(self) -> Floats:
-        """The covariances of orthonormal contrasts, summed, (cells, cells)."""
-
-    exact = True
-    """Whether this is the Hessian itself."""
-
-
-class DenseCurvature(Curvature):
-    """The whole matrix, by log odds against the first class."""
-
-    def __init__(self, problem: SmoothProblem, precisions: Sequence[Floats], p: Floats) -> None:
-        self._s = problem.n_classes
-        self._d = max(self._s - 1, 0)
-        self._k = problem.n_cells
-        size = self._k * self._d
-        matrix, unused = np.zeros((size, size)), np.zeros((self._k, self._d))
-        add_derivatives(problem.cells, problem.weights.sum(axis=1), problem.weights, p, unused, matrix)
-        self._to_odds = np.eye(self._d) - 1 / self._s
-        for term, precision in zip(problem.terms, precisions, strict=True):
-            own = slice(term.first * self._d, (term.first + term.size) * self._d)
-            matrix[own, own] += np.kron(precision, self._to_odds)
-        self._factor = cho_factor(matrix, lower=True, check_finite=False, overwrite_a=True)
-
-    def solve(self, gradient: Floats) -> Floats:
-        odds = cho_solve(self._factor, gradient[:, 1:].ravel()).reshape(self._k, self._d)
-        odds = np.hstack([np.zeros((self._k, 1)), odds])
-        return np.asarray(odds - odds.mean(axis=1, keepdims=True))
-
-    def _inverse(self) -> Floats:
-        whole = cho_solve(self._factor, np.eye(self._k * self._d), check_finite=False)
-        return np.asarray(whole).reshape(self._k, self._d, self._k, self._d)
-
-    def covariance(self, contrast: Floats) -> Floats:
-        own = contrast[1:]
-        columns = np.kron(np.eye(self._k), own[:, None])
-        return np.asarray(columns.T @ cho_solve(self._factor, columns))
-
-    def block(self, cells: slice, contrasts: Floats) -> Floats:
-        n = cells.stop - cells.start
-        columns = np.zeros((self._k * self._d, n * contrasts.shape[1]))
-        columns[cells.start * self._d : cells.stop * self._d] = np.kron(np.eye(n), contrasts[1:])
-        return np.asarray(columns.T @ cho_solve(self._factor, columns))
-
-    @property
-    def total(self) -> Floats:
-        return np.asarray(np.einsum("iajb,ab->ij", self._inverse(), self._to_odds, optimize=True))
-
-
-class BlockCurvature(Curvature):
-    """A block for every class, and for every term if there are many cells; exact for two classes and few cells.
-
-    Between classes, the curvature ``p_c (1 - p_c)`` stands in for that of the contrasts of classes, times
-    ``s / (s - 1)``, with which it is right on the whole for two classes, and where all s are equally probable.
-    """
-
-    def __init__(self, problem: SmoothProblem, precisions: Sequence[Floats], p: Floats) -> None:
-        s = problem.n_classes
-        totals = problem.weights.sum(axis=1)
-        self._k = problem.n_cells
-        self.exact = s == 2 and self._k <= BLOCK
-        self._blocks = [slice(0, self._k)] if self._k <= BLOCK else [term.cells for term in problem.terms]
-        self._factors = []
-        for c in range(s):
-            two = np.stack([1 - p[:, c], p[:, c]], axis=1)
-            if len(self._blocks) == 1:
-                matrix, unused = np.zeros((self._k, self._k)), np.zeros((self._k, 1))
-                add_derivatives(problem.cells, totals, np.zeros_like(two), two, unused, matrix)
-                matrices = [s / (s - 1) * matrix + block_diag(*precisions)]
-            else:
-                curvature = np.zeros(self._k)
-                row = totals * two.prod(axis=1) * s / (s - 1)
-                for column in problem.cells.T:
-                    curvature += np.bincount(column, row, minlength=self._k)
-                diagonals = [np.diag(curvature[own]) for own in self._blocks]
-                matrices = [one + other for one, other in zip(diagonals, precisions, strict=True)]
-            self._factors.append([cho_factor(m, lower=True, check_finite=False) for m in matrices])
-
-    def solve(self, gradient: Floats) -> Floats:
-        found = np.empty_like(gradient)
-        for c, factors in enumerate(self._factors):
-            for own, factor in zip(self._blocks, factors, strict=True):
-                found[own, c] = cho_solve(factor, gradient[own, c], check_finite=False)
-        return np.asarray(found - found.mean(axis=1, keepdims=True))
-
-    def covariance(self, contrast: Floats) -> Floats:
-        found = np.zeros((self._k, self._k))
-        for weight, factors in zip(contrast**2, self._factors, strict=True):
-            for own, factor in zip(self._blocks, factors, strict=True):
-                found[own, own] += weight * cho_solve(factor, np.eye(own.stop - own.start), check_finite=False)
-        return found
-
-    def block(self, cells: slice, contrasts: Floats) -> Floats:
-        n = cells.stop - cells.start
-        found = np.zeros((n * contrasts.shape[1],) * 2)
-        for weight, factors in zip(contrasts, self._factors, strict=True):
-            for own, factor in zip(self._blocks, factors, strict=True):
-                if own.start <= cells.start and cells.stop <= own.stop:
-                    unit = np.eye(own.stop - own.start)[:, cells.start - own.start : cells.stop - own.start]
-                    found += np.kron(unit.T @ cho_solve(factor, unit, check_finite=False), np.outer(weight, weight))
-        return found
-
-    @property
-    def total(self) -> Floats:
-        s = len(self._factors)
-        return self.covariance(np.full(s, np.sqrt(1 - 1 / s)))
 
 
 class _State:
@@ -250,10 +124,7 @@ class _State:
 
     def curvature(self) -> Curvature:
         """Return minus the Hessian, whole or in blocks."""
-        unknowns = self.problem.n_cells * (self.problem.n_classes - 1)
-        if self.problem.n_classes == 2 and unknowns <= BLOCK:
-            return DenseCurvature(self.problem, self.precisions, self.p)
-        return (DenseCurvature if unknowns <= DENSE else BlockCurvature)(self.problem, self.precisions, self.p)
+        return curvature_at(self.problem, self.precisions, self.p, WHOLE)
 
     def step(self, curvature: Curvature, precision: float) -> tuple[Floats, int]:
         """Return the Newton step, and how many products it took.
@@ -366,12 +237,18 @@ def smooth_fit(
     return fit, curvature
 
 
+def smooth_curvature(problem: SmoothProblem, strengths: Strengths, shift: Floats) -> Curvature:
+    """Return minus the Hessian of the penalised log likelihood: whole, unless that would take long."""
+    precisions = problem.precisions(strengths)
+    return curvature_at(problem, precisions, _State(problem, precisions, shift).p, WHOLE_AT_END)
+
+
 def _line_search(state: _State, step: Floats, decrement: float) -> _State | None:
     """Return a state that is better by a share of what the step promises; None if rounding hides any gain."""
-    length = 1.0
+    length, hidden = 1.0, 10 * ROUNDING * abs(state.value)
     for _ in range(40):
         tried = _State(state.problem, state.precisions, state.shift + length * step)
-        if tried.value >= state.value + 1e-4 * length * decrement:
+        if tried.value >= state.value + 1e-4 * length * decrement - hidden:
             return tried
         length /= 2
     return None

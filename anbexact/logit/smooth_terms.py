@@ -21,7 +21,7 @@ KINDS = ("slope", "curvature", "level", "interaction")
 terms of several features."""
 INTERACTIONS = ("families", "pairs", "none")
 """What terms of several features there are: one for every family, one for every pair of child and parent, or none."""
-FEWEST_CELLS, GRID_CELLS = 16, 256
+FEWEST_CELLS, GRID_CELLS = 100, 256
 """Cells that the grid of an interaction of ordered features has, about: one for four distinct rows, within these."""
 MOST_CELLS = 4096
 """Cells of a term from which on it gives way to pairs."""
@@ -111,6 +111,10 @@ class SmoothTerm:
     def cells(self) -> slice:
         """Its cells among those of all terms."""
         return slice(self.first, self.first + self.size)
+
+    def strength(self, strengths: Strengths, kind: str) -> float:
+        """Return the strength of a penalty: the one of this term, else the one of its kind, else none."""
+        return strengths.get((kind, *self.features), strengths.get(kind, 0.0))
 
     @cached_property
     def penalties(self) -> dict[str, Floats]:

