@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -187,15 +187,66 @@ class TableNetwork(Network):
                 "rows cannot be added: the tables of this network were given, not estimated from counts. "
                 "Call fit to count rows."
             )
-        added = count_families(table, self.structure)
+        return self._with(count_families(table, self.structure), self.estimation)
+
+    def without_rows(self) -> TableNetwork:
+        """Return the network with all counts 0: its tables are those of the prior.
+
+        Raises
+        ------
+        ValueError
+            If the network has no counts.
+        """
+        if self.counts is None or self.estimation is None:
+            raise ValueError("the tables of this network were given, not estimated from counts")
+        counts = {
+            name: replace(own, cells=own.cells[:0], weights=own.weights[:0]) for name, own in self.counts.items()
+        }
+        structure = Structure.given(self.structure.class_name, self.structure.parents, 0.0)
+        return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, self.estimation)
+
+    def merge(self, other: TableNetwork) -> TableNetwork:
+        """Return the network of the rows of both, which were counted apart.
+
+        Both have the same variables, states, cut points, arcs and equivalent sample sizes; their counts add up.
+
+        Raises
+        ------
+        ValueError
+            If they differ in one of these, or have no counts; the message says in which.
+        """
+        if self.counts is None or self.estimation is None or other.counts is None:
+            raise ValueError("networks whose tables were given, not estimated from counts, cannot be merged")
+        pairs = {
+            "variables": (self.vocabulary.names, other.vocabulary.names),
+            "states": (self.vocabulary, other.vocabulary),
+            "cut points": (_plain(self.cut_points), _plain(other.cut_points)),
+            "arcs": (dict(self.structure.parents), dict(other.structure.parents)),
+            "score, equivalent sample size or rule of the tables": (self.estimation, other.estimation),
+        }
+        unlike = [what for what, (own, others) in pairs.items() if own != others]
+        if unlike:
+            raise ValueError(
+                f"the networks do not have the same {unlike[0]}: learn one from some of the rows, and let "
+                "partial_fit of its without_rows() count the others"
+            )
+        return self._with(other.counts, self.estimation)
+
+    def _with(self, added: Counts, estimation: Estimation) -> TableNetwork:
+        """Return the network with counts added."""
+        assert self.counts is not None
         counts = {name: family + added[name] for name, family in self.counts.items()}
         total = sum(
-            self.estimation.score.local_score(family.table(self.vocabulary), name, family.parents)
+            estimation.score.local_score(family.table(self.vocabulary), name, family.parents)
             for name, family in counts.items()
         )
         certificate = Certificate.unknown("learned from earlier rows, not searched again")
         structure = Structure(self.structure.class_name, self.structure.parents, total, certificate)
-        return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, self.estimation)
+        return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, estimation)
+
+
+def _plain(cut_points: Mapping[Hashable, Cuts]) -> dict[Hashable, list[float]]:
+    return {name: cuts.tolist() for name, cuts in cut_points.items()}
 
 
 keep_moved_names(__name__)

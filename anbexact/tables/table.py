@@ -13,6 +13,7 @@ import numpy.typing as npt
 from anbexact._runtime.warn import warn
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_column, read_columns
+from anbexact.tables.merging import rows_together
 from anbexact.tables.missing import Categories, MissingCells, filled, known_missing_cells, missing_cells
 from anbexact.tables.native_values import native, sorted_positions
 from anbexact.tables.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
@@ -104,6 +105,19 @@ class DiscreteTable:
     @cached_property
     def _position(self) -> dict[Hashable, int]:
         return {name: j for j, name in enumerate(self.vocabulary.names)}
+
+    def __add__(self, other: DiscreteTable) -> DiscreteTable:
+        """Return the rows of both tables, as if they had been read together.
+
+        States that were only observed are united, declared ones must be the same; a ValueError names the variable
+        that does not go together. ``handle_missing="auto"`` is decided for each table by itself: set it.
+        """
+        if not isinstance(other, DiscreteTable):
+            return NotImplemented
+        vocabulary, codes, weights = rows_together(self, other)
+        distinct, inverse = _row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
+        totals = _totals(inverse, weights, len(distinct))
+        return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), totals, self.n_rows + other.n_rows)
 
     def without_class(self) -> DiscreteTable:
         """Return the same rows, the class being a variable like all others."""
