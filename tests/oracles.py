@@ -1484,3 +1484,48 @@ def pool_objective(logs, codes, row_weights, weights, biases, ridge, centre):
     )
     offset = sum((w - p) ** 2 for w, p in zip(weights, centre, strict=True)) + sum(b**2 for b in biases)
     return fit - ridge / 2 * offset
+
+
+def hierarchical_entry(rows, weights, arities, child, parents, strengths, states):
+    """θ(child | parents) at the states of all variables: shrunk to the same with the last parent dropped."""
+    if parents is None:
+        return 1 / arities[child]
+    n_j = sum(w for row, w in zip(rows, weights, strict=True) if all(row[v] == states[v] for v in parents))
+    n_jk = sum(
+        w
+        for row, w in zip(rows, weights, strict=True)
+        if row[child] == states[child] and all(row[v] == states[v] for v in parents)
+    )
+    fewer = parents[:-1] if parents else None
+    m = strengths[min(len(parents), len(strengths) - 1)]
+    return (n_jk + m * hierarchical_entry(rows, weights, arities, child, fewer, strengths, states)) / (n_j + m)
+
+
+def conditional_information(rows, weights, x, y, given):
+    """N times I(x; y | given), by its definition."""
+    cells = {}
+    for row, w in zip(rows, weights, strict=True):
+        if w > 0:
+            key = (row[x], row[y], tuple(row[v] for v in given))
+            cells[key] = cells.get(key, 0.0) + w
+    total = 0.0
+    for (a, b, g), w in cells.items():
+        of_g = sum(v for (_, _, h), v in cells.items() if h == g)
+        of_a = sum(v for (c, _, h), v in cells.items() if h == g and c == a)
+        of_b = sum(v for (_, c, h), v in cells.items() if h == g and c == b)
+        total += w * log(w * of_g / (of_a * of_b))
+    return total
+
+
+def hierarchical_posterior(rows, weights, arities, orders, strengths, row):
+    """P(class | features) of hierarchical tables; ``orders[v]`` are the ordered parents, the class is the last."""
+    c = len(arities) - 1
+    joint = []
+    for label in range(arities[c]):
+        states = [*row[:c], label]
+        joint.append(
+            prod(
+                hierarchical_entry(rows, weights, arities, v, order, strengths, states) for v, order in orders.items()
+            )
+        )
+    return [value / sum(joint) for value in joint]

@@ -22,12 +22,13 @@ from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
 from anbexact.inputs.training import TrainingColumns
-from anbexact.networks.estimation import ESTIMATES, Estimation
+from anbexact.networks.estimation import ESTIMATES, HIERARCHICAL, Estimation
 from anbexact.networks.explanation import Explanations
 from anbexact.networks.model import Model
 from anbexact.networks.network import Network, TableNetwork
 from anbexact.networks.table_draws import check_draws, probability_intervals
 from anbexact.parameters.counts import Counts, count_families
+from anbexact.parameters.hierarchical import best_strengths
 from anbexact.parameters.tables import Tables
 from anbexact.scores import Score
 from anbexact.scores.registry import SCORES, score_names
@@ -70,11 +71,13 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         Where an exact search would take more than half a second, these searches are limited to two feature parents,
         and one exact search follows. See :func:`~anbexact.classifiers.sample_size.learn_structure` and
         ``docs/equivalent-sample-size.md``. The papers use 1.0.
-    parameters : {"eap", "ml", "friedman", "acll"}, default "eap"
+    parameters : {"eap", "ml", "friedman", "acll", "hierarchical"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.parameters.tables.eap_tables`, ``ml_tables``,
-        ``friedman_tables`` or ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
-        :class:`~anbexact.scores.ACLL`). Tables of ``"ml"`` and ``"friedman"`` may contain zeros. A row with
-        probability 0 for every class then gets the first class and NaN probabilities, with a warning.
+        ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
+        :class:`~anbexact.scores.ACLL`), or :func:`~anbexact.parameters.hierarchical.hierarchical_tables`, for
+        networks of many parents: rows of a table are shrunk to those with one parent fewer. Tables of ``"ml"`` and
+        ``"friedman"`` may contain zeros. A row with probability 0 for every class then gets the first class and NaN
+        probabilities, with a warning.
     smoothing : float, "auto" or None, default None
         Equivalent sample size of the conditional tables alone, for ``parameters="eap"``. ``"auto"``: the one that
         predicts every training row best from the others (see :func:`~anbexact.parameters.smoothing.best_smoothing`),
@@ -168,7 +171,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         table, cut_points = read.discretised(self.discretizer)
         learned = self._structure_learner(table)()
         score = self.score_of(learned.ess)
-        estimation = Estimation(score, learned.ess, learned.smoothing, self.parameters)
+        strengths = best_strengths(table, learned.structure) if self.parameters == HIERARCHICAL else ()
+        estimation = Estimation(score, learned.ess, learned.smoothing, self.parameters, strengths)
         return self._estimated(table, learned.structure, cut_points, estimation)
 
     def _estimated(

@@ -6,6 +6,7 @@ import argparse
 import sys
 import warnings
 from collections.abc import Collection
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
@@ -25,7 +26,7 @@ from anbexact.cli.options import (
     add_weights,
 )
 from anbexact.cli.tables import embedded_table, take_weights, training_table
-from anbexact.compare import InterruptedComparisonError, compare
+from anbexact.compare import Comparison, InterruptedComparisonError, compare
 from anbexact.compare.folds import prepare
 from anbexact.compare.models import MODELS, UNCUT, rivals
 from anbexact.inputs.continuous import MANY_VALUES
@@ -163,7 +164,7 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
 
 def _cross_validate(
     X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None, args: argparse.Namespace
-) -> pd.DataFrame:
+) -> Comparison:
     """Return the measurements; what the classifiers warn of is noted once, unless these say it themselves."""
     with ProgressLine() as line, warnings.catch_warnings(record=True) as caught:
         try:
@@ -187,7 +188,7 @@ def _cross_validate(
     return frame
 
 
-def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
+def _print_measured(frame: Comparison, X: pd.DataFrame) -> None:
     """Print the measurements, what must be known to read them, and what they say."""
     print(f"\n{frame.attrs['folds']}-fold cross-validation, structure and cut points relearned in every fold")
     print_comparison(frame)
@@ -200,6 +201,8 @@ def _print_measured(frame: pd.DataFrame, X: pd.DataFrame) -> None:
         print_wrapped(f"note: {in_options(text)}")
     for sentence in read_comparison(frame):
         print_wrapped(sentence, width=TABLE_WIDTH)
+    if frame.recommendation is not None:
+        print_wrapped(str(frame.recommendation), width=TABLE_WIDTH)
 
 
 def _learn(
@@ -248,13 +251,14 @@ def _ask(
         return None
 
 
-def _measurements(args: argparse.Namespace, frame: pd.DataFrame) -> dict[str, Any]:
+def _measurements(args: argparse.Namespace, frame: Comparison) -> dict[str, Any]:
     """Return what was measured, for JSON."""
     refit_of = {new: old for old, new in frame.attrs["refits"].items()}
     return {
         "data": args.data or args.dataset or DEMO_TABLE,
         "weights": args.weights,
         **{key: frame.attrs[key] for key in ("rows", "folds", "notes")},
+        "recommendation": None if frame.recommendation is None else asdict(frame.recommendation),
         "models": [
             {"model": model, "refit_of": refit_of.get(model), **row}
             for model, row in frame.to_dict(orient="index").items()

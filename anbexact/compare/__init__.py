@@ -23,10 +23,18 @@ from anbexact.compare.cross_validation import INTERRUPTED, Trials, warm_up
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables, refits
-from anbexact.displays.frames import ComparisonFrame
+from anbexact.compare.recommendation import Comparison, Losses, Recommendation
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 
-__all__ = ["COLUMNS", "MODELS", "InterruptedComparisonError", "calibration_error", "compare"]
+__all__ = [
+    "COLUMNS",
+    "MODELS",
+    "Comparison",
+    "InterruptedComparisonError",
+    "Recommendation",
+    "calibration_error",
+    "compare",
+]
 
 
 class InterruptedComparisonError(KeyboardInterrupt):
@@ -34,13 +42,13 @@ class InterruptedComparisonError(KeyboardInterrupt):
 
     Attributes
     ----------
-    frame : DataFrame
+    frame : Comparison
         The rows of the models that were finished, as :func:`compare` returns them.
     unfinished : list of str
         The names of the other models.
     """
 
-    def __init__(self, frame: pd.DataFrame, unfinished: list[str]) -> None:
+    def __init__(self, frame: Comparison, unfinished: list[str]) -> None:
         super().__init__(f"interrupted; not evaluated: {', '.join(unfinished)}")
         self.frame = frame
         self.unfinished = unfinished
@@ -58,7 +66,7 @@ def compare(
     handle_missing: str | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
-) -> pd.DataFrame:
+) -> Comparison:
     """Compare classifiers on one table by cross-validation; structures are learned anew in every fold.
 
     Every model sees the same stratified folds. By default the comparison includes these models:
@@ -77,6 +85,7 @@ def compare(
     - ``"GBN"``, ``"gGBN"``, ``"GBN-CMDL"``, ``"BNC2P"`` and ``"MC-DAG"``.
     - ``"ANB universal"`` and ``"TAN universal"``, which use a universal measure for continuous columns.
     - ``"NB smooth"``, ``"TAN smooth"`` and so on: the :class:`~anbexact.AdditiveClassifier` of the network.
+    - ``"pool"``: the :class:`~anbexact.PooledClassifier`, which often predicts best, and takes longest.
     - ``"GaussianNB"`` (scikit-learn) and ``"KDE-NB"`` (:class:`~anbexact.compare.kde.KernelNaiveBayes`). They require
       numeric columns; missing cells are replaced by the median.
 
@@ -117,9 +126,10 @@ def compare(
 
     Returns
     -------
-    DataFrame
-        One row per model or refit, in the order of ``models``. Each of the n rows of the table is predicted once, in
-        the fold that holds it out. The measures, except for the standard error, are over all n rows together:
+    Comparison
+        A DataFrame with one row per model or refit, in the order of ``models``. Each of the n rows of the table is
+        predicted once, in the fold that holds it out. The measures, except for the standard error, are over all n
+        rows together:
 
         - ``accuracy``: share of rows whose most probable class is right; ``accuracy_se`` its standard error, the
           standard deviation over folds divided by the root of their number;
@@ -140,9 +150,11 @@ def compare(
           fit.
 
         ``attrs`` contains ``"folds"`` and ``"rows"`` (numbers), ``"notes"`` (texts) and ``"refits"``, which maps the
-        name of a model to that of its refit. A model has NaN and a note if it needs too much memory, or if leaving
-        out rows with missing cells would lose a class; so has a refit that needs too much memory, or whose network
-        has probabilities of zero. A note counts refits that do not converge.
+        name of a model to that of its refit. The frame's ``recommendation`` says which model to use, and why: the
+        simplest within one standard error of the lowest log loss (:class:`Recommendation`). A model has NaN and a
+        note if it needs too much memory, or if leaving out rows with missing cells would lose a class; so has a refit
+        that needs too much memory, or whose network has probabilities of zero. A note counts refits that do not
+        converge.
 
     Raises
     ------
@@ -184,6 +196,7 @@ def compare(
     chosen = {name: contender for name, contender in chosen.items() if name not in taken}
     lines = refit_of | {name: refitted for refitted, name in refits().items() if {name, refitted} <= chosen.keys()}
     rows: dict[str, list[float]] = {}
+    losses: dict[str, Losses] = {}
     unfinished = list(chosen)
     try:
         with warnings.catch_warnings():
@@ -201,23 +214,27 @@ def compare(
                 trials = Trials(name, contender, data, refit_of.get(name))
                 for line, outcomes in trials.run(tell).items():
                     rows[line] = [float("nan")] * len(COLUMNS) if outcomes is None else summary(outcomes)
+                    if outcomes is not None:
+                        losses[line] = Losses.of(outcomes)
                 unfinished.remove(name)
     except (KeyboardInterrupt, UserWarning) as stop:
         if isinstance(stop, UserWarning) and not str(stop).startswith(INTERRUPTED):
             raise
-        raise InterruptedComparisonError(_frame(rows, data, lines), unfinished) from None
+        raise InterruptedComparisonError(_frame(rows, losses, data, lines), unfinished) from None
     if progress is not None:
         progress("done", 1.0)
-    return _frame(rows, data, lines)
+    return _frame(rows, losses, data, lines)
 
 
-def _frame(rows: dict[str, list[float]], data: Data, refits: Mapping[str, str]) -> pd.DataFrame:
+def _frame(
+    rows: dict[str, list[float]], losses: Mapping[str, Losses], data: Data, refits: Mapping[str, str]
+) -> Comparison:
     """Return the finished rows as a frame, with its attributes."""
-    frame = ComparisonFrame(list(rows.values()), index=list(rows), columns=list(COLUMNS), dtype=float)
+    frame = Comparison(list(rows.values()), index=list(rows), columns=list(COLUMNS), dtype=float)
     frame.index.name = "model"
     own = {name: line for name, line in refits.items() if line in rows}
     frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=own)
-    return frame
+    return frame.with_recommendation(losses)
 
 
 class _CallableModule(ModuleType):
@@ -225,7 +242,7 @@ class _CallableModule(ModuleType):
 
     __signature__ = signature(compare)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> pd.DataFrame:
+    def __call__(self, *args: Any, **kwargs: Any) -> Comparison:
         return compare(*args, **kwargs)
 
 

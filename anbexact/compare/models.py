@@ -12,7 +12,13 @@ from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from anbexact._runtime.arrays import Floats
-from anbexact.classifiers import AdditiveClassifier, NetworkClassifier, RefittedClassifier, TableClassifier
+from anbexact.classifiers import (
+    AdditiveClassifier,
+    NetworkClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+    TableClassifier,
+)
 from anbexact.classifiers.registry import compared_lines
 from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
@@ -164,6 +170,12 @@ def gaussian_nb_parameters(model: Any) -> float:
     return float(len(model.classes_) - 1 + 2 * model[-1].theta_.size)
 
 
+def pool_parameters(pool: PooledClassifier) -> float:
+    """Return the free parameters of the members, one weight for each of them, and s - 1 biases."""
+    of_members = sum(_count_of(model)(model) for _, model in pool.estimators_)
+    return float(of_members + len(pool.estimators_) + len(pool.classes_) - 1)
+
+
 def _unknown(_: Any) -> float:
     return float("nan")
 
@@ -172,6 +184,8 @@ def _count_of(estimator: Any) -> Callable[[Any], float]:
     """Return what counts the free parameters of a classifier that takes the frame as it is."""
     if isinstance(estimator, RefittedClassifier):
         return refit_parameters
+    if isinstance(estimator, PooledClassifier):
+        return pool_parameters
     return model_parameters if isinstance(estimator, TableClassifier) else _unknown
 
 

@@ -49,11 +49,11 @@ class FeatureFrame(_ShownFrame):
         return features_html(self)
 
 
-def comparison_html(frame: pd.DataFrame) -> Markup:
+def comparison_html(frame: pd.DataFrame, *further: str) -> Markup:
     """Return a comparison with the best of every measure in bold, and notes."""
     rows, folds = frame.attrs.get("rows"), frame.attrs.get("folds")
     how = f"{folds}-fold cross-validation of {rows:,} rows; all is relearned in every fold." if rows else ""
-    notes = [note(f"Note: {text}") for text in frame.attrs.get("notes", ())]
+    notes = [*map(note, further), *(note(f"Note: {text}") for text in frame.attrs.get("notes", ()))]
     return fragment(comparison_table(frame, how), *notes)
 
 

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from anbexact.parameters.counts import Counts
+from anbexact.parameters.hierarchical import Strengths, hierarchical_tables
 from anbexact.parameters.tables import Tables, acll_tables, eap_tables, friedman_tables, ml_tables
 from anbexact.scores import ACLL
 
-ESTIMATES = ("eap", "ml", "friedman", "acll")
+ESTIMATES = ("eap", "ml", "friedman", "acll", "hierarchical")
 """How conditional tables can be estimated."""
+HIERARCHICAL = "hierarchical"
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,14 +28,17 @@ class Estimation:
         Equivalent sample size of the score.
     smoothing : float
         Equivalent sample size of the tables, for the rule ``"eap"``.
-    rule : {"eap", "ml", "friedman", "acll"}
+    rule : {"eap", "ml", "friedman", "acll", "hierarchical"}
         How the tables are estimated; see ``parameters`` of :class:`~anbexact.NetworkClassifier`.
+    strengths : tuple of float
+        What rows are shrunk by, for the rule ``"hierarchical"``; see :mod:`anbexact.parameters.hierarchical`.
     """
 
     score: Any
     ess: float
     smoothing: float
     rule: str = "eap"
+    strengths: Strengths = ()
 
     def tables(self, counts: Counts, class_name: Hashable) -> Tables:
         """Return the conditional tables that follow from counts."""
@@ -41,6 +46,8 @@ class Estimation:
             return ml_tables(counts)
         if self.rule == "friedman":
             return friedman_tables(counts)
+        if self.rule == HIERARCHICAL:
+            return hierarchical_tables(counts, class_name, self.strengths)
         if self.rule == "acll":
             score = ACLL.of(self.score)
             return acll_tables(counts, class_name, score.prior, score.pseudo_count)

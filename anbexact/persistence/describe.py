@@ -22,6 +22,7 @@ from anbexact.classifiers import (
 )
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.logit.smooth import SmoothRefit
+from anbexact.networks.network import TableNetwork
 from anbexact.persistence.proofs import describe_proof
 from anbexact.persistence.refits import describe_refit
 from anbexact.persistence.values import encode, encode_as
@@ -182,8 +183,17 @@ def _describe_tables(classifier: NetworkClassifier, number: Mapping[Hashable, in
         "ess": classifier.ess_,
         "smoothing": classifier.smoothing_,
         "tables_by": classifier.parameters_,
+        **_describe_strengths(classifier),
         "counts": _describe_counts(classifier, number),
     }
+
+
+def _describe_strengths(classifier: NetworkClassifier) -> dict[str, Any]:
+    """Return the strengths of hierarchical tables, if there are such."""
+    network = classifier.model_
+    assert isinstance(network, TableNetwork)
+    strengths = network.estimation.strengths if network.estimation is not None else ()
+    return {"strengths": list(strengths)} if strengths else {}
 
 
 def _describe_counts(classifier: NetworkClassifier, number: Mapping[Hashable, int]) -> list[dict[str, Any]]:

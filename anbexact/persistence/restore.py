@@ -27,7 +27,7 @@ from anbexact.inputs.prediction import check_choice
 from anbexact.networks.aode import AODE, PairCounts
 from anbexact.networks.cells import Axes
 from anbexact.networks.density_network import DensityNetwork
-from anbexact.networks.estimation import ESTIMATES, Estimation
+from anbexact.networks.estimation import ESTIMATES, HIERARCHICAL, Estimation
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import FamilyCounts
 from anbexact.parameters.tables import ConditionalTable
@@ -148,7 +148,10 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
         rule = text(document["tables_by"])
         check_choice("tables_by", rule, ESTIMATES)
         by_name = {family.name: family for family in counts}
-        estimation = Estimation(classifier.score_of(ess), ess, smoothing, rule)
+        strengths = tuple(number(one, above=0) for one in listed(document.get("strengths", [])))
+        if (rule == HIERARCHICAL) != bool(strengths):
+            raise ValueError(f"tables by {rule!r} and {len(strengths)} strengths do not go together")
+        estimation = Estimation(classifier.score_of(ess), ess, smoothing, rule, strengths)
         network = TableNetwork.from_counts(vocabulary, structure, by_name, cut_points, estimation)
         for table in network.tables.values():
             _check_probabilities(table.name, table.values)

@@ -9,6 +9,7 @@ NAMES = (
     "prior_precision",
     "smooth_shapes",
     "pool",
+    "hierarchical",
     "universal",
     "universal_consistency",
     "parents_children",

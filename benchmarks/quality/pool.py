@@ -8,7 +8,7 @@ training rows), random forest (300 trees, probabilities clipped at 0.001) and hi
 is learned within the folds. The best single model of a table is the one with the lowest log loss on the very rows
 that are judged, so that no choice could have been better.
 
-Targets: the pool's mean log loss below that of every rival, and below that of every single model by 0.02; its
+Target: the pool's mean log loss below that of every rival, and below that of every single model by 0.02; its
 accuracy at most 0.005 below that of the best rival; its expected calibration error at most 0.03; worse than the best
 of its members by more than 0.01 on at most 3 tables; a fit in 25 times that of its slowest member. ``docs/pool.md``
 has the outcome. Takes about an hour; it is resumable. Writes ``docs/results/pool.csv``, and for every table

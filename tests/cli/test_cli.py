@@ -269,7 +269,8 @@ def test_compare_on_the_embedded_table(capsys):
     assert "they are not causes" in out
     assert not re.search("rightly|wrongly", out)
     lines = out.splitlines()
-    assert len(lines) <= 80
+    assert any(line.startswith("Recommended: ") for line in lines)
+    assert len(lines) <= 84
     assert max(map(len, lines)) <= 120
     table = lines[lines.index("") + 1 : lines.index("", lines.index("") + 1)]
     assert max(map(len, table)) <= 100

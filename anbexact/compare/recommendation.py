@@ -1,0 +1,155 @@
+"""Which of the compared models to use, and why: the simplest of those that may be the best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite, isnan
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from anbexact._runtime.arrays import Floats
+from anbexact.compare.metrics import Outcome
+from anbexact.displays.frames import BASELINE, ComparisonFrame, comparison_html
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The simplest model whose log loss is within one standard error of the lowest.
+
+    Differences of log loss are taken row by row, so their standard errors are those of paired samples. The simplest
+    model is the one with the fewest parameters; models whose parameters are not known come last.
+
+    Attributes
+    ----------
+    model : str
+        The model that is recommended.
+    best : str
+        The model with the lowest log loss.
+    log_loss, log_loss_se : float
+        Of the recommended model, with its standard error over rows; nats per row.
+    difference, difference_se : float
+        Log loss of the recommended model less that of the best, with its standard error; 0 if they are the same.
+    parameters, fit_seconds : float
+        Of the recommended model; NaN for parameters that are not known.
+    others : tuple of str
+        The other models within one standard error of the best, the lowest log loss first.
+    """
+
+    model: str
+    best: str
+    log_loss: float
+    log_loss_se: float
+    difference: float
+    difference_se: float
+    parameters: float
+    fit_seconds: float
+    others: tuple[str, ...]
+
+    def __str__(self) -> str:
+        own = f"log loss {self.log_loss:.4f} ± {self.log_loss_se:.4f}"
+        size = "" if isnan(self.parameters) else f", {self.parameters:,.0f} parameters"
+        costs = f"{own}{size}, {self.fit_seconds:.3f} s to fit"
+        if self.model == BASELINE:
+            return (
+                f"Recommended: none of the models. None is better than the class frequencies ({own}) by more than "
+                "one standard error, so the features may say nothing about the class, or the rows may be too few."
+            )
+        if self.model == self.best:
+            text = f"Recommended: {self.model}, which has the lowest log loss ({costs})."
+            if self.others:
+                text += f" Within one standard error of it, but not simpler: {', '.join(self.others)}."
+            else:
+                text += " No other model is within one standard error of it."
+            return text
+        text = (
+            f"Recommended: {self.model}, the simplest model within one standard error of the lowest log loss "
+            f"({costs}). The lowest is that of {self.best}, less by {self.difference:.4f} ± {self.difference_se:.4f}."
+        )
+        rest = [name for name in self.others if name != self.best]
+        return text + (f" Also within one standard error: {', '.join(rest)}." if rest else "")
+
+
+class Comparison(ComparisonFrame):
+    """The measurements of a comparison, one row per model; parts of it are plain frames."""
+
+    _metadata = ["_recommended"]  # noqa: RUF012  # pandas' way to declare attributes
+
+    def _repr_html_(self) -> str:
+        recommended = self.recommendation
+        return comparison_html(self, *([] if recommended is None else [str(recommended)]))
+
+    @property
+    def recommendation(self) -> Recommendation | None:
+        """Which model to use, and why; None if no model has a finite log loss."""
+        found: Recommendation | None = getattr(self, "_recommended", None)
+        return found
+
+    def with_recommendation(self, losses: Mapping[str, Losses]) -> Comparison:
+        """Return this comparison, with the model that these losses recommend; see :func:`recommend`."""
+        self._recommended = recommend(self, losses)
+        return self
+
+
+@dataclass(frozen=True, eq=False)
+class Losses:
+    """-ln P(true class) of every row, in the order of the folds, with the weights of the rows."""
+
+    values: Floats
+    weights: Floats
+
+    @classmethod
+    def of(cls, outcomes: Sequence[Outcome]) -> Losses:
+        """Return the losses of the rows of all folds."""
+        with np.errstate(divide="ignore"):
+            values = [-np.log(of.proba[np.arange(len(of.truth)), of.truth]) for of in outcomes]
+        return cls(np.concatenate(values), np.concatenate([of.weights for of in outcomes]))
+
+
+def mean_with_error(values: Floats, weights: Floats) -> tuple[float, float]:
+    """Return a weighted mean and its standard error, ``√(Σ_t w_t² (x_t - x̄)²) / Σ_t w_t``."""
+    total = float(weights.sum())
+    mean = float(weights @ values) / total
+    if not isfinite(mean):
+        return mean, inf
+    return mean, float(np.sqrt(np.sum((weights * (values - mean)) ** 2))) / total
+
+
+def recommend(frame: pd.DataFrame, losses: Mapping[str, Losses]) -> Recommendation | None:
+    """Return which model to use; None if none has a finite log loss.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The measurements; its ``parameters`` and ``fit_seconds`` are used.
+    losses : mapping of model to Losses
+        Of the same rows in the same order.
+    """
+    means = {name: mean_with_error(of.values, of.weights) for name, of in losses.items()}
+    means = {name: pair for name, pair in means.items() if isfinite(pair[0])}
+    if not means:
+        return None
+    best = min(means, key=lambda name: means[name][0])
+    differences = {
+        name: mean_with_error(losses[name].values - losses[best].values, losses[name].weights) for name in means
+    }
+    close = [name for name, (difference, error) in differences.items() if difference <= error]
+    close.sort(key=lambda name: means[name][0])
+    parameters: dict[Any, float] = frame["parameters"].to_dict()
+    seconds: dict[Any, float] = frame["fit_seconds"].to_dict()
+
+    def size(name: str) -> tuple[float, float]:
+        return inf if isnan(parameters[name]) else parameters[name], means[name][0]
+
+    chosen = min(close, key=size)
+    return Recommendation(
+        chosen,
+        best,
+        *means[chosen],
+        *differences[chosen],
+        parameters[chosen],
+        seconds[chosen],
+        tuple(name for name in close if name != chosen),
+    )
