@@ -168,10 +168,11 @@ class Explaining:
 
         return sufficient_reasons(self.family_sum(), self.reader_.rows(X), size, self._threads())
 
-    def nearest_change(self, X: Any, *, keep: Collection[Hashable] = ()) -> pd.DataFrame:
+    def nearest_change(self, X: Any, *, keep: Collection[Hashable] = (), target: Any = None) -> pd.DataFrame:
         """Return, for every row, the fewest features to change so that another class is predicted.
 
-        Of the changes with as many features, it is the one after which another class leads the predicted one by most.
+        Of the changes with as many features, it is the one after which another class leads the predicted one by most;
+        with ``target``, one of those after which that class leads all others.
         That no change of fewer features suffices is proved by elimination. A change says what the classifier would
         predict of another row, not what would happen if somebody changed the features.
 
@@ -181,24 +182,28 @@ class Explaining:
             Complete rows, as for ``predict``.
         keep : collection of features
             Features that must stay as they are, such as an age.
+        target : class label, optional
+            The class that is to be predicted; by default any other. This is a search, which takes longer and is given
+            up after 20,000 nodes for every number of changes.
 
         Returns
         -------
         DataFrame
             ``row`` (label of the row in the index of X, else its position); ``decision``, the predicted class;
-            ``exists``, whether any change suffices; ``size``, the number of changed features; ``changes``, a mapping
-            of these to their new states; ``text``; ``becomes`` and ``probability``, the class that is predicted after
-            the change and its probability.
+            ``exists``, whether any change suffices; ``smallest``, whether it is proved that fewer do not (only a
+            search that was given up leaves this open); ``size``, the number of changed features, 0 where ``target``
+            is predicted already; ``changes``, a mapping of these features to their new states; ``text``; ``becomes``
+            and ``probability``, the class that is predicted after the change and its probability.
 
         Raises
         ------
         ValueError
-            If a cell is missing, if ``keep`` names what is not a feature, or if the network has too many arcs; see
-            :meth:`sufficient_reasons`.
+            If a cell is missing, if ``keep`` names what is not a feature, if ``target`` is not a class, or if the
+            network has too many arcs; see :meth:`sufficient_reasons`.
         """
         from anbexact.explanations.nearest import nearest_change
 
-        return nearest_change(self.family_sum(), self.reader_.rows(X), keep, self._threads())
+        return nearest_change(self.family_sum(), self.reader_.rows(X), keep, target, self._threads())
 
     def what_if(self, X: Any, changes: Any) -> pd.DataFrame:
         """Return the class posteriors of rows in which some features have other values.
