@@ -97,7 +97,7 @@ def reached_by_changes(buckets, arities, row, allowed, pair, messages, current, 
 
 
 @kernel
-def nearest_changes(codes, buckets, arities, changeable, decided, rivals, tolerance, most, start, stop, found, lead):
+def nearest_changes(codes, buckets, arities, changeable, decided, tolerance, most, start, stop, found, lead):
     """Find the fewest changes that take the rows ``start .. stop-1`` from their decision, and the best such.
 
     Parameters
@@ -108,10 +108,8 @@ def nearest_changes(codes, buckets, arities, changeable, decided, rivals, tolera
         Which features may be changed.
     decided : (rows,) int64
         The decision of each row.
-    rivals : (classes,) bool
-        The classes that may overtake it.
     tolerance : float
-        By how much one of them must.
+        By how much another class must overtake it.
     most : int
         Changes at most.
     found : (rows, features) int64
@@ -139,7 +137,7 @@ def nearest_changes(codes, buckets, arities, changeable, decided, rivals, tolera
             messages = np.empty((buckets.message_offsets[-1], length))
             totals, room = np.empty(length), np.empty((2, length))
             for c in range(classes):
-                if c == decided[t] or not rivals[c]:
+                if c == decided[t]:
                     continue
                 reached_by_changes(buckets, arities, row, allowed, (c, decided[t]), messages, current, room, totals)
                 for b in range(length):
@@ -167,3 +165,119 @@ def nearest_changes(codes, buckets, arities, changeable, decided, rivals, tolera
                 if totals[fewest] >= lead[t] - 1e-10:
                     break
             found[t, j] = chosen
+
+
+@inner
+def _least_lead(buckets, arities, row, allowed, target, room):
+    """Return the least, over all other classes, of the largest log odds of a class that some changes reach.
+
+    ``room`` is (messages, current, room, totals) of :func:`reached_by_changes`; its budget is that of ``totals``.
+    """
+    messages, current, sums, totals = room
+    least = np.inf
+    for c in range(buckets.constants.shape[0]):
+        if c != target:
+            reached_by_changes(buckets, arities, row, allowed, (target, c), messages, current, sums, totals)
+            least = min(least, totals[-1])
+    return least
+
+
+@inner
+def _search_changes(buckets, arities, row, order, allowed, target, tolerance, most_nodes, room):
+    """Search for states in which a class leads all others, in depth-first order; leave them in ``allowed``.
+
+    A node gives the first features of ``order`` a state each; it is left if some class cannot be overtaken by any
+    states of the others. Returns 1 if there are such states, 0 if there are not, and -1 after ``most_nodes`` nodes.
+    """
+    depths, states = order.shape[0], allowed.shape[1]
+    bounds, ranked = np.empty((depths + 1, states)), np.empty((depths + 1, states), np.int64)
+    tried, count = np.zeros(depths + 1, np.int64), np.zeros(depths + 1, np.int64)
+    depth, nodes, entering = 0, 0, True
+    while depth >= 0:
+        if depth == depths:
+            return 1
+        j = order[depth]
+        if entering:
+            count[depth], tried[depth] = 0, 0
+            for state in range(arities[j]):
+                for other in range(arities[j]):
+                    allowed[j, other] = other == state
+                bound = _least_lead(buckets, arities, row, allowed, target, room)
+                nodes += 1
+                if bound > tolerance:
+                    place = count[depth]
+                    while place > 0 and bounds[depth, place - 1] < bound:
+                        bounds[depth, place], ranked[depth, place] = (
+                            bounds[depth, place - 1],
+                            ranked[depth, place - 1],
+                        )
+                        place -= 1
+                    bounds[depth, place], ranked[depth, place] = bound, state
+                    count[depth] += 1
+            if nodes > most_nodes:
+                return -1
+        if tried[depth] < count[depth]:
+            for state in range(arities[j]):
+                allowed[j, state] = state == ranked[depth, tried[depth]]
+            tried[depth] += 1
+            depth, entering = depth + 1, True
+        else:
+            for state in range(arities[j]):
+                allowed[j, state] = True
+            depth, entering = depth - 1, False
+    return 0
+
+
+@kernel
+def changes_to_class(
+    codes, buckets, arities, changeable, target, tolerance, most_nodes, start, stop, found, lead, proved
+):
+    """Find the fewest changes after which a class leads all others, for the rows ``start .. stop-1``.
+
+    Parameters
+    ----------
+    codes, buckets, arities, changeable, tolerance, start, stop, found
+        As in :func:`nearest_changes`.
+    target : int
+        The class.
+    most_nodes : int
+        Nodes that are searched at most, for each number of changes.
+    lead : (rows,) float64
+        Receives the least log odds of the class against another after the changes; -inf where none suffice.
+    proved : (rows,) bool
+        Receives whether fewer changes do not suffice (or, where none are found, that none do).
+    """
+    features = codes.shape[0]
+    states = 1
+    for j in range(features):
+        states = max(states, arities[j])
+    order = np.flatnonzero(changeable)
+    row, current = np.empty(features, np.int64), np.empty(features, np.int64)
+    allowed = np.empty((features, states), np.bool_)
+    for t in range(start, stop):
+        for j in range(features):
+            row[j] = codes[j, t]
+            found[t, j] = row[j]
+        lead[t], proved[t] = -np.inf, True
+        for budget in range(order.shape[0] + 1):
+            room = (
+                np.empty((buckets.message_offsets[-1], budget + 1)),
+                current,
+                np.empty((2, budget + 1)),
+                np.empty(budget + 1),
+            )
+            for j in range(features):
+                for state in range(arities[j]):
+                    allowed[j, state] = changeable[j] or state == row[j]
+            if _least_lead(buckets, arities, row, allowed, target, room) <= tolerance:
+                continue
+            result = _search_changes(buckets, arities, row, order, allowed, target, tolerance, most_nodes, room)
+            if result == 1:
+                lead[t] = _least_lead(buckets, arities, row, allowed, target, room)
+                for j in order:
+                    for state in range(arities[j]):
+                        if allowed[j, state]:
+                            found[t, j] = state
+                break
+            if result < 0:
+                proved[t] = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -19,11 +18,11 @@ class Deciding:
     classes_: npt.NDArray[Any]
 
     @property
-    @abstractmethod
     def class_prior_(self) -> npt.NDArray[np.float64]:
         """P(class) when no feature is known, shape (classes,), in the order of ``classes_``."""
+        return np.asarray(self.query(), dtype=np.float64)  # type: ignore[attr-defined]  # the classifier's
 
-    def adjusted(self, log_posterior: npt.NDArray[np.float64], class_prior: Any) -> npt.NDArray[np.float64]:
+    def _adjusted(self, log_posterior: npt.NDArray[np.float64], class_prior: Any) -> npt.NDArray[np.float64]:
         """Return ln P(class | row) with other shares of the classes; see :meth:`decide`."""
         from anbexact.explanations.decisions import check_class_prior, with_class_prior
 

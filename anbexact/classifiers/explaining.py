@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from anbexact.inputs.prediction import check_choice
 from anbexact.inputs.reader import Reader
 
 if TYPE_CHECKING:
@@ -167,10 +168,11 @@ class Explaining:
 
         return sufficient_reasons(self.family_sum(), self.reader_.rows(X), size, self._threads())
 
-    def nearest_change(self, X: Any, *, keep: Collection[Hashable] = ()) -> pd.DataFrame:
+    def nearest_change(self, X: Any, *, keep: Collection[Hashable] = (), target: Any = None) -> pd.DataFrame:
         """Return, for every row, the fewest features to change so that another class is predicted.
 
-        Of the changes with as many features, it is the one after which another class leads the predicted one by most.
+        Of the changes with as many features, it is the one after which another class leads the predicted one by most;
+        with ``target``, one of those after which that class leads all others.
         That no change of fewer features suffices is proved by elimination. A change says what the classifier would
         predict of another row, not what would happen if somebody changed the features.
 
@@ -180,24 +182,177 @@ class Explaining:
             Complete rows, as for ``predict``.
         keep : collection of features
             Features that must stay as they are, such as an age.
+        target : class label, optional
+            The class that is to be predicted; by default any other. This is a search, which takes longer and is given
+            up after 20,000 nodes for every number of changes.
 
         Returns
         -------
         DataFrame
             ``row`` (label of the row in the index of X, else its position); ``decision``, the predicted class;
-            ``exists``, whether any change suffices; ``size``, the number of changed features; ``changes``, a mapping
-            of these to their new states; ``text``; ``becomes`` and ``probability``, the class that is predicted after
-            the change and its probability.
+            ``exists``, whether any change suffices; ``smallest``, whether it is proved that fewer do not (only a
+            search that was given up leaves this open); ``size``, the number of changed features, 0 where ``target``
+            is predicted already; ``changes``, a mapping of these features to their new states; ``text``; ``becomes``
+            and ``probability``, the class that is predicted after the change and its probability.
 
         Raises
         ------
         ValueError
-            If a cell is missing, if ``keep`` names what is not a feature, or if the network has too many arcs; see
-            :meth:`sufficient_reasons`.
+            If a cell is missing, if ``keep`` names what is not a feature, if ``target`` is not a class, or if the
+            network has too many arcs; see :meth:`sufficient_reasons`.
         """
         from anbexact.explanations.nearest import nearest_change
 
-        return nearest_change(self.family_sum(), self.reader_.rows(X), keep, self._threads())
+        return nearest_change(self.family_sum(), self.reader_.rows(X), keep, target, self._threads())
+
+    def what_if(self, X: Any, changes: Any) -> pd.DataFrame:
+        """Return the class posteriors of rows in which some features have other values.
+
+        Parameters
+        ----------
+        X : table
+            The features, as for ``predict``.
+        changes : mapping, or list or mapping of mappings
+            The new values of some features: one scenario, or several, in a list or by name. None, or another missing
+            value, stands for a feature that is not known.
+
+        Returns
+        -------
+        DataFrame
+            One row per scenario, row and class: ``row``, ``scenario``, ``class``, ``before`` (P(class | row)),
+            ``probability`` (that of the changed row) and ``change``, their difference.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If ``changes`` is something else, or names what is not a feature or not a state.
+        """
+        from anbexact.explanations.sensitivity import what_if
+
+        reader = self.reader_
+        return what_if(self.family_sum(), reader, reader.rows(X), changes)
+
+    def tornado(self, X: Any, *, label: Any = None) -> pd.DataFrame:
+        """Return, for every row, how far each feature on its own can move the probability of a class.
+
+        Parameters
+        ----------
+        X : table
+            The features, as for ``predict``.
+        label : class label, optional
+            The class; by default the predicted one of every row.
+
+        Returns
+        -------
+        DataFrame
+            One row per row and feature of two states or more, the widest range of a row first: ``row``, ``label``,
+            ``feature``, ``state`` (None where missing), ``probability`` (P(label | row)), ``low`` and ``high`` (its
+            range over all states of the feature, the other cells as they are), ``low_state`` and ``high_state``, and
+            ``changes_decision``, whether another class is predicted in some state.
+        """
+        from anbexact.explanations.sensitivity import tornado
+
+        return tornado(self.family_sum(), self.reader_.rows(X), label)
+
+    def tornado_of_entries(self, X: Any, *, label: Any = None, odds: float | None = None) -> pd.DataFrame:
+        """Return, for every row, how far each entry of the conditional tables can move the probability of a class.
+
+        P(label | row) is a quotient of two linear functions of an entry, as the other entries of the same
+        distribution change in proportion. Entries on which the row does not depend are left out, and so are those of
+        families with a missing cell.
+
+        Parameters
+        ----------
+        X : table
+            The features, as for ``predict``.
+        label : class label, optional
+            The class; by default the predicted one of every row.
+        odds : float, optional
+            The range of every entry: its odds are divided and multiplied by this. By default it is the 95 % credible
+            interval of the entry, with equal tails, from its Dirichlet posterior.
+
+        Returns
+        -------
+        DataFrame
+            The widest range of a row first: ``row``, ``label``, ``entry`` (text), ``value``, ``value_low`` and
+            ``value_high`` (the entry and its range), ``probability`` (P(label | row)), ``low`` and ``high`` (its
+            range), ``break_even`` (the value at which the entry's class is as probable as the best other class, NaN
+            if there is none up to 1) and ``changes_decision``, whether that lies within the range.
+
+        Raises
+        ------
+        ValueError
+            If the tables have no Dirichlet posterior and ``odds`` is not given.
+
+        References
+        ----------
+        Coupé and van der Gaag, *Properties of sensitivity analysis of Bayesian belief networks*, Annals of
+        Mathematics and Artificial Intelligence 36 (2002).
+        """
+        from anbexact.explanations.entries import tornado_of_entries
+
+        return tornado_of_entries(self.family_sum(), self.reader_.rows(X), label, odds)
+
+    def next_question(
+        self,
+        X: Any,
+        *,
+        costs: Any = None,
+        utilities: Any = None,
+        prices: Mapping[Hashable, float] | None = None,
+        by: str | None = None,
+    ) -> pd.DataFrame:
+        """Return what knowing each missing cell is expected to be worth, and which to ask for next.
+
+        Expectations are over the answers, given the observed cells. A question that is worth less than its price is
+        not worth asking; where no question is, stop. The rule looks one answer ahead: two answers can be worth
+        something together even if neither is on its own, which is more likely of ``gain`` than of ``information``.
+        ``sufficient_reasons(X).exists`` tells whether any answers can still change the decision.
+
+        Parameters
+        ----------
+        X : table
+            The features; what is missing may be asked.
+        costs, utilities : optional
+            What decisions cost; see :meth:`decide`. By default, a wrong decision costs 1.
+        prices : mapping of feature to number, optional
+            What a question costs, in the units of ``by``; by default nothing.
+        by : {"information", "gain"}, optional
+            What questions are ranked by; by default the information, or the gain if there are costs or utilities.
+
+        Returns
+        -------
+        DataFrame
+            One row per missing cell of a feature of two states or more, the most valuable of a row first: ``row``,
+            ``feature``; ``information``, by how much the entropy of the class is expected to fall, in nats; ``gain``,
+            by how much the expected cost of the best decision is; ``changes_decision``, the probability that the
+            answer changes the decision; ``probability``, that of the predicted class, ``low`` and ``high``, its range
+            over the answers; ``value``, the information or gain less the price; and ``ask``, whether this is the
+            question to ask next.
+
+        Raises
+        ------
+        ValueError
+            If costs or prices do not fit, or for another ``by``.
+
+        References
+        ----------
+        Heckerman, Horvitz and Middleton, *An approximate nonmyopic computation for value of information*, IEEE
+        Transactions on Pattern Analysis and Machine Intelligence 15 (1993).
+        """
+        from anbexact.explanations.decisions import read_costs
+        from anbexact.explanations.questions import next_questions
+
+        if costs is not None and utilities is not None:
+            raise ValueError("costs and utilities were both given: a decision follows from one of them")
+        plain = costs is None and utilities is None
+        ranked = ("information" if plain else "gain") if by is None else by
+        check_choice("by", ranked, ("information", "gain"))
+        source = self.family_sum()
+        classes = source.vocabulary.states[source.vocabulary.class_name]
+        name = "utilities" if utilities is not None else "costs"
+        matrix = read_costs(utilities if utilities is not None else costs, name, classes)
+        return next_questions(source, self.reader_.rows(X), matrix, prices or {}, ranked)
 
     def _drawn(self, background: Any) -> Any:
         """Return a background with rows as codes."""

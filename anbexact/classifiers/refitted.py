@@ -216,7 +216,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
         """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``; see :meth:`predict_proba`."""
         logs = self.to_logit().predict_log_proba(X)
-        return logs if class_prior is None else self.adjusted(logs, class_prior)
+        return logs if class_prior is None else self._adjusted(logs, class_prior)
 
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:

@@ -27,7 +27,7 @@ from anbexact.networks.evidence import query_network
 from anbexact.networks.model import Model
 from anbexact.tables.missing import check_handle_missing
 from anbexact.tables.native_values import native
-from anbexact.tables.vocabulary import MISSING, Vocabulary
+from anbexact.tables.vocabulary import Vocabulary
 
 
 class TableClassifier(TableParameters, DiscreteClassifier):
@@ -272,15 +272,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``; see :meth:`predict_proba`."""
         codes = self.reader_.codes(X)
         logs = self.model_.log_posterior(codes, self.n_jobs)
-        return logs if class_prior is None else self.adjusted(logs, class_prior)
-
-    @property
-    def class_prior_(self) -> npt.NDArray[np.float64]:
-        """P(class) when no feature is known, shape (classes,), in the order of ``classes_``."""
-        check_is_fitted(self)
-        nothing = np.full((len(self.model_.vocabulary.features), 1), MISSING, dtype=np.int16)
-        found: npt.NDArray[np.float64] = self.model_.posterior(nothing, 1)[0]
-        return found
+        return logs if class_prior is None else self._adjusted(logs, class_prior)
 
     def log_evidence(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(observed cells of the row), shape (rows,), in nats per row.

@@ -11,6 +11,7 @@ import pandas as pd
 from anbexact.classifiers import NetworkClassifier, PooledClassifier, RefittedClassifier
 from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.cells import cell_text, is_text
+from anbexact.cli.deciding import add_deciding, check_deciding, decided, probabilities
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading
@@ -31,6 +32,7 @@ EXAMPLES = """\
   anbexact predict model.json new.csv --proba --id patient -o out.xlsx
   anbexact predict model.json new.parquet --keep -o out.parquet
   anbexact predict model.json new.csv --explain --id patient -o why.csv
+  anbexact predict model.json new.csv --class-prior ill=0.1,well=0.9 --cost ill=5 --reject 0.5
   zcat new.csv.gz | anbexact predict model.json - > out.csv
 """
 
@@ -66,12 +68,14 @@ def add(commands: Commands) -> None:
         "--id", action="append", default=[], metavar="COLUMN[,...]", help="copy this column of DATA; repeatable"
     )
     which.add_argument("--keep", action="store_true", help="copy all columns of DATA")
+    add_deciding(parser)
     add_reading(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
-    """Write the predicted classes, and note the accuracy if the classes are given."""
+    """Write the predicted classes, and note the accuracy if the classes are given and errors cost the same."""
+    check_deciding(args)
     classifier = read_model(args.model, args.class_name)
     names = _names_as_text(classifier, args.model)
     file = open_table(args)
@@ -86,16 +90,16 @@ def run(args: argparse.Namespace) -> None:
     X = _features(known, classifier)
     try:
         _note_unknown(classifier, X)
-        proba = classifier.predict_proba(X)
+        proba = probabilities(classifier, X, args)
     except (TypeError, ValueError) as error:
         raise InputError(f"{label}: {error}") from None
-    predicted = classifier.classes_[proba.argmax(axis=1)]
+    predicted = decided(classifier, proba, args)
     answers = _beside(_answers(classifier, predicted, proba if args.proba else None), file, passed)
     if args.explain:
         answers = _explained(classifier, X, answers, args.model)
     write_table(answers, args.output)
     class_name = str(classifier.vocabulary_.class_name)
-    if class_name in known:
+    if class_name in known and not args.cost and args.reject is None:
         _note_accuracy(_known_states(known[class_name], classifier.classes_.tolist()), predicted)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anbexact._kernels.changes import nearest_changes
+from anbexact._kernels.changes import changes_to_class, nearest_changes
 from anbexact._runtime.arrays import Bools
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import run_tasks, thread_count
@@ -17,11 +17,14 @@ from anbexact.explanations.elimination import arranged
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.reasons import TOLERANCE
 from anbexact.inputs.reader import Rows
+from anbexact.networks.explain import class_code
 from anbexact.networks.explanation_text import value_text
 from anbexact.tables.vocabulary import Vocabulary
 
 CHUNK = 100
 """Rows that a task works off."""
+MOST_NODES = 20_000
+"""Nodes of the search for the nearest change to one of several classes."""
 
 
 def changeable_features(vocabulary: Vocabulary, keep: Collection[Hashable]) -> Bools:
@@ -39,14 +42,19 @@ def changeable_features(vocabulary: Vocabulary, keep: Collection[Hashable]) -> B
 
 
 def nearest_change(
-    source: FamilySum, rows: Rows, keep: Collection[Hashable] = (), n_jobs: int | None = None
+    source: FamilySum,
+    rows: Rows,
+    keep: Collection[Hashable] = (),
+    target: Any = None,
+    n_jobs: int | None = None,
 ) -> pd.DataFrame:
     """Return one row per row; see :meth:`anbexact.classifiers.explaining.Explaining.nearest_change`.
 
     Raises
     ------
     ValueError
-        If a cell is missing, if ``keep`` names what is not a feature, or if the elimination needs too large tables.
+        If a cell is missing, if ``keep`` names what is not a feature, if ``target`` is not a class, or if the
+        elimination needs too large tables.
     """
     vocabulary, codes = source.vocabulary, rows.codes
     changeable = changeable_features(vocabulary, keep)
@@ -56,17 +64,23 @@ def nearest_change(
             f"the cell of {vocabulary.features[j]!r} in row {rows.index[t]!r} is missing or unknown, and what is not "
             "known cannot be changed: fill it in, or leave the row out"
         )
+    wanted = None if target is None else class_code(vocabulary, "target", target)
     elimination = arranged(source)
     changeable &= elimination.relevant
     decided = source.log_posterior(codes).argmax(axis=1).astype(np.int64)
     n_features, n_rows = codes.shape
     found, lead = np.empty((n_rows, n_features), dtype=np.int64), np.empty(n_rows)
-    rivals = np.ones(source.n_classes, dtype=np.bool_)
-    arguments = codes, elimination.buckets, source.arities, changeable, decided, rivals, TOLERANCE
-    tasks = (
-        partial(nearest_changes, *arguments, int(changeable.sum()), start, min(start + CHUNK, n_rows), found, lead)
-        for start in range(0, n_rows, CHUNK)
-    )
+    proved = np.ones(n_rows, dtype=np.bool_)
+    arguments = codes, elimination.buckets, source.arities, changeable
+
+    def work(start: int, stop: int) -> None:
+        if wanted is None:
+            most = int(changeable.sum())
+            nearest_changes(*arguments, decided, TOLERANCE, most, start, stop, found, lead)
+        else:
+            changes_to_class(*arguments, wanted, TOLERANCE, MOST_NODES, start, stop, found, lead, proved)
+
+    tasks = (partial(work, start, min(start + CHUNK, n_rows)) for start in range(0, n_rows, CHUNK))
     run_tasks(tasks, -(-n_rows // CHUNK), thread_count(n_jobs), Deadline(), "rows", None)
     changed = source.log_posterior(np.ascontiguousarray(found.T.astype(np.int16)))
     classes = vocabulary.states[vocabulary.class_name]
@@ -78,6 +92,7 @@ def nearest_change(
             "row": list(rows.index),
             "decision": [classes[c] for c in decided.tolist()],
             "exists": exists,
+            "smallest": proved,
             "size": [len(of_row) for of_row in moves],
             "changes": pd.Series([{name: new for name, _, new in of_row} for of_row in moves], dtype=object),
             "text": [

@@ -392,6 +392,35 @@ class TestPredict:
         line = refusal(capsys, "predict", "a.json", "t.csv", "--explain")
         assert line == "--explain does not apply to a.json: AODEClassifier is not a network"
 
+    def test_decisions(self, capsys):
+        model = anbexact.load("m.json")
+        X = read("t.csv").drop(columns="answer")
+        options = ("--class-prior", "yes=0.2", "--class-prior", "no=0.8")
+        _, out, err = run(capsys, "predict", "m.json", "t.csv", "--proba", *options)
+        got = pd.read_csv(io.StringIO(out))
+        proba = model.predict_proba(X, class_prior={"yes": 0.2, "no": 0.8})
+        np.testing.assert_allclose(got[["P(no)", "P(yes)"]], proba, atol=1e-9)
+        assert got["predicted"].tolist() == model.classes_[proba.argmax(axis=1)].tolist()
+        assert "accuracy" in err
+        _, out, err = run(capsys, "predict", "m.json", "t.csv", "--cost", "yes=4", "--reject", 0.3)
+        expected = model.decide(X, costs={"yes": 4, "no": 1}, reject=0.3)["decision"]
+        assert pd.read_csv(io.StringIO(out))["predicted"].tolist() == expected.tolist()
+        assert "accuracy" not in err
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (("--class-prior", "yes=0.2"), "--class-prior: class_prior has shares of ['yes'], but"),
+            (("--class-prior", "yes=0.2,no=0.2"), "--class-prior: class_prior must have 2 shares"),
+            (("--cost", "maybe=2"), "--cost 'maybe=2': write CLASS=NUMBER, with a class out of 'no', 'yes'"),
+            (("--cost", "yes=dear"), "--cost 'yes=dear': 'dear' is not a number"),
+            (("--cost", "yes=2", "--explain"), "--explain and --cost exclude each other: the terms"),
+            (("--reject", "0", "--explain"), "--explain and --reject exclude each other: the terms"),
+        ],
+    )
+    def test_decisions_that_do_not_fit(self, capsys, options, message):
+        assert refusal(capsys, "predict", "m.json", "t.csv", *options).startswith(message)
+
     def test_one_odd_cell_does_not_spoil_a_column(self, capsys):
         frame, predicted = self.expected()
         odd = frame.astype({"count": object, "width": object, "flag": object})

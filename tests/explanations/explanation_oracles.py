@@ -79,3 +79,14 @@ def fewest_changes(tables, class_name, row, arities, n_classes, changeable):
         found[count] = max(found.get(count, -math.inf), lead)
     reached = [count for count, lead in found.items() if lead > 1e-9]
     return (min(reached), found[min(reached)]) if reached else (None, None)
+
+
+def fewest_changes_to(tables, row, arities, n_classes, changeable, target):
+    """The fewest changes of changeable features after which a class leads all others by more than 1e-9."""
+    partial = {name: None if name in changeable else row[name] for name in arities}
+    counts = [
+        sum(full[name] != row[name] for name in arities)
+        for full in completions(partial, arities)
+        if (reached := decision(tables, "c", full, n_classes))[0] == target and reached[1] > 1e-9
+    ]
+    return min(counts, default=None)

@@ -39,6 +39,42 @@ def test_fewest_changes(model, keep, seed):
         assert frame["probability"][t] == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("keep", [(), ("f1", "f3")])
+@pytest.mark.parametrize("seed", [2, 5])
+def test_fewest_changes_to_a_class(model, keep, seed):
+    case = Case(model, seed=seed)
+    changeable = set(case.arities) - set(keep)
+    for target in range(case.n_classes):
+        frame = case.classifier.nearest_change(case.X.iloc[::12], keep=keep, target=target)
+        assert frame["smallest"].all()
+        for place, t in enumerate(range(0, 60, 12)):
+            row = case.row(t)
+            fewest = oracles.fewest_changes_to(case.tables, row, case.arities, case.n_classes, changeable, target)
+            assert frame["exists"][place] == (fewest is not None)
+            if fewest is None:
+                assert frame["changes"][place] == {}
+                continue
+            changes = frame["changes"][place]
+            assert frame["size"][place] == fewest == len(changes)
+            assert set(changes) <= changeable
+            best, lead = oracles.decision(case.tables, "c", {**row, **changes}, case.n_classes)
+            assert best == frame["becomes"][place] == target
+            assert lead > 1e-9
+
+
+def test_a_search_that_is_given_up(monkeypatch):
+    from anbexact.explanations import nearest
+
+    case = Case("dense", seed=2)
+    whole = case.classifier.nearest_change(case.X, target=1)
+    monkeypatch.setattr(nearest, "MOST_NODES", 0)
+    given_up = case.classifier.nearest_change(case.X, target=1)
+    assert not given_up["smallest"].all()
+    assert not given_up["exists"][~given_up["smallest"]].any()
+    assert whole["smallest"].all()
+
+
 def test_many_changes():
     """All features are copies of the class, so that most of them must change."""
     X = pd.DataFrame({f"f{j}": ["low", "high"] * 20 for j in range(11)}, index=[f"r{t}" for t in range(40)])
@@ -60,3 +96,5 @@ def test_refusals():
         case.classifier.nearest_change(case.holed())
     with pytest.raises(ValueError, match="keep names 'f9'"):
         case.classifier.nearest_change(case.X, keep=["f9"])
+    with pytest.raises(ValueError, match="target='no' is not a class"):
+        case.classifier.nearest_change(case.X, target="no")

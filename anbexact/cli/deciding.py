@@ -1,0 +1,86 @@
+"""Decisions of ``anbexact predict``: other shares of the classes, costs, rejection."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from anbexact.cli.messages import InputError, listed
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    from anbexact.classifiers import DiscreteClassifier
+
+
+def add_deciding(parser: argparse.ArgumentParser) -> None:
+    """Add the options."""
+    group = parser.add_argument_group("decisions")
+    group.add_argument(
+        "--class-prior",
+        action="append",
+        default=[],
+        metavar="CLASS=SHARE[,...]",
+        help="the shares of the classes where the rows come from, if they are others than in training; repeatable",
+    )
+    group.add_argument(
+        "--cost",
+        action="append",
+        default=[],
+        metavar="CLASS=COST[,...]",
+        help="what it costs to take a row of this class for another; by default 1; repeatable",
+    )
+    group.add_argument(
+        "--reject", type=float, metavar="COST", help="what it costs to leave a row undecided, as (reject)"
+    )
+
+
+def check_deciding(args: argparse.Namespace) -> None:
+    """Refuse options that do not apply together."""
+    given = [name for name in ("class_prior", "cost", "reject") if getattr(args, name) not in ([], None)]
+    if args.explain and given:
+        option = "--" + given[0].replace("_", "-")
+        raise InputError(f"--explain and {option} exclude each other: the terms are those of the classifier as it is")
+
+
+def probabilities(classifier: DiscreteClassifier, X: Any, args: argparse.Namespace) -> npt.NDArray[np.float64]:
+    """Return P(class | row), with the shares of the classes that were asked for."""
+    if not args.class_prior:
+        return classifier.predict_proba(X)
+    from anbexact.explanations.decisions import check_class_prior
+
+    shares = _by_class(args.class_prior, "--class-prior", classifier.classes_.tolist())
+    try:
+        check_class_prior(shares, classifier.classes_.tolist())
+    except ValueError as error:
+        raise InputError(f"--class-prior: {error}") from None
+    known: dict[str, Any] = {"class_prior": shares}
+    return classifier.predict_proba(X, **known)
+
+
+def decided(classifier: DiscreteClassifier, proba: npt.NDArray[np.float64], args: argparse.Namespace) -> Any:
+    """Return the decision of every row: the most probable class, or that of least expected cost."""
+    if not args.cost and args.reject is None:
+        return classifier.classes_[proba.argmax(axis=1)]
+    from anbexact.explanations.decisions import decided_by_costs, read_costs
+
+    classes = classifier.classes_.tolist()
+    given = {**dict.fromkeys(classes, 1.0), **_by_class(args.cost, "--cost", classes)}
+    return decided_by_costs(proba, classes, read_costs(given, "costs", classes), args.reject)["decision"].to_numpy()
+
+
+def _by_class(texts: Sequence[str], option: str, classes: Sequence[Any]) -> dict[Any, float]:
+    """Return numbers by class, from texts such as ``"yes=0.2,no=0.8"``."""
+    known = {str(label): label for label in classes}
+    found = {}
+    for part in (part for text in texts for part in text.split(",")):
+        label, equals, number = part.rpartition("=")
+        if not equals or label not in known:
+            raise InputError(f"{option} {part!r}: write CLASS=NUMBER, with a class out of {listed(known, '')}")
+        try:
+            found[known[label]] = float(number)
+        except ValueError:
+            raise InputError(f"{option} {part!r}: {number!r} is not a number") from None
+    return found

@@ -1,0 +1,166 @@
+"""How the posterior of a row depends on single entries of the network's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy.stats import beta
+
+from anbexact._runtime.arrays import Floats, Integers
+from anbexact.explanations.family_sum import FamilySum
+from anbexact.explanations.sensitivity import explained_classes, widest_first
+from anbexact.inputs.reader import Rows
+from anbexact.networks.explanation_text import value_text
+from anbexact.networks.network import TableNetwork
+from anbexact.parameters.tables import ConditionalTable
+
+TAILS = 0.025, 0.975
+"""The probabilities below the ends of a 95 % interval."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """An entry θ of a conditional table, for each of some rows.
+
+    Attributes
+    ----------
+    values : (rows,) float64
+        θ.
+    low, high : (rows,) float64
+        The range over which it is varied.
+    code : int
+        The class that it speaks of.
+    prior : bool
+        Whether it is a probability of the class, so that the other classes share what it leaves.
+    """
+
+    values: Floats
+    low: Floats
+    high: Floats
+    code: int
+    prior: bool
+
+    def posterior(self, log_posterior: Floats, value: Floats) -> Floats:
+        """Return P(c | row) of all classes when the entry has another value, shape (rows, classes).
+
+        The other entries of the same distribution change in proportion. P(c, row) is linear in the entry, so that
+        the posterior is a quotient of two linear functions of it.
+        """
+        joint = np.exp(log_posterior)
+        own = joint[:, self.code] * value / self.values
+        if self.prior:
+            joint *= ((1 - value) / (1 - self.values))[:, None]
+        joint[:, self.code] = own
+        found: Floats = joint / joint.sum(axis=1, keepdims=True)
+        return found
+
+    def break_even(self, log_posterior: Floats) -> Floats:
+        """Return the value at which the predicted class and another are equally probable; NaN where none is."""
+        predicted = log_posterior.argmax(axis=1)
+        others = np.delete(log_posterior, self.code, axis=1).max(axis=1)
+        ratio = np.exp(others - log_posterior[:, self.code])  # by which the entry's class must gain to be level
+        if self.prior:
+            odds = self.values / (1 - self.values) * ratio
+            return np.asarray(odds / (1 + odds))
+        value = self.values * ratio
+        return np.where((value <= 1) | (predicted == self.code), value, np.nan)
+
+
+def _ranges(
+    network: TableNetwork, name: Hashable, place: tuple[Integers, ...], odds: float | None
+) -> tuple[Floats, Floats]:
+    """Return the range of every entry, by a factor of its odds or by its posterior.
+
+    The posterior of an entry is Beta(n + α, N - n + (r - 1) α); see :mod:`anbexact.networks.intervals`.
+    """
+    if odds is not None:
+        values = network.tables[name].values[place]
+        own = values / (1 - values)
+        return own / odds / (1 + own / odds), own * odds / (1 + own * odds)
+    assert network.counts is not None
+    assert network.grounds.smoothing is not None
+    family = network.counts[name]
+    alpha = network.grounds.smoothing / prod(family.shape)
+    dense = family.dense() + alpha
+    counts, total = dense[place], dense.sum(axis=0)[place[1:]]
+    rest = np.maximum(total - counts, 0.0)
+    low, high = (np.asarray(beta.ppf(tail, counts, rest)) for tail in TAILS)
+    return low, high
+
+
+def tornado_of_entries(source: FamilySum, rows: Rows, label: Any = None, odds: float | None = None) -> pd.DataFrame:
+    """Return the range of P(label | row) over the range of each entry that the row depends on.
+
+    See :meth:`anbexact.classifiers.explaining.Explaining.tornado_of_entries`.
+
+    Raises
+    ------
+    ValueError
+        If the entries have no posterior and no ``odds`` are given, or if ``odds`` is not above 1.
+    """
+    network = source.network
+    if source.n_classes == 1:
+        raise ValueError("there is one class alone, and nothing to compare it with")
+    if odds is None and network.grounds.smoothing is None:
+        raise ValueError(f"{network.grounds.note} Pass odds=2, say, to vary every entry by this factor of its odds.")
+    if odds is not None and not 1 < odds < np.inf:
+        raise ValueError(f"odds must be a number above 1, not {odds!r}")
+    vocabulary = source.vocabulary
+    logs = source.log_posterior(rows.codes)
+    explained = explained_classes(source, np.exp(logs), label)
+    frames = []
+    for name, table in network.tables.items():
+        if vocabulary.class_name not in table.variables or table.values.shape[0] < 2:
+            continue
+        features = [vocabulary.features.index(v) for v in table.variables if v != vocabulary.class_name]
+        observed = np.flatnonzero((rows.codes[features] >= 0).all(axis=0))
+        for code in range(source.n_classes):
+            place = tuple(
+                np.full(len(observed), code) if v == vocabulary.class_name
+                else rows.codes[vocabulary.features.index(v)][observed].astype(np.intp)
+                for v in table.variables
+            )  # fmt: skip
+            low, high = _ranges(network, name, place, odds)
+            entry = Entry(table.values[place], low, high, code, name == vocabulary.class_name)
+            frames.append(_frame(entry, logs[observed], explained[observed]))
+            frames[-1].insert(0, "row", [rows.index[t] for t in observed.tolist()])
+            frames[-1].insert(2, "entry", _texts(network, table, place))
+            frames[-1]["_place"] = observed
+    return widest_first(frames).assign(label=lambda frame: [_class(network, c) for c in frame["label"]])
+
+
+def _class(network: TableNetwork, code: int) -> Any:
+    return network.vocabulary.states[network.vocabulary.class_name][code]
+
+
+def _frame(entry: Entry, logs: Floats, explained: Integers) -> pd.DataFrame:
+    place = np.arange(len(logs))
+    ends = np.stack([entry.posterior(logs, value)[place, explained] for value in (entry.low, entry.high)])
+    even = entry.break_even(logs)
+    return pd.DataFrame(
+        {
+            "label": explained,
+            "value": entry.values,
+            "value_low": entry.low,
+            "value_high": entry.high,
+            "probability": np.exp(logs)[place, explained],
+            "low": ends.min(axis=0),
+            "high": ends.max(axis=0),
+            "break_even": even,
+            "changes_decision": (even > entry.low) & (even < entry.high),
+        }
+    )
+
+
+def _texts(network: TableNetwork, table: ConditionalTable, place: tuple[Integers, ...]) -> list[str]:
+    """Return the entries as text: ``P(petal_width = (0.8, 1.75] | species = virginica)``."""
+    named = [
+        [f"{v} = {value_text(network.vocabulary.states[v][k])}" for k in of_axis.tolist()]
+        for v, of_axis in zip(table.variables, place, strict=True)
+    ]
+    return [f"P({own[0]} | {', '.join(own[1:])})" if own[1:] else f"P({own[0]})" for own in zip(*named, strict=True)]

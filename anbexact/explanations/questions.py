@@ -1,0 +1,103 @@
+"""The next best question: what knowing a missing cell is expected to be worth."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+
+import numpy as np
+import pandas as pd
+from scipy.special import entr, logsumexp
+
+from anbexact._runtime.arrays import Floats
+from anbexact.explanations.decisions import Costs
+from anbexact.explanations.family_sum import FamilySum
+from anbexact.inputs.reader import Rows
+
+LEAST = 1e-12
+"""Gains up to this are rounding errors."""
+
+
+def answers(source: FamilySum, rows: Rows, j: int) -> tuple[Floats, Floats]:
+    """Return ``P(x_j | observed cells)`` and ``P(c | observed cells, x_j)`` of all states of a feature.
+
+    Returns
+    -------
+    (rows, states) and (rows, states, classes) float64
+    """
+    arity, n_rows = int(source.arities[j]), rows.codes.shape[1]
+    logs = np.empty((n_rows, arity, source.n_classes))
+    for state in range(arity):
+        codes = rows.codes.copy()
+        codes[j] = state
+        logs[:, state] = source.network.log_joint(codes)
+    of_states = logsumexp(logs, axis=2)
+    shares = np.exp(of_states - logsumexp(of_states, axis=1, keepdims=True))
+    return shares, np.exp(logs - of_states[..., None])
+
+
+def next_questions(
+    source: FamilySum,
+    rows: Rows,
+    costs: Costs,
+    prices: Mapping[Hashable, float],
+    by: str,
+) -> pd.DataFrame:
+    """Return what every missing cell is worth; see :meth:`anbexact.classifiers.explaining.Explaining.next_question`.
+
+    Raises
+    ------
+    ValueError
+        If ``prices`` names what is not a feature.
+    """
+    vocabulary = source.vocabulary
+    if unknown := [name for name in prices if name not in vocabulary.features]:
+        raise ValueError(f"prices names {unknown[0]!r}, which is not a feature of the classifier")
+    index = pd.Series(list(rows.index)).to_numpy()
+    frames = []
+    for j, name in enumerate(vocabulary.features):
+        hidden = rows.codes[j] < 0
+        if source.arities[j] < 2 or not hidden.any():
+            continue
+        places = np.flatnonzero(hidden)
+        own = rows.chosen(hidden)
+        shares, posteriors = answers(source, own, j)
+        now = np.einsum("tk,tkc->tc", shares, posteriors)
+        entropy = entr(now).sum(axis=1)
+        information = np.maximum(entropy - (shares * entr(posteriors).sum(axis=2)).sum(axis=1), 0.0)
+        expected_now, expected = now @ costs.matrix, posteriors @ costs.matrix
+        decided = expected_now.argmin(axis=1)
+        gain = np.maximum(expected_now.min(axis=1) - (shares * expected.min(axis=2)).sum(axis=1), 0.0)
+        other = expected.argmin(axis=2) != decided[:, None]
+        predicted = now.argmax(axis=1)
+        of_class = np.take_along_axis(posteriors, predicted[:, None, None], axis=2)[:, :, 0]
+        value = (information if by == "information" else gain) - float(prices.get(name, 0.0))
+        frames.append(
+            pd.DataFrame(
+                {
+                    "row": index[places],
+                    "feature": pd.Series([name] * len(places), dtype=object),
+                    "information": information,
+                    "gain": gain,
+                    "changes_decision": (shares * other).sum(axis=1),
+                    "probability": now[np.arange(len(places)), predicted],
+                    "low": of_class.min(axis=1),
+                    "high": of_class.max(axis=1),
+                    "value": value,
+                    "ask": value > LEAST,
+                    "_place": places,
+                }
+            )
+        )
+    if not frames:
+        return pd.DataFrame(columns=[*COLUMNS])
+    frame = pd.concat(frames, ignore_index=True)
+    order = np.lexsort((-frame["value"], frame["_place"]))
+    frame = frame.iloc[order].reset_index(drop=True)
+    frame["ask"] &= ~frame["_place"].duplicated()
+    return frame.drop(columns="_place")
+
+
+COLUMNS = (
+    "row", "feature", "information", "gain", "changes_decision", "probability", "low", "high", "value", "ask",
+)  # fmt: skip
+"""The columns of the result."""
