@@ -7,14 +7,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from anbexact.report.arcs import arc_report
     from anbexact.report.evidence_panel import panel
     from anbexact.report.features import feature_report
     from anbexact.report.making import Report, report
 
-__all__ = ["Report", "feature_report", "panel", "report"]
+__all__ = ["Report", "arc_report", "feature_report", "panel", "report"]
 
 _MODULES = {
     "Report": "anbexact.report.making",
+    "arc_report": "anbexact.report.arcs",
     "feature_report": "anbexact.report.features",
     "panel": "anbexact.report.evidence_panel",
     "report": "anbexact.report.making",

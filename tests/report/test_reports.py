@@ -16,7 +16,7 @@ from anbexact.classifiers import AODEClassifier
 from anbexact.compare import compare
 from anbexact.compare.curves import NORMAL_95
 from anbexact.datasets import load_anes96, load_iris, load_monks
-from anbexact.report import report
+from anbexact.report import arc_report, report
 from anbexact.report.sections.limits import warnings_of
 from anbexact.report.subject import Subject
 from anbexact.report.validation import HeldOut, validate
@@ -215,6 +215,18 @@ def test_rows_without_a_class_are_left_out_and_unknown_classes_refused():
         report(classifier, X, [None] * len(y))
     with pytest.raises(ValueError, match="models must be among"):
         report(classifier, X, y, folds=2, models=["forest"])
+
+
+def test_arcs_of_a_report_are_those_of_the_frame():
+    X, y = load_monks(1)
+    classifier = TANClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    frame = arc_report(RefittedClassifier(classifier, l2=1.0).fit(X, y))
+    assert list(zip(frame["parent"], frame["child"], strict=True)) == list(classifier.structure_.edges)
+    listed = pd.DataFrame(report(classifier, X, y, folds=None).to_dict()["arcs"]["arcs"])
+    expected = frame.sort_values("information", ascending=False, kind="stable").reset_index(drop=True)
+    pd.testing.assert_frame_equal(listed, expected)
+    with pytest.raises(TypeError, match="AODEClassifier has no network"):
+        arc_report(AODEClassifier(n_jobs=1).fit(X, y))
 
 
 def test_equal_rows_have_equal_fingerprints():

@@ -128,27 +128,38 @@ const anbexactEngine = (() => {
     return net.families.filter((family) => wanted.has(family.child));
   }
 
-  /* An order of elimination, smallest new factor first, with the scopes of the products and all their cells. */
+  /* An order of elimination, smallest new factor first, with the scopes of the products and all their cells.
+     What a variable costs is kept until a scope that it is in changes. */
   function plan(factors, net) {
-    let scopes = factors.map((factor) => new Set(factor.scope)).filter((scope) => scope.size);
-    const waiting = new Set(scopes.flatMap((scope) => [...scope]));
+    const near = new Map();
+    const add = (scope) => scope.forEach((v) => {
+      if (!near.has(v)) near.set(v, new Set());
+      near.get(v).add(scope);
+    });
+    factors.forEach((factor) => { if (factor.scope.length) add(new Set(factor.scope)); });
+    const price = (v) => {
+      const union = new Set();
+      near.get(v).forEach((scope) => scope.forEach((other) => union.add(other)));
+      return { union, size: cells([...union], net.sizes) };
+    };
+    const prices = new Map([...near.keys()].sort((a, b) => a - b).map((v) => [v, price(v)]));
     const order = [], joined = [];
     let total = 0;
-    while (waiting.size) {
-      let best = -1, fewest = Infinity, union = null;
-      for (const v of [...waiting].sort((a, b) => a - b)) {
-        const scope = new Set(scopes.filter((other) => other.has(v)).flatMap((other) => [...other]));
-        const size = cells([...scope], net.sizes);
-        if (size < fewest) { best = v; fewest = size; union = scope; }
-      }
+    while (prices.size) {
+      let best = -1, fewest = Infinity;
+      prices.forEach(({ size }, v) => { if (size < fewest) { best = v; fewest = size; } });
+      const { union } = prices.get(best);
       total += fewest * net.classes;
       order.push(best);
       joined.push([...union].sort((a, b) => a - b));
-      scopes = scopes.filter((other) => !other.has(best));
-      union = new Set(union);
-      union.delete(best);
-      if (union.size) scopes.push(union);
-      waiting.delete(best);
+      const gone = [...near.get(best)], rest = new Set(union);
+      rest.delete(best);
+      gone.forEach((scope) => scope.forEach((v) => near.get(v).delete(scope)));
+      near.delete(best);
+      prices.delete(best);
+      if (rest.size) add(rest);
+      rest.forEach((v) => prices.set(v, price(v)));
+      if (total > MOST_CELLS) break;
     }
     return { order, joined, total };
   }
@@ -163,31 +174,36 @@ const anbexactEngine = (() => {
 
   /* Sum out all free variables towards the class; buckets keep what a pass back needs. */
   function collect(families, evidence, net) {
-    let factors = families.map((family) => restricted(family, evidence, net));
+    const factors = families.map((family) => restricted(family, evidence, net));
     const { order, joined, total } = plan(factors, net);
     if (total > MOST_CELLS) return { total };
-    const buckets = [];
+    const buckets = [], last = [], waiting = new Map(), used = new Set();
+    const place = (factor) => {
+      if (!factor.scope.length) last.push(factor);
+      factor.scope.forEach((v) => waiting.has(v) ? waiting.get(v).push(factor) : waiting.set(v, [factor]));
+    };
+    factors.forEach(place);
     order.forEach((variable, k) => {
       const product = {
         scope: joined[k], withClass: true, logs: new Float64Array(cells(joined[k], net.sizes) * net.classes),
       };
       const bucket = { variable, product, children: [], message: null };
-      const rest = [];
-      for (const factor of factors) {
-        if (!factor.scope.includes(variable)) { rest.push(factor); continue; }
+      for (const factor of waiting.get(variable)) {
+        if (used.has(factor)) continue;
+        used.add(factor);
         addInto(product, factor, net);
         if (factor.bucket) bucket.children.push(factor.bucket);
       }
       bucket.message = summed(product, joined[k].filter((v) => v !== variable), net);
       bucket.message.bucket = bucket;
-      factors = [...rest, bucket.message];
+      place(bucket.message);
       buckets.push(bucket);
     });
     const root = { scope: [], withClass: true, logs: new Float64Array(net.classes) };
-    for (const factor of factors) addInto(root, factor, net);
+    for (const factor of last) addInto(root, factor, net);
     const known = evidence[net.target];
     if (known >= 0) root.logs.forEach((_, c) => { if (c !== known) root.logs[c] = -Infinity; });
-    return { buckets, root, roots: factors.filter((factor) => factor.bucket).map((factor) => factor.bucket) };
+    return { buckets, root, roots: last.filter((factor) => factor.bucket).map((factor) => factor.bucket) };
   }
 
   function without(belief, message) {

@@ -2,7 +2,7 @@
 /* The evidence panel: radio buttons for the states of every variable, and bars of their posteriors. All text enters
    the page as text, never as markup. */
 (() => {
-  const MOST_FINDINGS = 12, MOST_QUESTIONS = 8;
+  const MOST_FINDINGS = 12, MOST_QUESTIONS = 8, MOST_WITHDRAWN = 80;
 
   function made(tag, attributes = {}, ...children) {
     const node = document.createElement(tag);
@@ -115,6 +115,8 @@
       const states = variables[target].states;
       if (evidence[target] >= 0) {
         findingsNote.textContent = "The class itself is set.";
+      } else if (evidence.filter((state) => state >= 0).length > MOST_WITHDRAWN) {
+        findingsNote.textContent = "There are too many findings to take each of them out.";
       } else if (evidence.some((state) => state >= 0)) {
         findingsNote.textContent =
           `Change of the log odds of ${states[order[0]]} against ${states[order[1]]} by each finding, given the others:`;
