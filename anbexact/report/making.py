@@ -25,7 +25,7 @@ from anbexact.report.sections.reproduce import reproduce_section
 from anbexact.report.sections.rows import rows_section
 from anbexact.report.subject import Subject
 from anbexact.report.text import plain_values
-from anbexact.report.validation import Validation, validate
+from anbexact.report.validation import Validation, obstacle, validate
 
 PANEL_BYTES = 900_000
 """Most bytes that the tables of a panel may take within a report."""
@@ -202,14 +202,14 @@ def _call(name: str, models: tuple[str, ...], folds: int | None, seed: int) -> s
 
 def make_report(subject: Subject, settings: Settings) -> Report:
     """Return the report on a classifier and rows; see :func:`report`."""
-    validation = None
-    if settings.folds is not None and len(subject.classes) > 1:
+    validation, reason = None, "" if settings.folds is None else obstacle(subject)
+    if settings.folds is not None and not reason:
         validation = validate(subject, settings.folds, settings.seed, settings.models, settings.progress)
     sections = [
         _summary(subject, validation),
         rows_section(subject),
         network_section(subject),
-        performance_section(validation),
+        performance_section(validation, reason),
         refit_section(validation),
         features_section(subject),
         cases_section(subject),
@@ -227,8 +227,8 @@ def _summary(subject: Subject, validation: Validation | None) -> Section:
     """Return the report in a few sentences."""
     structure = subject.structure
     sentences = [
-        f"This model ({subject.title}) gives the probabilities of {len(subject.classes)} classes of "
-        f"{subject.class_name} from {len(subject.vocabulary.features):,} features."
+        f"{subject.title[:1].upper()}{subject.title[1:]}: a model of the probabilities of {len(subject.classes)} "
+        f"classes of {subject.class_name}, given {len(subject.vocabulary.features):,} features."
     ]
     if structure is not None:
         n_arcs = len(structure.feature_edges)

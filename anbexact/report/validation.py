@@ -102,6 +102,17 @@ class Validation:
     notes: list[str]
 
 
+def obstacle(subject: Subject) -> str:
+    """Return why rows cannot be divided into folds, empty if they can."""
+    sizes = np.bincount(subject.truth, minlength=len(subject.classes))
+    single = [str(subject.classes[k]) for k in np.flatnonzero(sizes == 1).tolist()]
+    if (sizes > 0).sum() < 2:
+        return "there is only one class among the rows"
+    if single:
+        return f"the class {single[0]} has a single row, which cannot be in both training and test rows"
+    return ""
+
+
 def validate(
     subject: Subject, folds: int, seed: int, models: Sequence[str], progress: Progress | None = None
 ) -> Validation:

@@ -229,6 +229,17 @@ def test_arcs_of_a_report_are_those_of_the_frame():
         arc_report(AODEClassifier(n_jobs=1).fit(X, y))
 
 
+def test_rows_that_cannot_be_divided_are_reported_without_folds():
+    X, y = load_iris()
+    classifier = NaiveBayesClassifier(n_jobs=1).fit(X, y)
+    for rows, reason in ((51, "the class versicolor has a single row"), (20, "only one class among the rows")):
+        made = report(classifier, X[:rows], y[:rows])
+        assert reason in made.to_markdown()
+        assert "measures" not in made.to_dict()["performance"]
+    with pytest.raises(ValueError, match="folds must be a whole number"):
+        report(classifier, X, y, folds=1)
+
+
 def test_equal_rows_have_equal_fingerprints():
     X, y = load_monks(1)
     classifier = NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X, y)

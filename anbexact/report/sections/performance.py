@@ -23,14 +23,12 @@ BINS = 10
 DIAGONAL = ((0.0, 0.0), (1.0, 1.0))
 
 
-def performance_section(validation: Validation | None) -> Section:
+def performance_section(validation: Validation | None, reason: str = "") -> Section:
     """Return the measures of all models, and the curves of the classifier."""
     title = "How well it predicts"
     if validation is None:
-        text = (
-            "The cross-validation was left out, so this report does not say how well the classifier predicts new "
-            "rows."
-        )
+        why = f"The rows cannot be cross-validated ({reason})" if reason else "The cross-validation was left out"
+        text = f"{why}, so this report does not say how well the classifier predicts new rows."
         return Section("performance", title, [Paragraph(text)])
     how = (
         f"{validation.folds}-fold cross-validation: in every fold, cut points, structure, tables and coefficients "
