@@ -1,4 +1,4 @@
-"""The command ``anbexact``: fit, predict, compare and convert classifiers.
+"""The command ``anbexact``: fit, predict with, compare, report on, look at and convert classifiers.
 
 Exit codes: 0 when all went well, 1 for a failure during the work, 2 for a wrong command line or wrong input, 130 when
 interrupted. Results go to standard output; progress (on a terminal only), notes and the one line of an error to
@@ -15,11 +15,11 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import anbexact
-from anbexact.cli import compare, convert, fit, predict
+from anbexact.cli import compare, convert, fit, panel, predict, report
 from anbexact.cli.messages import InputError, in_options, note
 from anbexact.cli.options import FORMATTER
 
-COMMANDS = (fit, predict, compare, convert)
+COMMANDS = (fit, predict, compare, report, panel, convert)
 """In the order of the help text."""
 
 EXAMPLES = """\
@@ -28,6 +28,7 @@ examples:
   anbexact compare data.csv --class NAME           on yours: which model predicts best?
   anbexact fit data.csv --class NAME -o model.json
   anbexact predict model.json new.csv --proba -o out.csv
+  anbexact report model.json data.csv              one page to pass on
 
 Run anbexact COMMAND --help for the options of a command.
 """

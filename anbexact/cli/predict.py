@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
 from anbexact.classifiers import NetworkClassifier, PooledClassifier, RefittedClassifier
-from anbexact.classifiers.fitted_pool import first_table_classifier
-from anbexact.cli.cells import cell_text, is_text
+from anbexact.cli.cells import cell_text
 from anbexact.cli.deciding import add_deciding, check_deciding, decided, probabilities
-from anbexact.cli.messages import InputError, listed, note
+from anbexact.cli.messages import InputError, note
+from anbexact.cli.model_columns import (
+    check_columns,
+    features_of,
+    known_states,
+    names_as_text,
+    note_unknown,
+    text_columns,
+)
 from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading
 from anbexact.cli.tables import find_columns, open_table, read_frame, recognised
@@ -77,19 +83,19 @@ def run(args: argparse.Namespace) -> None:
     """Write the predicted classes, and note the accuracy if the classes are given and errors cost the same."""
     check_deciding(args)
     classifier = read_model(args.model, args.class_name)
-    names = _names_as_text(classifier, args.model)
+    names = names_as_text(classifier, args.model)
     file = open_table(args)
     check_table_output(args.output, file.source)
     label = file.source.label
-    texts = [*_text_columns(classifier, names), *args.text]
+    texts = [*text_columns(classifier, names), *args.text]
     frame = read_frame(file, texts)
     find_columns(args.text, frame, "--text", label)
     passed = list(map(str, frame)) if args.keep else find_columns(args.id, frame, "--id", label)
-    _check_columns(frame, classifier, args, passed)
+    check_columns(frame, classifier, args, passed)
     known = recognised(frame[[name for name in frame if name in names]], file, texts)
-    X = _features(known, classifier)
+    X = features_of(known, classifier)
     try:
-        _note_unknown(classifier, X)
+        note_unknown(classifier, X)
         proba = probabilities(classifier, X, args)
     except (TypeError, ValueError) as error:
         raise InputError(f"{label}: {error}") from None
@@ -100,92 +106,7 @@ def run(args: argparse.Namespace) -> None:
     write_table(answers, args.output)
     class_name = str(classifier.vocabulary_.class_name)
     if class_name in known and not args.cost and args.reject is None:
-        _note_accuracy(_known_states(known[class_name], classifier.classes_.tolist()), predicted)
-
-
-def _names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hashable]:
-    """Return the classifier's names of columns by what a file calls them."""
-    names = {str(name): name for name in classifier.vocabulary_.names}
-    if len(names) < len(classifier.vocabulary_.names):
-        raise InputError(f"{path}: two of its columns have the same name when written as text")
-    return names
-
-
-def _text_columns(classifier: DiscreteClassifier, names: Mapping[str, Hashable]) -> list[str]:
-    """Return the columns whose states are text, even where a file has only some that look like numbers."""
-    vocabulary = classifier.vocabulary_
-    return [
-        text
-        for text, name in names.items()
-        if all(isinstance(value, str) for value in vocabulary.values(name)) and name not in classifier.cut_points_
-    ]
-
-
-def _check_columns(
-    frame: pd.DataFrame, classifier: DiscreteClassifier, args: argparse.Namespace, passed: list[str]
-) -> None:
-    """Refuse a table without all features, and note columns that are neither known nor passed through."""
-    names = list(map(str, classifier.vocabulary_.names))
-    vocabulary = classifier.vocabulary_
-    gone = [str(name) for name in vocabulary.features if str(name) not in frame and name not in vocabulary.left_out]
-    if gone:
-        raise InputError(f"{args.data} lacks {listed(gone, 'column')}, required by {args.model}")
-    extra = [name for name in map(str, frame) if name not in names and name not in passed]
-    if extra:
-        note(f"ignoring {listed(extra, 'column')}, not used by {args.model}")
-
-
-def _features(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataFrame:
-    """Return the classifier's features, in its order and under its own names."""
-    vocabulary = classifier.vocabulary_
-    tolerant = first_table_classifier(classifier).handle_unknown == "marginalize"
-    columns = {}
-    for name in vocabulary.features:
-        if name in vocabulary.left_out:  # its cells are not looked at, and need not be there
-            columns[name] = pd.Series(None, index=frame.index, dtype=object)
-            continue
-        column = frame[str(name)]
-        if name in classifier.cut_points_ and tolerant:
-            columns[name] = _numbers(column)
-        else:
-            columns[name] = _known_states(column, vocabulary.states[name])
-    return pd.DataFrame(columns, index=frame.index, columns=list(vocabulary.features))
-
-
-def _known_states(column: pd.Series[Any], states: Any) -> pd.Series[Any]:
-    """Return a column of text with the states that it writes; one odd cell makes text of all numbers beside it."""
-    known = {str(state): state for state in states if not isinstance(state, str)}
-    if not known or not is_text(column):
-        return column
-    cells = [known.get(cell, cell) if isinstance(cell, str) else cell for cell in column]
-    return pd.Series(cells, index=column.index, name=column.name, dtype=object)
-
-
-def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return a numeric column without cells that are not numbers; a note counts these."""
-    if not is_text(column):
-        return column
-    values = pd.to_numeric(column, errors="coerce")
-    odd = values.isna() & column.notna()
-    if values.notna().any() and odd.any():
-        first = column[odd].iloc[0]
-        note(
-            f"column {column.name!r}: {int(odd.sum()):,} cells are not numbers (first: {first!r}) and are summed out"
-        )
-        return values
-    return column
-
-
-def _note_unknown(classifier: DiscreteClassifier, X: pd.DataFrame) -> None:
-    """Note which columns contain unknown states, because these are silently summed out."""
-    from anbexact.tables.vocabulary import UNKNOWN
-
-    unknown = classifier.reader_.codes(X) == UNKNOWN
-    for j, name in enumerate(classifier.vocabulary_.features):
-        if unknown[j].any():
-            value = X[name].iloc[int(unknown[j].argmax())]
-            count = int(unknown[j].sum())
-            note(f"column {name!r}: {count:,} cells contain an unknown state (first: {value!r}) and are summed out")
+        _note_accuracy(known_states(known[class_name], classifier.classes_.tolist()), predicted)
 
 
 def _answers(

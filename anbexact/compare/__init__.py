@@ -19,7 +19,7 @@ from typing import Any
 import pandas as pd
 
 from anbexact._runtime.progress import Progress
-from anbexact.compare.cross_validation import INTERRUPTED, Trials, warm_up
+from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables, refits
@@ -203,16 +203,8 @@ def compare(
             warnings.filterwarnings("ignore", message=".*are left out of training")
             warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
             warnings.filterwarnings("error", message=INTERRUPTED)
-            for place, (name, contender) in enumerate(chosen.items()):
-
-                def tell(line: str, fold: int, done: float, place: int = place) -> None:
-                    if progress is not None:
-                        fraction = (place + (fold + done) / len(data.splits)) / len(chosen)
-                        progress(f"{line}, fold {fold + 1} of {len(data.splits)}", fraction)
-
-                warm_up(contender, data, name in refit_of)
-                trials = Trials(name, contender, data, refit_of.get(name))
-                for line, outcomes in trials.run(tell).items():
+            for name, found in measure(chosen, refit_of, data, progress):
+                for line, outcomes in found.items():
                     rows[line] = [float("nan")] * len(COLUMNS) if outcomes is None else summary(outcomes)
                     if outcomes is not None:
                         losses[line] = Losses.of(outcomes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
+from anbexact._runtime.progress import Progress
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 from anbexact.compare.folds import Data, Rows
 from anbexact.compare.metrics import Outcome
@@ -89,6 +90,43 @@ class Trials:
         seconds = time.perf_counter() - began
         X_test = _rows(self._contender.table, test)
         return model, _ask(model, X_test, test, self._data, self._contender.parameters(model), seconds)
+
+
+def measure(
+    chosen: Mapping[str, Contender],
+    refit_of: Mapping[str, str],
+    data: Data,
+    progress: Progress | None = None,
+) -> Iterator[tuple[str, dict[str, list[Outcome] | None]]]:
+    """Yield, model by model, what each says of the rows that every fold leaves out.
+
+    Parameters
+    ----------
+    chosen : mapping of name to Contender
+        The models.
+    refit_of : mapping of name to name
+        What the refits of some of them are called.
+    data : Data
+        The table and its folds.
+    progress : callable, optional
+        Called with a phase and the finished fraction of the whole.
+
+    Yields
+    ------
+    name : str
+        The model.
+    lines : dict
+        The outcomes of its folds by line: its own, and that of its refit; None for a line that cannot be had.
+    """
+    for place, (name, contender) in enumerate(chosen.items()):
+
+        def tell(line: str, fold: int, done: float, place: int = place) -> None:
+            if progress is not None:
+                fraction = (place + (fold + done) / len(data.splits)) / len(chosen)
+                progress(f"{line}, fold {fold + 1} of {len(data.splits)}", fraction)
+
+        warm_up(contender, data, name in refit_of)
+        yield name, Trials(name, contender, data, refit_of.get(name)).run(tell)
 
 
 class _Complaints:

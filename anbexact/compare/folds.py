@@ -46,7 +46,7 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
 
     if isinstance(folds, bool) or not isinstance(folds, int | np.integer) or folds < 2:
         raise ValueError(f"folds must be a whole number, 2 or more, not {folds!r}")
-    frame, target = _as_pandas(X, y)
+    frame, target = as_pandas(X, y)
     weights = None if sample_weight is None else check_weights(sample_weight, len(frame))
     if weights is not None and not weights.all():
         counted = weights > 0
@@ -95,7 +95,7 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
     return Data(frame, target, classes, codes, weights, list(splitter.split(codes, codes)), notes)
 
 
-def _as_pandas(X: Any, y: Any) -> tuple[pd.DataFrame, pd.Series[Any]]:
+def as_pandas(X: Any, y: Any) -> tuple[pd.DataFrame, pd.Series[Any]]:
     """Return features and classes as pandas objects with a plain index."""
     if isinstance(X, pd.DataFrame):
         frame = X.reset_index(drop=True)

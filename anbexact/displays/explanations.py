@@ -61,7 +61,14 @@ def explanation_table(explanation: Explanation) -> Markup:
     rest = terms["nats"][MOST_TERMS:]
     if len(rest):
         total = float(rest.sum())
-        rows.append([f"{len(rest)} weaker terms", Cell(signed_bar(total, most)), f"× {factor_text(total)}", *blank])
+        rows.append(
+            [
+                f"{len(rest)} weaker term{'s' * (len(rest) > 1)}",
+                Cell(signed_bar(total, most)),
+                f"× {factor_text(total)}",
+                *blank,
+            ]
+        )
     last = [
         f"odds of {explanation.label} against {explanation.against}",
         "",

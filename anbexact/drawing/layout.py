@@ -76,11 +76,38 @@ def isolated(n_nodes: int, arcs: Sequence[Arc]) -> list[int]:
 
 
 def _layered(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
-    """Return the layers of the nodes that have arcs; the others stay at the origin."""
+    """Return the layers of the nodes that have arcs, components side by side; the others stay at the origin."""
+    centres: dict[int, Point] = {}
+    routes: dict[Arc, tuple[Point, ...]] = {}
+    left = height = 0.0
+    for own in _components(arcs):
+        part = _component(sizes, own)
+        moved = {arc: tuple((x + left, y) for x, y in points) for arc, points in part.routes.items()}
+        routes |= moved
+        for (parent, child), points in moved.items():
+            centres[parent], centres[child] = points[0], points[-1]
+        left += part.width + 2 * GAP
+        height = max(height, part.height)
+    width = max(left - 2 * GAP, 0.0)
+    return Layout(tuple(centres.get(node, (0.0, 0.0)) for node in range(len(sizes))), routes, width, height)
+
+
+def _components(arcs: Sequence[Arc]) -> list[list[Arc]]:
+    """Return the arcs of every connected component, the components by their first nodes."""
+    group: dict[int, set[int]] = {}
+    for arc in arcs:
+        joined = set(arc).union(*(group[node] for node in arc if node in group))
+        group.update(dict.fromkeys(joined, joined))
+    found: dict[int, list[Arc]] = {}
+    for arc in arcs:
+        found.setdefault(min(group[arc[0]]), []).append(arc)
+    return [found[first] for first in sorted(found)]
+
+
+def _component(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
+    """Return the layers of a connected graph; nodes that are not part of it stay at the origin."""
     layer = _layers(len(sizes), arcs)
     joined = sorted({node for arc in arcs for node in arc}, key=lambda node: (layer[node], node))
-    if not joined:
-        return Layout(((0.0, 0.0),) * len(sizes), {}, 0.0, 0.0)
     widths = [width for width, _ in sizes]
     chains: dict[Arc, list[int]] = {}
     rows: list[list[int]] = [[] for _ in range(1 + max(layer[node] for node in joined))]

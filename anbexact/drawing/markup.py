@@ -39,7 +39,7 @@ def joined(parts: Iterable[object], separator: str = "") -> Markup:
     return Markup(separator.join(map(escaped, parts)))
 
 
-def element(name: str, *children: object, **attributes: Any) -> Markup:
+def element(name: str, /, *children: object, **attributes: Any) -> Markup:
     """Return an element of HTML or SVG.
 
     Parameters

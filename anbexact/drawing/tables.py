@@ -59,7 +59,9 @@ def html_table(
     parts.append(element("tbody", *(_row(row) for row in rows)))
     if last:
         parts.append(element("tfoot", _row(last)))
-    return element("div", element("table", *parts), class_="anbexact-scroll", tabindex="0", role="group")
+    label = caption or "table"
+    table = element("table", *parts)
+    return element("div", table, class_="anbexact-scroll", tabindex="0", role="group", aria_label=label)
 
 
 def _row(cells: Sequence[object]) -> Markup:

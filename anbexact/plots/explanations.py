@@ -68,7 +68,7 @@ class WaterfallDisplay(Display):
             total += float(term["nats"])
         rest = terms["nats"][self.most :]
         if len(rest):
-            labels.append(f"{len(rest)} weaker terms")
+            labels.append(f"{len(rest)} weaker term{'s' * (len(rest) > 1)}")
             self._bar(ax, len(labels) - 1, total, float(rest.sum()))
         labels.append("sum")
         ax.barh(len(labels) - 1, explanation.log_odds, height=0.62, color="0.45")

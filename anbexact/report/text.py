@@ -45,15 +45,15 @@ def print_wrapped(text: str, indent: str = "", width: int = WIDTH) -> None:
 
 
 def print_json(document: object) -> None:
-    print(json.dumps(_plain(document), indent=2, ensure_ascii=False, allow_nan=False))
+    print(json.dumps(plain_values(document), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def _plain(value: Any) -> Any:
+def plain_values(value: Any) -> Any:
     """Return a value that JSON has: no infinity, no NaN (null instead), no dates (text)."""
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain_values(item) for item in value]
     if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
     return value if value is None or isinstance(value, str | int) else str(value)

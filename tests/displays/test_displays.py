@@ -1,43 +1,20 @@
 """Displays in notebooks: they are well formed, say what they should, and escape what is not theirs."""
 
 import pickle
-from html.parser import HTMLParser
 
 import pandas as pd
 import pytest
+from pages import Page
 from sklearn import config_context
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier
 from anbexact.classifiers import AODEClassifier
 from anbexact.compare import compare
 from anbexact.datasets import load_iris, load_monks
-from anbexact.drawing.markup import VOID
 from anbexact.drawing.network import MOST_FEATURES
 from anbexact.report import feature_report
 
 SCRIPT, CLASS = "<script>alert(1)</script>", "<img src=x onerror=alert(2)>"
-
-
-class Page(HTMLParser):
-    """The elements and the text of a page; refuses an end that does not match."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.open, self.elements, self.text = [], [], []
-        self.feed(text)
-        self.close()
-        assert self.open == []
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.text.append(data)
 
 
 def display(shown):

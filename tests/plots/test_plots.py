@@ -65,7 +65,7 @@ def drawings(classifier, X, y):
     }
 
 
-def test_axes_in_and_out(iris, tmp_path):
+def test_axes_in_and_out(iris):
     from matplotlib.figure import Figure
 
     for name, draw in drawings(*iris).items():
@@ -76,7 +76,6 @@ def test_axes_in_and_out(iris, tmp_path):
         own = display.plot()
         assert own.ax_ is not axes
         assert own.ax_.has_data() or own.ax_.texts
-        display.figure_.savefig(tmp_path / f"{name}.png", dpi=20)
 
 
 def test_the_waterfall_ends_at_the_log_odds(iris):
@@ -107,6 +106,7 @@ def test_two_classes_have_one_curve_and_more_have_all(iris):
     assert list(GainsDisplay.from_estimator(monks, X, y).curves) == monks.classes_.tolist()[1:]
 
 
+@pytest.mark.slow
 def test_names_are_not_formulas(iris):
     classifier, X, y = iris
     proba = classifier.predict_proba(X)

@@ -1,0 +1,101 @@
+"""The columns of a table that a fitted classifier reads: recognised, checked, and under its own names."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from anbexact.classifiers.fitted_pool import first_table_classifier
+from anbexact.cli.cells import is_text
+from anbexact.cli.messages import InputError, listed, note
+
+if TYPE_CHECKING:
+    from anbexact.classifiers import DiscreteClassifier
+
+
+def names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hashable]:
+    """Return the classifier's names of columns by what a file calls them."""
+    names = {str(name): name for name in classifier.vocabulary_.names}
+    if len(names) < len(classifier.vocabulary_.names):
+        raise InputError(f"{path}: two of its columns have the same name when written as text")
+    return names
+
+
+def text_columns(classifier: DiscreteClassifier, names: Mapping[str, Hashable]) -> list[str]:
+    """Return the columns whose states are text, even where a file has only some that look like numbers."""
+    vocabulary = classifier.vocabulary_
+    return [
+        text
+        for text, name in names.items()
+        if all(isinstance(value, str) for value in vocabulary.values(name)) and name not in classifier.cut_points_
+    ]
+
+
+def check_columns(
+    frame: pd.DataFrame, classifier: DiscreteClassifier, args: argparse.Namespace, passed: list[str]
+) -> None:
+    """Refuse a table without all features, and note columns that are neither known nor passed through."""
+    names = list(map(str, classifier.vocabulary_.names))
+    vocabulary = classifier.vocabulary_
+    gone = [str(name) for name in vocabulary.features if str(name) not in frame and name not in vocabulary.left_out]
+    if gone:
+        raise InputError(f"{args.data} lacks {listed(gone, 'column')}, required by {args.model}")
+    extra = [name for name in map(str, frame) if name not in names and name not in passed]
+    if extra:
+        note(f"ignoring {listed(extra, 'column')}, not used by {args.model}")
+
+
+def features_of(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataFrame:
+    """Return the classifier's features, in its order and under its own names."""
+    vocabulary = classifier.vocabulary_
+    tolerant = first_table_classifier(classifier).handle_unknown == "marginalize"
+    columns = {}
+    for name in vocabulary.features:
+        if name in vocabulary.left_out:  # its cells are not looked at, and need not be there
+            columns[name] = pd.Series(None, index=frame.index, dtype=object)
+            continue
+        column = frame[str(name)]
+        if name in classifier.cut_points_ and tolerant:
+            columns[name] = _numbers(column)
+        else:
+            columns[name] = known_states(column, vocabulary.states[name])
+    return pd.DataFrame(columns, index=frame.index, columns=list(vocabulary.features))
+
+
+def known_states(column: pd.Series[Any], states: Any) -> pd.Series[Any]:
+    """Return a column of text with the states that it writes; one odd cell makes text of all numbers beside it."""
+    known = {str(state): state for state in states if not isinstance(state, str)}
+    if not known or not is_text(column):
+        return column
+    cells = [known.get(cell, cell) if isinstance(cell, str) else cell for cell in column]
+    return pd.Series(cells, index=column.index, name=column.name, dtype=object)
+
+
+def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return a numeric column without cells that are not numbers; a note counts these."""
+    if not is_text(column):
+        return column
+    values = pd.to_numeric(column, errors="coerce")
+    odd = values.isna() & column.notna()
+    if values.notna().any() and odd.any():
+        first = column[odd].iloc[0]
+        note(
+            f"column {column.name!r}: {int(odd.sum()):,} cells are not numbers (first: {first!r}) and are summed out"
+        )
+        return values
+    return column
+
+
+def note_unknown(classifier: DiscreteClassifier, X: pd.DataFrame) -> None:
+    """Note which columns contain unknown states, because these are silently summed out."""
+    from anbexact.tables.vocabulary import UNKNOWN
+
+    unknown = classifier.reader_.codes(X) == UNKNOWN
+    for j, name in enumerate(classifier.vocabulary_.features):
+        if unknown[j].any():
+            value = X[name].iloc[int(unknown[j].argmax())]
+            count = int(unknown[j].sum())
+            note(f"column {name!r}: {count:,} cells contain an unknown state (first: {value!r}) and are summed out")

@@ -1,0 +1,159 @@
+"""``anbexact report``: one page on a classifier and a table."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from anbexact.cli.messages import InputError, ProgressLine, note
+from anbexact.cli.model_columns import check_columns, features_of, known_states, names_as_text, text_columns
+from anbexact.cli.models import read_model
+from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights
+from anbexact.cli.tables import find_columns, no_column, open_table, read_frame, recognised
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from anbexact.classifiers import DiscreteClassifier
+    from anbexact.report.making import Settings
+
+DEFAULT_OUTPUT = "report.html"
+EXTENSIONS = (".html", ".htm", ".md", ".markdown", ".json")
+DESCRIPTION = """\
+Report on a classifier: the data, the network, how well it predicts rows that it was not learned from, what the
+features tell, single cases, warnings, and an evidence panel. DATA has the rows that it was learned from, or others,
+with their classes. The page is one file that needs no network; print it from a browser for PDF."""
+EXAMPLES = """\
+  anbexact report model.json data.csv
+  anbexact report model.json data.csv --models NB,TAN --folds 10 -o model.html
+  anbexact report model.json data.csv --markdown > model.md
+  anbexact report model.json data.csv --no-validation --json
+"""
+
+
+def add(commands: Commands) -> None:
+    """Add the command's parser."""
+    parser = add_command(
+        commands,
+        "report",
+        "MODEL DATA [options]",
+        summary="write one page on a classifier: network, performance, explanations, an evidence panel",
+        description=DESCRIPTION,
+        examples=EXAMPLES,
+    )
+    parser.add_argument("model", metavar="MODEL", help="a classifier written by fit or convert")
+    parser.add_argument("data", metavar="DATA", help=DATA_HELP)
+    parser.add_argument(
+        "--class", dest="class_name", metavar="NAME", help="the variable to predict, if MODEL does not name it"
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="OUT",
+        help=f"the file to write (default {DEFAULT_OUTPUT}); by its extension HTML (.html), Markdown (.md) or JSON",
+    )
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print one JSON document instead")
+    form.add_argument("--markdown", action="store_true", help="print Markdown instead")
+    group = parser.add_argument_group("cross-validation, in which the classifier is learned again")
+    group.add_argument("--folds", type=int, default=5, metavar="K", help="number of folds (default 5)")
+    group.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random folds (default 0)")
+    group.add_argument(
+        "--models", type=_names, default=(), metavar="A,B,...", help="rivals, by their names in anbexact compare"
+    )
+    group.add_argument("--no-validation", action="store_true", help="leave it out; it takes by far the longest")
+    add_weights(parser)
+    add_reading(parser)
+    parser.set_defaults(run=run)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def run(args: argparse.Namespace) -> None:
+    """Read the classifier and the table, make the report, write it."""
+    from anbexact.report.making import Settings, make_report
+    from anbexact.report.subject import Subject
+    from anbexact.report.text import print_json
+
+    path = None if args.json or args.markdown else _output(args.output or DEFAULT_OUTPUT)
+    if path is None and args.output is not None:
+        raise InputError("pass -o or one of --json and --markdown, not both")
+    classifier = read_model(args.model, args.class_name)
+    X, y, weights = _rows(args, classifier)
+    folds = None if args.no_validation else args.folds
+    command = "anbexact report " + " ".join(map(shlex.quote, _arguments(args, folds)))
+    with ProgressLine() as line, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*are left out of training")  # a note of the report says so
+        settings: Settings = Settings(args.models, folds, args.seed, command, line.show)
+        try:
+            made = make_report(Subject.of(classifier, X, y, weights), settings)
+        except (TypeError, ValueError) as error:
+            raise InputError(str(error)) from None
+    if path is not None:
+        made.save(path)
+        note(f"{path}: {Path(path).stat().st_size / 1e3:,.0f} kB")
+    elif args.json:
+        print_json(made.to_dict())
+    else:
+        print(made.to_markdown(), end="")
+
+
+def _output(path: str) -> str:
+    """Refuse, before all the work, an output that could not be written."""
+    if not path.lower().endswith(EXTENSIONS):
+        raise InputError(f"{path}: cannot infer the format; use one of the extensions .html, .md, .json")
+    check_place(path)
+    return path
+
+
+def check_place(path: str) -> None:
+    """Refuse a path that is a folder, or whose folder does not exist."""
+    if Path(path).is_dir():
+        raise InputError(f"{path} is a folder, not a file")
+    folder = Path(path).resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"{path}: the folder {folder} does not exist")
+
+
+def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.DataFrame, Any, Any]:
+    """Return features, classes and weights (or None) of the table."""
+    names = names_as_text(classifier, args.model)
+    file = open_table(args)
+    texts = [*text_columns(classifier, names), *args.text]
+    frame = read_frame(file, texts)
+    label = file.source.label
+    find_columns(args.text, frame, "--text", label)
+    weighted = [] if args.weights is None else find_columns([args.weights], frame, "--weights", label)
+    check_columns(frame, classifier, args, weighted)
+    class_name = str(classifier.vocabulary_.class_name)
+    if class_name not in frame:
+        raise InputError(f"a report needs the true classes: {no_column(class_name, list(map(str, frame)), label)}")
+    known = recognised(frame[[name for name in frame if name in names or name in weighted]], file, texts)
+    X = features_of(known, classifier)
+    for name in classifier.vocabulary_.left_out:  # learned from again in the cross-validation, as it was
+        if str(name) in known:
+            X[name] = known[str(name)]
+    y = known_states(known[class_name], classifier.classes_.tolist())
+    y.name = classifier.vocabulary_.class_name
+    weights = None
+    if weighted:
+        weights = known[weighted[0]]
+        if weights.dtype.kind not in "iuf":
+            raise InputError(f"--weights: column {weighted[0]!r} contains cells that are not numbers")
+    return X, y, weights
+
+
+def _arguments(args: argparse.Namespace, folds: int | None) -> list[str]:
+    """Return what makes the report again."""
+    given = [args.model, args.data]
+    given += ["--no-validation"] if folds is None else ["--folds", str(folds), "--seed", str(args.seed)]
+    if args.models:
+        given += ["--models", ",".join(args.models)]
+    if args.weights is not None:
+        given += ["--weights", args.weights]
+    return given

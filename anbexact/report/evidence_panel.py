@@ -1,0 +1,137 @@
+"""The evidence panel: a network whose posteriors a page computes from embedded tables."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Hashable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, RefittedClassifier
+from anbexact.drawing.markup import UNPRINTABLE, Markup, element
+from anbexact.networks.network import TableNetwork
+from anbexact.report.page.page import page
+
+MOST_BYTES = 60_000_000
+"""Most bytes that the tables of a panel may take in a page of its own."""
+
+
+def panel(classifier: DiscreteClassifier, path: str | Path) -> None:
+    """Write an evidence panel to an HTML file that needs no other file and no network.
+
+    The page lists all variables with their probabilities. Choosing states changes all of them: they are posteriors,
+    computed in the page exactly from the network's tables, whatever is observed.
+
+    Parameters
+    ----------
+    classifier : NetworkClassifier or RefittedClassifier
+        Fitted. Of measured columns, the panel has the network at their most probable levels.
+    path : str or Path
+        The file.
+
+    Raises
+    ------
+    TypeError
+        If the classifier has no network.
+    ValueError
+        If its tables are too large for a page.
+    OSError
+        If the file cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from anbexact import ANBClassifier
+    >>> from anbexact.datasets import load_iris
+    >>> from anbexact.report import panel
+    >>> panel(ANBClassifier().fit(*load_iris()), tempfile.mkdtemp() + "/iris.html")
+    """
+    found = panel_or_reason(classifier, MOST_BYTES)
+    if not isinstance(found, Markup):
+        has_network = isinstance(classifier, NetworkClassifier | RefittedClassifier)
+        raise (ValueError if has_network else TypeError)(found)
+    title = f"{classifier.vocabulary_.class_name}: evidence and probabilities"
+    text = page(title, [("panel", "Choose what is known", found)], with_panel=True, contents=False)
+    Path(path).write_text(text, encoding="utf-8")
+
+
+def panel_or_reason(classifier: DiscreteClassifier, most_bytes: int) -> Markup | str:
+    """Return the panel of a classifier as part of a page, or a sentence that says why there is none."""
+    try:
+        network = panel_network(classifier)
+    except (MemoryError, ValueError) as error:
+        return f"An evidence panel is not available: {error}."
+    if network is None:
+        return f"An evidence panel is not available: {type(classifier).__name__} is not a single network with tables."
+    size = sum(4 * ((8 * table.values.size + 2) // 3) for table in network.tables.values())
+    if size > most_bytes:
+        return (
+            f"The evidence panel is left out here, because its tables would take {size / 1e6:,.1f} MB of the "
+            f"{most_bytes / 1e6:,.1f} MB that are set aside for them. The command 'anbexact panel' writes a page of "
+            f"its own for up to {MOST_BYTES / 1e6:,.0f} MB."
+        )
+    return panel_markup(network)
+
+
+def panel_network(classifier: DiscreteClassifier) -> TableNetwork | None:
+    """Return the network whose posteriors a panel shows; None if the classifier is not one.
+
+    Of a refit, that with the refitted posterior, under which missing cells are summed out in prediction, too.
+
+    Raises
+    ------
+    MemoryError, ValueError
+        If the tables do not fit into memory.
+    """
+    if isinstance(classifier, NetworkClassifier):
+        return classifier.model_.discrete()
+    if isinstance(classifier, RefittedClassifier):
+        model = classifier.logit_
+        return (model if model.equivalent else model.close()).to_network()
+    return None
+
+
+def panel_markup(network: TableNetwork) -> Markup:
+    """Return the panel of a network: its tables, and where the page puts what it computes."""
+    text = json.dumps(described(network), ensure_ascii=False, separators=(",", ":"))
+    data = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return element(
+        "div",
+        element("p", "This panel needs JavaScript, which is switched off here.", class_="without-script"),
+        element("script", Markup(data), type="application/json", class_="panel-data"),
+        class_="evidence-panel",
+    )
+
+
+def described(network: TableNetwork) -> dict[str, Any]:
+    """Return variables and tables as the page reads them: logarithms in little-endian doubles, base64."""
+    names = network.vocabulary.names
+    place = {name: k for k, name in enumerate(names)}
+    left_out = set(network.vocabulary.left_out)
+    variables = [
+        {"name": _text(name), "states": [_text(state) for state in network.vocabulary.states[name]]} for name in names
+    ]
+    hidden = [place[name] for name in names if name in left_out]
+    return {
+        "target": place[network.structure.class_name],
+        "variables": variables,
+        "hidden": hidden,
+        "tables": [_table(network, name, place) for name in names],
+    }
+
+
+def _table(network: TableNetwork, name: Hashable, place: dict[Hashable, int]) -> dict[str, Any]:
+    table = network.tables[name]
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.ascontiguousarray(table.values)).astype("<f8")
+    return {
+        "scope": [place[variable] for variable in table.variables],
+        "logs": base64.b64encode(logs.tobytes()).decode(),
+    }
+
+
+def _text(value: object) -> str:
+    return UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", str(value)) or "''"

@@ -1,0 +1,263 @@
+"""Reports of a classifier: one page to pass on, and the same as Markdown and JSON."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from anbexact._runtime.progress import Progress
+from anbexact.classifiers import DiscreteClassifier
+from anbexact.drawing.markup import Markup
+from anbexact.report.document import Block, Document, Fragment, Listing, Paragraph, Section
+from anbexact.report.evidence_panel import panel_or_reason
+from anbexact.report.page.page import page, stacked
+from anbexact.report.sections.features import cases_section, features_section
+from anbexact.report.sections.limits import limits_section, warnings_of
+from anbexact.report.sections.network import arcs_section, network_section
+from anbexact.report.sections.performance import performance_section, refit_section
+from anbexact.report.sections.reproduce import reproduce_section
+from anbexact.report.sections.rows import rows_section
+from anbexact.report.subject import Subject
+from anbexact.report.text import plain_values
+from anbexact.report.validation import Validation, obstacle, validate
+
+PANEL_BYTES = 900_000
+"""Most bytes that the tables of a panel may take within a report."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a report is made.
+
+    Attributes
+    ----------
+    models : tuple of str
+        Rivals.
+    folds : int or None
+        Folds of the cross-validation; None for none.
+    seed : int
+        Seed of the folds.
+    command : str
+        What makes the report again.
+    progress : callable or None
+        Called with the progress of the cross-validation.
+    """
+
+    models: tuple[str, ...] = ()
+    folds: int | None = 5
+    seed: int = 0
+    command: str = ""
+    progress: Progress | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Report:
+    """A report on a classifier; made by :func:`report`.
+
+    Attributes
+    ----------
+    document : Document
+        Its sections.
+    """
+
+    document: Document
+
+    def to_html(self) -> str:
+        """Return the report as one HTML page that needs no other file and no network."""
+        sections = [
+            (section.key, section.title, stacked([block.html() for block in section.blocks]))
+            for section in self.document.sections
+        ]
+        with_panel = any(
+            isinstance(block, PanelBlock) for section in self.document.sections for block in section.blocks
+        )
+        return page(self.document.title, sections, with_panel=with_panel)
+
+    def to_markdown(self) -> str:
+        """Return the report as Markdown, without pictures and without the panel."""
+        return self.document.markdown()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what the report says as values for JSON, by section and table."""
+        values: dict[str, Any] = plain_values(self.document.data())
+        return values
+
+    def save(self, path: str | Path) -> None:
+        """Write the report to a file, by its extension: ``.html``, ``.md`` or ``.json``.
+
+        Raises
+        ------
+        ValueError
+            For another extension.
+        OSError
+            If the file cannot be written.
+        """
+        place = Path(path)
+        kind = place.suffix.lower()
+        if kind in (".html", ".htm"):
+            text = self.to_html()
+        elif kind in (".md", ".markdown"):
+            text = self.to_markdown()
+        elif kind == ".json":
+            text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        else:
+            raise ValueError(f"{path}: cannot infer the format; use one of the extensions .html, .md, .json")
+        place.write_text(text, encoding="utf-8")
+
+    def __repr__(self) -> str:
+        return f"<Report {self.document.title!r}: {len(self.document.sections)} sections>"
+
+    def _repr_html_(self) -> str:
+        return framed(self.to_html(), self.document.title)
+
+
+class PanelBlock(Fragment):
+    """The evidence panel of a page."""
+
+
+def framed(text: str, title: str) -> str:
+    """Return a page as a frame within another one, such as a notebook."""
+    source = html.escape(text)
+    label = html.escape(title)
+    return (
+        f'<iframe title="{label}" srcdoc="{source}" style="width:100%;height:80vh;border:1px solid #8888"></iframe>'
+    )
+
+
+def report(
+    classifier: DiscreteClassifier,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    models: Iterable[str] = (),
+    folds: int | None = 5,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Report:
+    """Report on a fitted classifier: the data, the network, how well it predicts, what the features tell, its limits.
+
+    Parameters
+    ----------
+    classifier : DiscreteClassifier
+        Fitted. Networks and their refits have all sections; an AODE has neither network nor explanations.
+    X, y : features and classes
+        The rows that the report is about, as in ``fit``: usually those that the classifier was learned from. Rows
+        without a class are left out.
+    sample_weight : (rows,) array, optional
+        Weights of the rows.
+    models : names, optional
+        Rivals that are cross-validated beside the classifier, by the names of :func:`anbexact.compare.compare`.
+    folds : int or None, default 5
+        Folds of the cross-validation, in which the classifier is learned again; None leaves it out. It takes by far
+        the longest.
+    seed : int, default 0
+        Seed of the folds.
+    progress : callable, optional
+        Called with a phase and the finished fraction of the whole.
+
+    Returns
+    -------
+    Report
+        ``save("report.html")`` writes one self-contained page, ``save("report.md")`` and ``save("report.json")`` the
+        same without pictures; in a notebook it shows itself.
+
+    Raises
+    ------
+    sklearn.exceptions.NotFittedError
+        If the classifier is not fitted.
+    ValueError
+        For rows that the classifier cannot read, a class that it does not know, an unknown rival, or rows that cannot
+        be divided into folds.
+
+    Examples
+    --------
+    >>> from anbexact import ANBClassifier
+    >>> from anbexact.datasets import load_iris
+    >>> from anbexact.report import report
+    >>> X, y = load_iris()
+    >>> made = report(ANBClassifier().fit(X, y), X, y, folds=None)
+    >>> [section.key for section in made.document.sections][:4]
+    ['summary', 'data', 'network', 'performance']
+    """
+    named = (models,) if isinstance(models, str) else tuple(models)
+    command = _call(type(classifier).__name__, named, folds, seed)
+    subject = Subject.of(classifier, X, y, sample_weight)
+    return make_report(subject, Settings(named, folds, seed, command, progress))
+
+
+def _call(name: str, models: tuple[str, ...], folds: int | None, seed: int) -> str:
+    listed = f", models={list(models)!r}" if models else ""
+    return (
+        "from anbexact.report import report\n"
+        f"report(classifier, X, y{listed}, folds={folds}, seed={seed}).save('report.html')  # classifier: {name}"
+    )
+
+
+def make_report(subject: Subject, settings: Settings) -> Report:
+    """Return the report on a classifier and rows; see :func:`report`."""
+    validation, reason = None, "" if settings.folds is None else obstacle(subject)
+    if settings.folds is not None and not reason:
+        validation = validate(subject, settings.folds, settings.seed, settings.models, settings.progress)
+    sections = [
+        _summary(subject, validation),
+        rows_section(subject),
+        network_section(subject),
+        performance_section(validation, reason),
+        refit_section(validation),
+        features_section(subject),
+        cases_section(subject),
+        _panel(subject.classifier),
+        arcs_section(subject),
+        limits_section(subject, validation),
+        reproduce_section(subject, settings.command, settings.folds if validation else None, settings.seed),
+    ]
+    title = f"{subject.class_name}: {subject.title}"
+    about = {"class": subject.class_name, "classes": subject.classes, "rows": len(subject.X), "model": subject.name}
+    return Report(Document(title, [section for section in sections if section is not None], about))
+
+
+def _summary(subject: Subject, validation: Validation | None) -> Section:
+    """Return the report in a few sentences."""
+    structure = subject.structure
+    sentences = [
+        f"{subject.title[:1].upper()}{subject.title[1:]}: a model of the probabilities of {len(subject.classes)} "
+        f"classes of {subject.class_name}, given {len(subject.vocabulary.features):,} features."
+    ]
+    if structure is not None:
+        n_arcs = len(structure.feature_edges)
+        proved = (
+            "proved to be the best of its kind by its score" if structure.certificate.optimal else "not proved best"
+        )
+        sentences.append(f"Its network has {n_arcs:,} arc{'s' * (n_arcs != 1)} between features and is {proved}.")
+    blocks: list[Block] = [Paragraph(" ".join(sentences), "lead", "text")]
+    points = []
+    if validation is not None and validation.own in validation.lines:
+        own = validation.lines[validation.own]
+        low, high = own.accuracy_interval()
+        loss = own.loss_interval()[0]
+        points.append(
+            f"Held-out rows: {own.values['accuracy']:.1%} are classified correctly (95 % interval {low:.1%} to "
+            f"{high:.1%}); log loss {loss:.4f} nats per row, that is, the true classes have a probability of "
+            f"{np.exp(-loss):.3f} in the geometric mean."
+        )
+        shares = np.bincount(own.truth, own.weights, len(validation.classes)) / own.weights.sum()
+        points.append(f"Always answering the most frequent class would be right in {shares.max():.1%}.")
+    count = len(warnings_of(subject, validation))
+    points.append(f"Warnings: {count}, in the section on warnings and limits." if count else "Warnings: none.")
+    return Section("summary", "In short", [*blocks, Listing(points, key="points")])
+
+
+def _panel(classifier: DiscreteClassifier) -> Section:
+    """Return the evidence panel, or a sentence that says why there is none."""
+    found = panel_or_reason(classifier, PANEL_BYTES)
+    title = "Try it: evidence and probabilities"
+    if isinstance(found, str) and not isinstance(found, Markup):
+        return Section("panel", title, [Paragraph(found)])
+    return Section("panel", title, [PanelBlock(found, "The evidence panel is part of the HTML report.")])

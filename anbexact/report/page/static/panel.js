@@ -1,0 +1,179 @@
+"use strict";
+/* The evidence panel: radio buttons for the states of every variable, and bars of their posteriors. All text enters
+   the page as text, never as markup. */
+(() => {
+  const MOST_FINDINGS = 12, MOST_QUESTIONS = 8, MOST_WITHDRAWN = 80;
+
+  function made(tag, attributes = {}, ...children) {
+    const node = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key === "class") node.className = value;
+      else if (key in node && typeof value !== "string") node[key] = value;
+      else node.setAttribute(key, value);
+    }
+    node.append(...children);
+    return node;
+  }
+
+  function percent(share) {
+    if (share > 0 && share < 0.001) return "< 0.1 %";
+    if (share < 1 && share > 0.999) return "> 99.9 %";
+    return `${(100 * share).toFixed(1)} %`;
+  }
+
+  function start(root, number) {
+    const description = JSON.parse(root.querySelector(".panel-data").textContent);
+    const net = anbexactEngine.network(description);
+    const variables = description.variables, target = description.target;
+    const evidence = variables.map(() => -1);
+    const hidden = new Set(description.hidden);
+    const listed = variables.map((_, v) => v).filter((v) => v !== target && !hidden.has(v));
+    const cards = new Map();
+    const status = made("p", { class: "panel-status", role: "status", "aria-live": "polite" });
+    const findings = made("ol", { class: "panel-list" }), questions = made("ol", { class: "panel-list" });
+    const findingsNote = made("p", { class: "note" }), questionsNote = made("p", { class: "note" });
+    const clear = made("button", { type: "button", class: "panel-button" }, "Clear all findings");
+    const search = made("input", { type: "search", class: "panel-search", id: `panel-search-${number}` });
+    const grid = made("div", { class: "panel-grid" });
+
+    function card(v) {
+      const { name, states } = variables[v];
+      const group = `panel-${number}-${v}`;
+      const box = made("fieldset", { class: v === target ? "panel-card panel-class" : "panel-card" });
+      box.append(made("legend", { title: name }, v === target ? `${name} (class)` : name));
+      const rows = made("div", { class: "panel-states" });
+      const unknown = made("input", { type: "radio", name: group, value: "-1" });
+      unknown.checked = true;
+      rows.append(made("label", { class: "panel-state panel-unknown" }, unknown, made("span", {}, "not known")));
+      const parts = states.map((state, k) => row(rows, group, state, k));
+      box.append(rows);
+      box.addEventListener("change", (event) => { evidence[v] = Number(event.target.value); update(v); });
+      return { box, parts, unknown };
+    }
+
+    function row(rows, group, state, k) {
+      const input = made("input", { type: "radio", name: group, value: String(k) });
+      const fill = made("span", { class: "panel-fill" }), share = made("span", { class: "panel-share" });
+      const bar = made("span", { class: "panel-bar", "aria-hidden": "true" }, fill);
+      const text = made("span", { class: "panel-text", title: state }, state);
+      rows.append(made("label", { class: "panel-state" }, input, text, bar, share));
+      return { fill, share, input };
+    }
+
+    function show(v, shares) {
+      const { box, parts } = cards.get(v);
+      const top = shares ? Math.max(...shares) : NaN;
+      parts.forEach(({ fill, share, input }, k) => {
+        const p = shares ? shares[k] : null;
+        fill.style.width = p === null ? "0" : `${100 * p}%`;
+        share.textContent = p === null ? "–" : percent(p);
+        input.parentElement.classList.toggle("panel-top", p !== null && p === top);
+      });
+      box.classList.toggle("panel-observed", evidence[v] >= 0);
+    }
+
+    function point(v) {
+      return variables[v].states.map((_, k) => (k === evidence[v] ? 1 : 0));
+    }
+
+    function update(changed) {
+      const began = performance.now();
+      const result = anbexactEngine.posteriors(net, evidence);
+      const known = evidence.filter((state) => state >= 0).length;
+      const given = known === 0 ? "nothing known" : known === 1 ? "1 finding" : `${known} findings`;
+      for (const v of listed) {
+        const joint = result.joint && result.joint[v];
+        const failed = result.status === "impossible" || result.status === "large";
+        show(v, evidence[v] >= 0 ? point(v) : joint && !failed ? anbexactEngine.marginal(joint, net.classes) : null);
+      }
+      show(target, result.classes || null);
+      const name = variables[target].name;
+      if (result.status === "impossible") {
+        status.textContent = "This combination of findings has probability 0 in the network. Withdraw one of them.";
+      } else if (result.status === "large") {
+        status.textContent =
+          "The network is too densely connected to compute these probabilities in a page. Add findings, and they "
+          + "will be shown as soon as they can be computed.";
+      } else {
+        const best = result.classes.indexOf(Math.max(...result.classes));
+        status.textContent = `${name}: ${variables[target].states[best]} with ${percent(result.classes[best])}, given ${given}.`
+          + (result.status === "class" ? " Only the class is shown, because the other probabilities would take too long." : "");
+      }
+      tell(result);
+      root.dataset.milliseconds = (performance.now() - began).toFixed(2);
+      root.dataset.status = result.status;
+      if (changed !== undefined) root.dispatchEvent(new CustomEvent("panelupdate"));
+    }
+
+    /* What the findings do, and what to ask next. */
+    function tell(result) {
+      findings.replaceChildren();
+      questions.replaceChildren();
+      findingsNote.textContent = questionsNote.textContent = "";
+      if (!result.classes || net.classes < 2) return;
+      const order = result.classes.map((_, c) => c).sort((a, b) => result.classes[b] - result.classes[a]);
+      const states = variables[target].states;
+      if (evidence[target] >= 0) {
+        findingsNote.textContent = "The class itself is set.";
+      } else if (evidence.filter((state) => state >= 0).length > MOST_WITHDRAWN) {
+        findingsNote.textContent = "There are too many findings to take each of them out.";
+      } else if (evidence.some((state) => state >= 0)) {
+        findingsNote.textContent =
+          `Change of the log odds of ${states[order[0]]} against ${states[order[1]]} by each finding, given the others:`;
+        for (const { variable, nats } of anbexactEngine.contributions(net, evidence, order[0], order[1]).slice(0, MOST_FINDINGS)) {
+          const text = nats === null ? "–" : `${nats < 0 ? "−" : "+"}${Math.abs(nats).toFixed(2)}`;
+          const label = `${variables[variable].name} = ${variables[variable].states[evidence[variable]]}`;
+          findings.append(made("li", {}, made("span", {}, label), made("span", { class: "panel-share" }, text)));
+        }
+      } else {
+        findingsNote.textContent = "Choose states of variables to see what they change.";
+      }
+      if (!result.joint || evidence[target] >= 0) return;
+      const gains = listed.filter((v) => evidence[v] < 0 && result.joint[v])
+        .map((v) => ({ v, gain: anbexactEngine.information(result.joint[v], result.classes) }))
+        .sort((a, b) => b.gain - a.gain).slice(0, MOST_QUESTIONS);
+      questionsNote.textContent = gains.length
+        ? "Expected information about the class if this were known, too, in nats:" : "Everything is known.";
+      for (const { v, gain } of gains) {
+        const link = made("button", { type: "button", class: "panel-link" }, variables[v].name);
+        link.addEventListener("click", () => {
+          const { box, unknown } = cards.get(v);
+          search.value = "";
+          filter();
+          box.scrollIntoView({ block: "center" });
+          unknown.focus();
+        });
+        questions.append(made("li", {}, link, made("span", { class: "panel-share" }, gain.toFixed(3))));
+      }
+    }
+
+    function filter() {
+      const wanted = search.value.trim().toLowerCase();
+      for (const v of listed) {
+        cards.get(v).box.hidden = wanted !== "" && !variables[v].name.toLowerCase().includes(wanted);
+      }
+    }
+
+    function reset() {
+      evidence.fill(-1);
+      for (const { unknown } of cards.values()) unknown.checked = true;
+      update();
+    }
+
+    cards.set(target, card(target));
+    for (const v of listed) { cards.set(v, card(v)); grid.append(cards.get(v).box); }
+    clear.addEventListener("click", reset);
+    search.addEventListener("input", filter);
+    const tools = made("div", { class: "panel-tools" }, clear,
+      made("label", { for: search.id }, "Find a variable"), search);
+    const side = made("div", { class: "panel-side" }, cards.get(target).box, status,
+      made("h3", {}, "What the findings do"), findingsNote, findings,
+      made("h3", {}, "What to ask next"), questionsNote, questions);
+    root.querySelector(".without-script").remove();
+    root.append(made("div", { class: "panel-columns" }, side, made("div", { class: "panel-main" }, tools, grid)));
+    root.panel = { evidence, net, set(v, state) { evidence[v] = state; update(v); } };
+    update();
+  }
+
+  document.querySelectorAll(".evidence-panel").forEach(start);
+})();

@@ -1,0 +1,1 @@
+"""The sections of a report, each made of what it is about."""

@@ -1,0 +1,114 @@
+"""The rows: classes, states, missing cells, cut points."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+
+from anbexact.classifiers import TableClassifier
+from anbexact.discretize import cut_texts
+from anbexact.drawing.markup import shortened
+from anbexact.report.document import Block, Column, Paragraph, Records, Section
+from anbexact.report.subject import Subject
+from anbexact.tables.vocabulary import MISSING, UNKNOWN
+
+MOST_STATES = 6
+"""States of a feature that are listed."""
+MOST_CUTS = 8
+MOST_FEATURES = 300
+"""Features that are listed."""
+
+
+def rows_section(subject: Subject) -> Section:
+    """Return what the rows look like to the classifier."""
+    n_rows, n_features = len(subject.X), len(subject.vocabulary.features)
+    text = f"{n_rows:,} rows, {n_features:,} features, {len(subject.classes)} classes of {subject.class_name}."
+    if subject.weighted:
+        text += f" The weights of the rows add up to {subject.weights.sum():,.6g}."
+    if subject.n_left_out:
+        text += f" {subject.n_left_out:,} rows without a class or of weight 0 are left out."
+    blocks: list[Block] = [Paragraph(text), _classes(subject), _features(subject)]
+    dropped = subject.classifier.dropped_ if isinstance(subject.classifier, TableClassifier) else {}
+    if dropped:
+        listed = "; ".join(f"{name} ({reason})" for name, reason in dropped.items())
+        blocks.append(Paragraph(f"Left out because they look like identifiers: {listed}."))
+    return Section("data", "The data", blocks)
+
+
+def _classes(subject: Subject) -> Records:
+    weights = np.bincount(subject.truth, subject.weights, len(subject.classes))
+    shares = weights / weights.sum()
+    records = [
+        {"class": label, "rows": float(weight), "share": float(share)}
+        for label, weight, share in zip(subject.classes, weights, shares, strict=True)
+    ]
+    columns = [
+        Column("class", str(subject.class_name)),
+        Column("rows", "rows", 0),
+        Column("share", "share", 3, "share"),
+    ]
+    return Records("classes", columns, records, "Classes")
+
+
+def _features(subject: Subject) -> Records:
+    names = subject.vocabulary.features
+    records = [_feature(subject, j, name) for j, name in enumerate(names[:MOST_FEATURES])]
+    columns = [
+        Column("feature", "feature"),
+        Column("kind", "read as", most=120),
+        Column("n_states", "states", 0),
+        Column("missing", "missing", 3),
+        Column("unknown", "unknown", 3),
+        Column("shown", "share of the states", most=220),
+    ]
+    more = f" The first {MOST_FEATURES} of {len(names):,} features." if len(names) > MOST_FEATURES else ""
+    note = (
+        "Missing: share of rows whose cell is missing and is summed out. Unknown: share of rows with a value that is "
+        f"not a state, which is summed out, too.{more}"
+    )
+    return Records("features", columns, records, "Features", note)
+
+
+def _feature(subject: Subject, j: int, name: Hashable) -> dict[str, Any]:
+    vocabulary, codes = subject.vocabulary, subject.codes[j]
+    states, total = vocabulary.states[name], subject.weights.sum()
+    seen = codes >= 0
+    weights = np.bincount(codes[seen].astype(np.intp), subject.weights[seen], len(states))
+    shares = weights / (weights.sum() or 1.0)
+    order = np.argsort(-shares, kind="stable") if len(states) > MOST_STATES else np.arange(len(states))
+    shown = [f"{shortened(states[k], 28)} {shares[k]:.0%}" for k in order[:MOST_STATES].tolist()]
+    rest = f"; {len(states) - MOST_STATES} more" if len(states) > MOST_STATES else ""
+    record: dict[str, Any] = {
+        "feature": name,
+        "kind": _kind(subject, name),
+        "n_states": len(states),
+        "missing": float(subject.weights[codes == MISSING].sum() / total),
+        "unknown": float(subject.weights[codes == UNKNOWN].sum() / total),
+        "shown": "; ".join(shown) + rest,
+        "states": {str(state): float(share) for state, share in zip(states, shares, strict=True)},
+    }
+    if name in subject.classifier.cut_points_:
+        record["cut_points"] = _cuts(subject, name)
+    return record
+
+
+def _cuts(subject: Subject, name: Hashable) -> list[Any]:
+    cuts, quantity = subject.classifier.cut_points_[name], subject.vocabulary.quantities.get(name)
+    return list(cuts.tolist() if quantity is None else cut_texts(cuts, quantity))
+
+
+def _kind(subject: Subject, name: Hashable) -> str:
+    if name in subject.vocabulary.left_out:
+        return "left out"
+    if name in subject.classifier.cut_points_:
+        cuts = _cuts(subject, name)
+        if not cuts:
+            return "number, not cut"
+        texts = [f"{cut:.6g}" if isinstance(cut, float) else str(cut) for cut in cuts[:MOST_CUTS]]
+        return f"number, cut at {', '.join(texts)}" + (" …" if len(cuts) > MOST_CUTS else "")
+    groups = subject.vocabulary.groups.get(name)
+    if groups:
+        return f"{sum(map(len, groups)):,} values in {len(groups)} groups"
+    return "categories"

@@ -1,0 +1,92 @@
+"""``anbexact report`` and ``anbexact panel``."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pages import Page
+
+import anbexact
+from anbexact import NaiveBayesClassifier
+from anbexact.classifiers import AODEClassifier
+from anbexact.cli import main, panel
+from anbexact.datasets import load_anes96
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    """Run every test in a folder with a table and a classifier of it."""
+    monkeypatch.chdir(tmp_path)
+    X, y = load_anes96()
+    table = X.assign(vote=y, weight=[1.0 + k % 3 for k in range(len(y))], room=1)
+    table.to_csv("anes.csv", index=False)
+    NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X.astype({"educ": str, "income": str}), y).save("m.json")
+
+
+def run(capsys, *args):
+    code = main([str(arg) for arg in args])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_the_page(capsys):
+    code, out, err = run(capsys, "report", "m.json", "anes.csv", "--folds", "2", "--models", "TAN", "-o", "r.html")
+    assert (code, out) == (0, "")
+    assert "r.html: " in err
+    page = Page(Path("r.html").read_text(encoding="utf-8").removeprefix("<!doctype html>\n"))
+    text = " ".join(page.text)
+    for said in ("NB (this model)", "NB refitted", "TAN", "class frequencies", "2-fold cross-validation"):
+        assert said in text
+    assert "anbexact report m.json anes.csv --folds 2 --seed 0 --models TAN" in text
+    assert "ignoring the columns 'weight', 'room'" in err
+
+
+def test_json_and_markdown(capsys):
+    how = ["report", "m.json", "anes.csv", "--no-validation", "--weights", "weight"]
+    code, out, _ = run(capsys, *how, "--json")
+    document = json.loads(out)
+    assert code == 0
+    assert sum(of["rows"] for of in document["data"]["classes"]) == sum(1 + k % 3 for k in range(944))
+    assert len(document["influence"]["features"]) == 9
+    assert document["reproduce"]["command"].endswith("--no-validation --weights weight")
+    code, out, _ = run(capsys, *how, "--markdown")
+    assert code == 0
+    assert out.startswith("# vote: naive Bayes")
+    assert "| Clinton |" in out
+    assert not list(Path().glob("*.html"))
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["report", "m.json", "anes.csv", "-o", "r.pdf"], "cannot infer the format"),
+        (["report", "m.json", "anes.csv", "-o", "no/r.html"], "does not exist"),
+        (["report", "m.json", "anes.csv", "--json", "-o", "r.html"], "not both"),
+        (["report", "m.json", "anes.csv", "--models", "forest"], "--models must be among"),
+        (["report", "m.json", "anes.csv", "--folds", "1"], "--folds must be a whole number"),
+        (["report", "m.json", "anes.csv", "--weights", "height"], "no column 'height'"),
+        (["report", "m.json", "short.csv"], "needs the true classes"),
+        (["panel", "m.json", "--no-open", "-o", "p.txt"], "use the extension .html"),
+        (["panel", "aode.json", "--no-open"], "AODEClassifier is not a single network"),
+    ],
+)
+def test_refusals(args, message, capsys):
+    X, y = load_anes96()
+    X.to_csv("short.csv", index=False)
+    AODEClassifier(n_jobs=1).fit(X[["popul", "age"]], y).save("aode.json")
+    code, _, err = run(capsys, *args)
+    assert code == 2
+    assert message in err
+
+
+def test_the_panel_opens_in_a_browser_unless_told_not_to(capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr(panel.webbrowser, "open", lambda uri: opened.append(uri) or len(opened) < 2)
+    assert run(capsys, "panel", "m.json", "--no-open")[0] == 0
+    assert opened == []
+    text = Path("m.panel.html").read_text(encoding="utf-8")
+    assert "evidence-panel" in text
+    assert run(capsys, "panel", "m.json", "-o", "p.html")[0] == 0
+    assert opened == [Path("p.html").resolve().as_uri()]
+    assert "no browser was found: open p.html yourself" in run(capsys, "panel", "m.json", "-o", "p.html")[2]
+    assert anbexact.load("m.json").classes_.tolist() == ["Clinton", "Dole"]

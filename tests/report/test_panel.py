@@ -1,0 +1,237 @@
+"""The evidence panel: its tables are the network's, its posteriors those of prediction, in node and in a browser."""
+
+import base64
+import json
+import shutil
+import subprocess
+from importlib.resources import files
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from pages import Page
+from strategies import problems
+
+from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, RefittedClassifier, Structure, Vocabulary
+from anbexact.classifiers import AODEClassifier
+from anbexact.datasets import load_anes96, load_iris, load_monks
+from anbexact.networks.network import TableNetwork
+from anbexact.parameters.tables import ConditionalTable
+from anbexact.report import panel
+from anbexact.report.evidence_panel import described, panel_markup, panel_network, panel_or_reason
+
+ENGINE = files("anbexact.report.page").joinpath("static", "engine.js")
+RUN = """
+const engine = require(process.argv[1]);
+const jobs = JSON.parse(require("fs").readFileSync(0));
+console.log(JSON.stringify(jobs.map(({ network, evidence }) => {
+  const net = engine.network(network);
+  return evidence.map((of) => {
+    const found = engine.posteriors(net, of);
+    const joint = found.joint && found.joint.map((values) => values && Array.from(values));
+    const [label, against] = [0, net.classes - 1];
+    return { ...found, joint, changes: engine.contributions(net, of, label, against) };
+  });
+})));
+"""
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+
+def in_node(*jobs):
+    """Return what the engine says of networks given evidence."""
+    text = json.dumps([{"network": described(network), "evidence": evidence} for network, evidence in jobs])
+    done = subprocess.run(
+        ["node", "-e", RUN, str(ENGINE)], input=text, capture_output=True, text=True, check=True, timeout=120
+    )
+    return json.loads(done.stdout)
+
+
+def random_evidence(network, rows, seed):
+    """Return random states of random features, -1 elsewhere; the class last, never known."""
+    rng = np.random.default_rng(seed)
+    arities = [network.vocabulary.arity(name) for name in network.vocabulary.features]
+    known = [rng.random(len(arities)) < share for share in np.linspace(0, 1, rows)]
+    return [[int(rng.integers(r)) if k else -1 for r, k in zip(arities, of, strict=True)] + [-1] for of in known]
+
+
+def brute_force(network, evidence):
+    """Return P(state, class, evidence) of every variable, by the sum over all joint states."""
+    names = network.vocabulary.names
+    arities = [network.vocabulary.arity(name) for name in names]
+    place = {name: k for k, name in enumerate(names)}
+    found = [np.zeros((r, arities[-1])) for r in arities]
+    for row in np.ndindex(*arities):
+        if any(state not in (-1, cell) for cell, state in zip(row, evidence, strict=True)):
+            continue
+        p = np.prod([t.values[tuple(row[place[v]] for v in t.variables)] for t in network.tables.values()])
+        for v, cell in enumerate(row):
+            found[v][cell, row[-1]] += p
+    return found
+
+
+@pytest.mark.parametrize("model", [ANBClassifier, GBNClassifier])
+@given(problem=problems(max_features=3))
+def test_the_embedded_tables_are_the_networks(model, problem):
+    X, y = problem.frame()
+    classifier = model(ess=1.0, n_jobs=1, categories=problem.categories).fit(X, y, problem.weights)
+    found = json.loads(json.dumps(described(classifier.model_)))
+    names = classifier.vocabulary_.names
+    assert [of["name"] for of in found["variables"]] == list(map(str, names))
+    assert names[found["target"]] == classifier.vocabulary_.class_name
+    for name, table in zip(names, found["tables"], strict=True):
+        own = classifier.conditional_tables_[name]
+        assert tuple(names[k] for k in table["scope"]) == own.variables
+        logs = np.frombuffer(base64.b64decode(table["logs"]), "<f8")
+        np.testing.assert_allclose(np.exp(logs), own.values.ravel(), rtol=1e-15)
+
+
+@needs_node
+def test_all_posteriors_equal_the_sum_over_joint_states():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame(rng.integers(0, 3, (60, 4)), columns=list("abcd")).assign(e=rng.integers(0, 2, 60))
+    y = (X["a"] + X["b"] + rng.integers(0, 2, 60)) % 3
+    networks = [
+        ANBClassifier(ess=0.5, n_jobs=1, required_edges=[("a", "b"), ("a", "c"), ("b", "d"), ("c", "d")])
+        .fit(X, y)
+        .model_,
+        GBNClassifier(ess=5.0, n_jobs=1).fit(X, y).model_,
+        NaiveBayesClassifier(parameters="ml", n_jobs=1).fit(X, y).model_,
+    ]
+    jobs = [(network, random_evidence(network, 8, seed)) for seed, network in enumerate(networks)]
+    for _, evidence in jobs:
+        evidence.append([*evidence[3][:-1], 1])  # the class is known, too
+    for (network, evidence), answers in zip(jobs, in_node(*jobs), strict=True):
+        for of, answer in zip(evidence, answers, strict=True):
+            expected = brute_force(network, of)
+            total = expected[-1].sum()
+            if total == 0:
+                assert answer["status"] == "impossible"
+                continue
+            assert answer["status"] == "ok"
+            assert answer["logEvidence"] == pytest.approx(np.log(total), abs=1e-9)
+            np.testing.assert_allclose(answer["classes"], np.diag(expected[-1]) / total, atol=1e-12)
+            for v, state in enumerate(of[:-1]):
+                if state >= 0:
+                    assert answer["joint"][v] is None
+                else:
+                    np.testing.assert_allclose(answer["joint"][v], (expected[v] / total).ravel(), atol=1e-12)
+
+
+@needs_node
+def test_the_class_posterior_is_that_of_prediction_with_missing_cells():
+    X, y = load_anes96()
+    classifiers = [
+        ANBClassifier(ess=1.0, n_jobs=1).fit(X, y),
+        RefittedClassifier(ANBClassifier(ess=1.0, n_jobs=1), l2=1.0).fit(X, y),
+    ]
+    holes = X.astype(object).where(np.random.default_rng(0).random(X.shape) < 0.6, None)[:40]
+    jobs = [(panel_network(of), [[*row, -1] for row in of.reader_.codes(holes).T.tolist()]) for of in classifiers]
+    for classifier, answers in zip(classifiers, in_node(*jobs), strict=True):
+        proba = classifier.predict_proba(holes)
+        assert np.abs(proba - [answer["classes"] for answer in answers]).max() < 1e-9
+    changes = in_node(jobs[0])[0]
+    network, evidence = jobs[0]
+    for of, answer in zip(evidence[:10], changes, strict=False):
+        for change in answer["changes"]:
+            fewer = np.array([of[:-1], of[:-1]], dtype=np.int16)
+            fewer[1, change["variable"]] = -1
+            logs = network.log_joint(np.asfortranarray(fewer.T))
+            odds = logs[:, 0] - logs[:, -1]
+            assert change["nats"] == pytest.approx(odds[0] - odds[1], abs=1e-9)
+
+
+@needs_node
+def test_eliminations_that_are_too_large_are_refused():
+    """Thirteen hubs with thirteen children of four each: nothing known leaves the class its prior."""
+    rng = np.random.default_rng(0)
+    n = 26
+    parents = {"c": (), **{f"x{k}": ("c",) for k in range(13)}}
+    parents |= {f"x{k}": ("c", *(f"x{(k + step) % 13}" for step in (0, 1, 5))) for k in range(13, n)}
+    names = [*(f"x{k}" for k in range(n)), "c"]
+    vocabulary = Vocabulary({name: tuple("abcdef"[: 2 if name == "c" else 6]) for name in names}, "c")
+    tables = {}
+    for name, of in parents.items():
+        shape = [vocabulary.arity(variable) for variable in (name, *of)]
+        values = rng.dirichlet(np.ones(shape[0]), size=shape[1:])
+        tables[name] = ConditionalTable(name, of, np.moveaxis(values, -1, 0))
+    structure = Structure.given("c", parents)
+    network = TableNetwork(vocabulary=vocabulary, cut_points={}, structure=structure, tables=tables)
+    nothing, leaves, all_known = [-1] * (n + 1), [-1] * 13 + [0] * 13 + [-1], [0] * n + [-1]
+    answers = in_node((network, [nothing, leaves, all_known]))[0]
+    assert [answer["status"] for answer in answers] == ["class", "large", "ok"]
+    shares = network.tables["c"].values
+    np.testing.assert_allclose(answers[0]["classes"], shares, atol=1e-12)
+
+
+def test_the_panel_is_escaped_data():
+    X = pd.DataFrame({"</script><script>alert(1)</script>": ["<b>", "\u2028", ""] * 20})
+    y = pd.Series(["<!--", "x"] * 30, name="<i>")
+    markup = panel_markup(panel_network(NaiveBayesClassifier(n_jobs=1).fit(X, y)))
+    page = Page(markup)
+    assert [tag for tag, _ in page.elements] == ["div", "p", "script"]
+    data = json.loads(page.text[-1])
+    assert data["variables"][0]["name"] == "</script><script>alert(1)</script>"
+    assert data["variables"][1]["states"] == ["<!--", "x"]
+    assert "<" not in page.text[-1]
+
+
+def test_what_has_no_panel_says_why(tmp_path):
+    X, y = load_monks(1)
+    mixture = AODEClassifier(n_jobs=1).fit(X, y)
+    with pytest.raises(TypeError, match="AODEClassifier is not a single network"):
+        panel(mixture, tmp_path / "p.html")
+    network = NaiveBayesClassifier(n_jobs=1).fit(X, y)
+    assert "'anbexact panel' writes a page" in panel_or_reason(network, 100)
+    panel(network, tmp_path / "p.html")
+    page = Page((tmp_path / "p.html").read_text(encoding="utf-8").removeprefix("<!doctype html>\n"))
+    assert [tag for tag, _ in page.elements].count("script") == 3
+
+
+def a_browser():
+    """Return a page of a headless browser, or skip."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("there is no Chromium")
+    return playwright, path
+
+
+@pytest.mark.slow
+def test_in_a_browser(tmp_path):
+    playwright, path = a_browser()
+    X, y = load_iris()
+    X = X.rename(columns={"petal_width": "<b>petal</b>"})
+    classifier = ANBClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    panel(classifier, tmp_path / "p.html")
+    read = "() => document.querySelector('.evidence-panel').panel"
+    with playwright.sync_playwright() as running:
+        browser = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 390, "height": 800})
+        complaints = []
+        page.on("console", lambda message: complaints.append(message.text))
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto((tmp_path / "p.html").as_uri())
+        names = page.locator("fieldset legend").all_text_contents()
+        assert names == ["species (class)", *X.columns]
+        chosen = {}
+        for k in (3, 1, 2):
+            group = page.get_by_role("group", name=X.columns[k])
+            group.get_by_role("radio").nth(2).focus()
+            page.keyboard.press("Space")
+            chosen[k] = 1
+            evidence = page.evaluate(f"({read})().evidence")
+            assert evidence == [chosen.get(j, -1) for j in range(5)]
+            codes = np.array([evidence[:-1]], dtype=np.int16).T
+            expected = classifier.model_.posterior(np.asfortranarray(codes))[0]
+            shown = page.evaluate(f"anbexactEngine.posteriors(({read})().net, ({read})().evidence).classes")
+            assert np.abs(expected - shown).max() < 1e-9
+            best = classifier.classes_[expected.argmax()]
+            status = page.get_by_role("status").text_content()
+            assert f"species: {best}" in status
+            assert f"given {len(chosen)} finding" in status
+        page.get_by_role("button", name="Clear all findings").click()
+        assert page.evaluate(f"({read})().evidence") == [-1] * 5
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        assert complaints == []
+        browser.close()

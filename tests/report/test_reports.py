@@ -1,0 +1,252 @@
+"""Reports: their sections, figures and warnings; the page escapes what is not its own and needs nothing else."""
+
+import base64
+import hashlib
+import json
+import math
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from pages import Page
+
+from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
+from anbexact.classifiers import AODEClassifier
+from anbexact.compare import compare
+from anbexact.compare.curves import NORMAL_95
+from anbexact.datasets import load_anes96, load_iris, load_monks
+from anbexact.report import arc_report, report
+from anbexact.report.sections.limits import warnings_of
+from anbexact.report.subject import Subject
+from anbexact.report.validation import HeldOut, validate
+
+SCRIPT, CLASS = "<script>alert(1)</script>", "<img src=x onerror=alert(2)>"
+
+
+@pytest.fixture(scope="module", name="awkward")
+def _awkward():
+    """A classifier of 26 classes with names that are markup, or long, or right to left."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 26, 400)
+    states = np.array(["</script><b>", "&", '"q"|`x`', "ü∀漢字\u202e"])
+    X = pd.DataFrame({SCRIPT: states[y % 4], "n" * 300: np.array(["x" * 400, "<i>", None])[y // 9], "عربي": y % 3})
+    labels = pd.Series([f"{chr(65 + k)}<i>" for k in y], name=CLASS)
+    return ANBClassifier(ess=1.0, n_jobs=1).fit(X, labels), X, labels
+
+
+@pytest.fixture(scope="module", name="made")
+def _made(awkward):
+    classifier, X, y = awkward
+    return report(classifier, X, y, folds=2, models=["NB"])
+
+
+def test_names_are_text_in_the_page(made):
+    page = Page(made.to_html().removeprefix("<!doctype html>\n"))
+    tags = [tag for tag, _ in page.elements]
+    assert tags.count("script") == 3  # the tables, the engine, the panel
+    assert not {"img", "iframe", "object", "b", "i"} & set(tags)
+    assert not [attributes for _, attributes in page.elements if any(key.startswith("on") for key in attributes)]
+    text = " ".join(page.text)
+    assert SCRIPT in text
+    assert CLASS in text
+    assert "\u202e" not in text
+
+
+def test_the_page_needs_nothing_else_and_allows_only_its_own_scripts(made):
+    html = made.to_html()
+    page = Page(html.removeprefix("<!doctype html>\n"))
+    links = [value for _, attributes in page.elements for key, value in attributes.items() if key in ("src", "href")]
+    anchors = {attributes["id"] for _, attributes in page.elements if "id" in attributes}
+    assert links
+    assert {link.removeprefix("#") for link in links} <= anchors
+    assert set(re.findall(r"https?://[^\s\"'<]+", html)) <= {"http://www.w3.org/2000/svg"}
+    policy = next(of["content"] for tag, of in page.elements if of.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'")
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
+    assert len(scripts) == 2
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+
+
+def test_markdown_has_no_markup_of_names(made):
+    text = made.to_markdown()
+    assert not [line for line in text.splitlines() if "<" in line and not line.startswith("    ")]  # but in code
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    for section in made.document.sections:
+        assert f"## {section.title}" in text
+    tables = [line for line in text.splitlines() if line.startswith("|")]
+    cells = [len(re.findall(r"(?<!\\)\|", line)) for line in tables]
+    assert all(count >= 3 for count in cells)
+
+
+def test_json_has_all_sections(made):
+    document = json.loads(json.dumps(made.to_dict(), allow_nan=False))
+    assert document["class"] == CLASS
+    assert len(document["classes"]) == 26
+    expected = {"summary", "data", "network", "performance", "refit", "influence", "cases", "arcs", "limits"}
+    assert expected <= set(document)
+    assert [of["feature"] for of in document["data"]["features"]] == [SCRIPT, "n" * 300, "عربي"]
+    assert sum(of["rows"] for of in document["data"]["classes"]) == 400
+
+
+def test_files_by_their_extensions(made, tmp_path):
+    for name, start in (("a.html", "<!doctype html>"), ("a.md", "# "), ("a.json", "{")):
+        made.save(tmp_path / name)
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+    with pytest.raises(ValueError, match=r"\.html, \.md, \.json"):
+        made.save(tmp_path / "a.pdf")
+    frame = Page(made._repr_html_())
+    assert frame.elements[0][0] == "iframe"
+    assert frame.elements[0][1]["srcdoc"] == made.to_html()
+
+
+def test_the_measures_are_those_of_the_comparison():
+    X, y = load_monks(1)
+    weights = np.linspace(0.5, 2.0, len(y))
+    classifier = TANClassifier(ess=1.0, n_jobs=1).fit(X, y, weights)
+    made = report(classifier, X, y, sample_weight=weights, models=["NB"], folds=3, seed=4)
+    frame = compare(
+        X, y, sample_weight=weights, folds=3, seed=4, models={"TAN": classifier, "NB": NaiveBayesClassifier(n_jobs=1)}
+    )
+    measures = {of["model"]: of for of in made.to_dict()["performance"]["measures"]}
+    for mine, theirs in (("TAN (this model)", "TAN"), ("TAN refitted", "TAN refitted"), ("NB", "NB")):
+        for name in ("accuracy", "log_loss", "brier", "calibration_error"):
+            assert measures[mine][name] == pytest.approx(frame.loc[theirs, name], rel=1e-4), (mine, name)
+    assert "class frequencies" in measures
+    rows = made.to_dict()["performance"]["confusion"]["rows_by_true_class"]
+    assert sum(map(sum, rows)) == pytest.approx(weights.sum())
+    right = rows[0][0] + rows[1][1]
+    assert right / weights.sum() == pytest.approx(measures["TAN (this model)"]["accuracy"])
+
+
+def test_intervals_of_losses():
+    rng = np.random.default_rng(1)
+    lines = []
+    for _ in range(2):
+        proba = rng.dirichlet(np.ones(3), 50)
+        truth = np.arange(50) % 3
+        lines.append(HeldOut(truth, proba, np.ones(50), {"accuracy": 0.5}))
+    one, other = lines
+    each = [-math.log(one.proba[t, t % 3]) + math.log(other.proba[t, t % 3]) for t in range(50)]
+    mean = sum(each) / 50
+    half = NORMAL_95 * math.sqrt(sum((x - mean) ** 2 for x in each)) / 50
+    assert one.loss_interval(other) == pytest.approx((mean, mean - half, mean + half))
+    assert one.loss_interval(one) == pytest.approx((0, 0, 0), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: RefittedClassifier(NaiveBayesClassifier(ess=1.0, n_jobs=1), l2=1.0),
+        lambda: AODEClassifier(n_jobs=1),
+        lambda: ANBClassifier(continuous="universal", n_jobs=1),
+        lambda: AdditiveClassifier(NaiveBayesClassifier(n_jobs=1), intervals=6, smooth=1.0),
+    ],
+    ids=["refitted", "aode", "measured", "smooth"],
+)
+def test_other_classifiers(make):
+    X, y = load_iris()
+    classifier = make().fit(X, y)
+    made = report(classifier, X, y, folds=2)
+    keys = {section.key for section in made.document.sections}
+    Page(made.to_html().removeprefix("<!doctype html>\n"))
+    if isinstance(classifier, AODEClassifier):
+        assert not {"network", "arcs", "cases", "influence"} & keys
+        assert "An evidence panel is not available" in made.to_markdown()
+    else:
+        assert {"network", "arcs", "cases", "influence"} <= keys
+        assert "evidence-panel" in made.to_html()
+    assert ("refit" in keys) == isinstance(classifier, RefittedClassifier)
+    if "refit" in keys:
+        measures = made.to_dict()["performance"]["measures"]
+        assert [of["model"] for of in measures][:2] == [
+            f"NB {'smooth' if isinstance(classifier, AdditiveClassifier) else 'refitted'} (this model)",
+            "NB generative",
+        ]
+
+
+def test_the_cases_are_what_they_are_called():
+    X, y = load_anes96()
+    classifier = NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    document = report(classifier, X, y, folds=None).document
+    cases = next(section for section in document.sections if section.key == "cases").data()
+    proba = classifier.predict_proba(X)
+    margin = np.abs(proba[:, 0] - proba[:, 1])
+    predicted = classifier.predict(X)
+    assert cases["doubtful"]["row"] == int(margin.argmin())
+    wrong = cases["wrong"]
+    assert wrong["label"] != wrong["true_class"]
+    assert wrong["probability"] == pytest.approx(proba.max(axis=1)[predicted != y].max())
+    assert cases["typical"]["label"] == cases["typical"]["true_class"]
+    for case in cases.values():
+        assert sum(term["nats"] for term in case["terms"]) == pytest.approx(case["log_odds"])
+
+
+def test_warnings_say_what_is_unusual():
+    X, y = load_monks(1)
+    classifier = NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    subject = Subject.of(classifier, X, y)
+    assert warnings_of(subject, validate(subject, 3, 0, ())) == []
+    few = Subject.of(classifier, X[:40], y[:40])
+    assert any("fewer than 30 rows" in text for text in warnings_of(few, None))
+    assert any("without a cross-validation" in text for text in warnings_of(few, None))
+    hidden = X.assign(head_shape=None)
+    assert any("head_shape (100%)" in text for text in warnings_of(Subject.of(classifier, hidden, y), None))
+    noise = pd.Series(np.random.default_rng(0).permutation(y.to_numpy()), name="noise")
+    overfitted = TANClassifier(ess=1.0, n_jobs=1).fit(X, noise)
+    subject = Subject.of(overfitted, X, noise)
+    texts = warnings_of(subject, validate(subject, 3, 0, ()))
+    assert any("does not predict clearly better than the class frequencies" in text for text in texts)
+    assert any("expect the second figure" in text for text in texts)
+
+
+def test_rows_without_a_class_are_left_out_and_unknown_classes_refused():
+    X, y = load_iris()
+    classifier = NaiveBayesClassifier(n_jobs=1).fit(X, y)
+    missing = y.astype(object).where(np.arange(len(y)) >= 10, None)
+    made = report(classifier, X, missing, folds=None)
+    assert "10 rows without a class or of weight 0 are left out" in made.to_markdown()
+    assert made.to_dict()["rows"] == 140
+    with pytest.raises(ValueError, match="'rose', which did not occur in fit"):
+        report(classifier, X, ["rose"] * len(y))
+    with pytest.raises(ValueError, match="no row with a class"):
+        report(classifier, X, [None] * len(y))
+    with pytest.raises(ValueError, match="models must be among"):
+        report(classifier, X, y, folds=2, models=["forest"])
+
+
+def test_arcs_of_a_report_are_those_of_the_frame():
+    X, y = load_monks(1)
+    classifier = TANClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    frame = arc_report(RefittedClassifier(classifier, l2=1.0).fit(X, y))
+    assert list(zip(frame["parent"], frame["child"], strict=True)) == list(classifier.structure_.edges)
+    listed = pd.DataFrame(report(classifier, X, y, folds=None).to_dict()["arcs"]["arcs"])
+    expected = frame.sort_values("information", ascending=False, kind="stable").reset_index(drop=True)
+    pd.testing.assert_frame_equal(listed, expected)
+    with pytest.raises(TypeError, match="AODEClassifier has no network"):
+        arc_report(AODEClassifier(n_jobs=1).fit(X, y))
+
+
+def test_rows_that_cannot_be_divided_are_reported_without_folds():
+    X, y = load_iris()
+    classifier = NaiveBayesClassifier(n_jobs=1).fit(X, y)
+    for rows, reason in ((51, "the class versicolor has a single row"), (20, "only one class among the rows")):
+        made = report(classifier, X[:rows], y[:rows])
+        assert reason in made.to_markdown()
+        assert "measures" not in made.to_dict()["performance"]
+    with pytest.raises(ValueError, match="folds must be a whole number"):
+        report(classifier, X, y, folds=1)
+
+
+def test_equal_rows_have_equal_fingerprints():
+    X, y = load_monks(1)
+    classifier = NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X, y)
+
+    def print_of(X, y):
+        made = report(classifier, X, y, folds=None).to_dict()
+        return made["reproduce"]["versions"][-1]["version"]
+
+    assert print_of(X, y) == print_of(X.copy(), y.copy())
+    assert print_of(X, y) != print_of(X, y[::-1].reset_index(drop=True))
