@@ -16,8 +16,6 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
-import pandas as pd
-
 from anbexact._runtime.progress import Progress
 from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare

@@ -39,7 +39,7 @@ def united(first: Vocabulary, second: Vocabulary) -> Vocabulary:
             if own != other:
                 raise ValueError(
                     f"column {name!r} does not have the same {what} in both tables: read both with the same "
-                    "classifier, or declare its states in categories="
+                    "classifier, or declare the same categories= for both tables"
                 )
     states = {name: _united_states(name, first.states[name], second.states[name]) for name in first.names}
     return Vocabulary(states, first.class_name, quantities=first.quantities, groups=first.groups)

@@ -27,6 +27,7 @@ ONLY_IN_PYTHON = (
     "handle_missing= applies only to models given by name",  # the command line names them
     "declare it in categories= too",  # no option declares states
     "which partial_fit does not see",  # no command adds rows
+    "for both tables",  # nor puts tables together
 )
 """Parts of messages that no option leads to."""
 
