@@ -7,11 +7,11 @@ import secrets
 from pathlib import Path
 
 
-def write_atomically(path: Path, text: str) -> None:
+def write_atomically(path: Path, text: str, encoding: str = "ascii") -> None:
     """Write a file beside its place, then move it there in one step."""
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
-        with draft.open("x", encoding="ascii") as file:
+        with draft.open("x", encoding=encoding, newline="\n") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())

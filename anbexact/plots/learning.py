@@ -11,6 +11,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.compare.curves import NORMAL_95
 from anbexact.compare.folds import prepare
 from anbexact.plots.display import BLUE, ORANGE, Display, legend
 
@@ -115,7 +116,7 @@ class LearningCurveDisplay(Display):
         for (name, curve), colour in zip(self.curve.groupby("model"), (BLUE, ORANGE), strict=False):
             by_rows = curve.groupby("rows")["log_loss"]
             mean, count = by_rows.mean(), by_rows.count()
-            half: pd.Series[float] = 1.96 * by_rows.std().fillna(0.0) / np.sqrt(count)
+            half: pd.Series[float] = NORMAL_95 * by_rows.std().fillna(0.0) / np.sqrt(count)
             ax.fill_between(mean.index, mean - half, mean + half, color=colour, alpha=0.18, lw=0)
             ax.semilogx(mean.index, mean, "o-", ms=4, color=colour, label=str(name))
         sizes = sorted(set(self.curve["rows"].tolist()))

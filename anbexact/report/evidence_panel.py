@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, RefittedClassifier
-from anbexact.drawing.markup import UNPRINTABLE, Markup, element
+from anbexact.classifiers import DiscreteClassifier, MeasuredClassifier, NetworkClassifier, RefittedClassifier
+from anbexact.drawing.markup import UNPRINTABLE, Markup, element, joined
 from anbexact.networks.network import TableNetwork
+from anbexact.persistence.atomic import write_atomically
 from anbexact.report.page.page import page
 
 MOST_BYTES = 60_000_000
@@ -55,7 +56,7 @@ def panel(classifier: DiscreteClassifier, path: str | Path) -> None:
         raise (ValueError if has_network else TypeError)(found)
     title = f"{classifier.vocabulary_.class_name}: evidence and probabilities"
     text = page(title, [("panel", "Choose what is known", found)], with_panel=True, contents=False)
-    Path(path).write_text(text, encoding="utf-8")
+    write_atomically(Path(path), text, "utf-8")
 
 
 def panel_or_reason(classifier: DiscreteClassifier, most_bytes: int) -> Markup | str:
@@ -73,7 +74,23 @@ def panel_or_reason(classifier: DiscreteClassifier, most_bytes: int) -> Markup |
             f"{most_bytes / 1e6:,.1f} MB that are set aside for them. The command 'anbexact panel' writes a page of "
             f"its own for up to {MOST_BYTES / 1e6:,.0f} MB."
         )
-    return panel_markup(network)
+    return joined([panel_markup(network), *(element("p", text, class_="note") for text in _remarks(classifier))])
+
+
+def _remarks(classifier: DiscreteClassifier) -> list[str]:
+    """Return what must be known to read the panel of a classifier."""
+    if isinstance(classifier, RefittedClassifier):
+        return [
+            "This model is a refit: its data determine the probabilities of the class given the features. The "
+            "probabilities of features are those of a network with this class posterior, as near as possible to the "
+            "network that was learned first."
+        ]
+    if isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None:
+        return [
+            "Columns of this model are measured, not cut. The panel takes each at its most probable level, so its "
+            "probabilities can differ from those of the classifier."
+        ]
+    return []
 
 
 def panel_network(classifier: DiscreteClassifier) -> TableNetwork | None:

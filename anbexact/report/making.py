@@ -14,6 +14,7 @@ import numpy as np
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.drawing.markup import Markup
+from anbexact.persistence.atomic import write_atomically
 from anbexact.report.document import Block, Document, Fragment, Listing, Paragraph, Section
 from anbexact.report.evidence_panel import panel_or_reason
 from anbexact.report.page.page import page, stacked
@@ -108,7 +109,7 @@ class Report:
             text = json.dumps(self.to_dict(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         else:
             raise ValueError(f"{path}: cannot infer the format; use one of the extensions .html, .md, .json")
-        place.write_text(text, encoding="utf-8")
+        write_atomically(place, text, "utf-8")
 
     def __repr__(self) -> str:
         return f"<Report {self.document.title!r}: {len(self.document.sections)} sections>"

@@ -18,7 +18,7 @@ from anbexact.classifiers import AODEClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
-from anbexact.report import panel
+from anbexact.report import panel, report
 from anbexact.report.evidence_panel import described, panel_markup, panel_network, panel_or_reason
 
 ENGINE = files("anbexact.report.page").joinpath("static", "engine.js")
@@ -176,6 +176,17 @@ def test_the_panel_is_escaped_data():
     assert "<" not in page.text[-1]
 
 
+def test_refits_and_measured_columns_have_a_remark():
+    X, y = load_iris()
+    refit = RefittedClassifier(NaiveBayesClassifier(n_jobs=1), l2=1.0).fit(X, y)
+    measured = ANBClassifier(continuous="universal", n_jobs=1).fit(X, y)
+    plain = NaiveBayesClassifier(n_jobs=1).fit(X, y)
+    texts = [" ".join(Page(panel_or_reason(of, 10**7)).text) for of in (refit, measured, plain)]
+    assert "This model is a refit" in texts[0]
+    assert "most probable level" in texts[1]
+    assert not any(said in texts[2] for said in ("refit", "level"))
+
+
 def test_what_has_no_panel_says_why(tmp_path):
     X, y = load_monks(1)
     mixture = AODEClassifier(n_jobs=1).fit(X, y)
@@ -232,6 +243,10 @@ def test_in_a_browser(tmp_path):
             assert f"given {len(chosen)} finding" in status
         page.get_by_role("button", name="Clear all findings").click()
         assert page.evaluate(f"({read})().evidence") == [-1] * 5
-        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        report(classifier, X, y, folds=2).save(tmp_path / "r.html")
+        for name in ("p.html", "r.html"):
+            page.goto((tmp_path / name).as_uri())
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+            assert page.evaluate(f"({read})().evidence") == [-1] * 5
         assert complaints == []
         browser.close()

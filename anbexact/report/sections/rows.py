@@ -110,5 +110,5 @@ def _kind(subject: Subject, name: Hashable) -> str:
         return f"number, cut at {', '.join(texts)}" + (" …" if len(cuts) > MOST_CUTS else "")
     groups = subject.vocabulary.groups.get(name)
     if groups:
-        return f"{sum(map(len, groups)):,} values in {len(groups)} groups"
+        return f"{sum(map(len, groups)):,} values in {len(groups)} group{'s' * (len(groups) > 1)}"
     return "categories"
