@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -14,18 +14,16 @@ from anbexact._runtime.arrays import Floats
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.pool_fit import log_posteriors
-from anbexact.classifiers.pool_forms import explained_member, member_terms, reading_of
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
 from anbexact.inputs.reader import Reader
-from anbexact.networks.explanation import Explanations
-from anbexact.pooling.explanation import explain_pool
-from anbexact.pooling.logit import PooledLogit
-from anbexact.pooling.reading import Reading, common_refinement
-from anbexact.pooling.union import union_of_terms
 from anbexact.pooling.weights import PoolWeights
 from anbexact.tables.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from anbexact.networks.explanation import Explanations
+    from anbexact.pooling.logit import PooledLogit
 
 
 class FittedPool(DiscreteClassifier):
@@ -119,6 +117,9 @@ class FittedPool(DiscreteClassifier):
         ValueError
             If ``label`` or ``against`` is not a class, or both are the same; or if the members have no common states.
         """
+        from anbexact.classifiers.pool_forms import explained_member
+        from anbexact.pooling.explanation import explain_pool
+
         rows = self._of_common_states().reader_.rows(X)
         members = [
             explained_member(member, X, logs)
@@ -142,6 +143,11 @@ class FittedPool(DiscreteClassifier):
         MemoryError
             If the terms would not fit into memory; the message says how much they need.
         """
+        from anbexact.classifiers.pool_forms import member_terms
+        from anbexact.pooling.logit import PooledLogit
+        from anbexact.pooling.reading import Reading
+        from anbexact.pooling.union import union_of_terms
+
         common = self._of_common_states()
         network = common.model_.discrete()
         terms = [member_terms(member) for member in self._weighted()]
@@ -155,6 +161,9 @@ class FittedPool(DiscreteClassifier):
         """Return the network on the common states of the members; refuse a pool that has none."""
         check_is_fitted(self)
         if self.common_ is None:
+            from anbexact.classifiers.pool_forms import reading_of
+            from anbexact.pooling.reading import common_refinement
+
             common_refinement([reading_of(model) for _, model in self.estimators_])
             raise ValueError("the members of this pool have no common states")
         return self.common_

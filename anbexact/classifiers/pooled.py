@@ -35,7 +35,6 @@ from anbexact.classifiers.pool_fit import (
     pool_weights,
     repeat_once,
 )
-from anbexact.classifiers.pool_forms import common_network
 from anbexact.classifiers.pool_members import (
     AUTO,
     Member,
@@ -49,7 +48,6 @@ from anbexact.inputs.continuous import continuous_columns
 from anbexact.inputs.folds import frame_folds
 from anbexact.inputs.labels import read_target
 from anbexact.inputs.training import record_columns
-from anbexact.pooling.reading import DifferentReadingsError
 from anbexact.pooling.weights import PoolWeights
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import is_frame, is_series
@@ -248,6 +246,9 @@ class PooledClassifier(PooledParameters, FittedPool):
         self, fitted: Sequence[DiscreteClassifier], rows: tuple[Any, Any, Weights]
     ) -> FixedStructureClassifier | None:
         """Return a network on the common states of the members; None if they have none."""
+        from anbexact.classifiers.pool_forms import common_network
+        from anbexact.pooling.reading import DifferentReadingsError
+
         first = fitted[0].estimator_ if isinstance(fitted[0], RefittedClassifier) else fitted[0]
         settings = {name: getattr(first, name) for name in ("handle_unknown", "handle_missing", "n_jobs")}
         try:
