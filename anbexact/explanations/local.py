@@ -17,7 +17,7 @@ from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.shapley import ShapleyTables
 from anbexact.inputs.reader import Rows
 from anbexact.networks.explain import compared_classes
-from anbexact.networks.explanation_text import MOST_TERMS, cell_text, factor_text
+from anbexact.networks.explanation_text import MOST_TERMS, WIDTH, cell_text, factor_text, wrapped
 from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 
 BASE = "(base)"
@@ -109,19 +109,22 @@ class LocalExplanations:
     def text(self, t: int) -> str:
         """Return the explanation of the row at position t as text."""
         label, against = self.classes[self.labels[t]], self.classes[self.against[t]]
-        lines = [f"log odds {self.log_odds[t]:+.3f} nats for {label} against {against}:"]
-        lines.append(f"  {'x ' + factor_text(self.base[t]):>8}  before any feature is known")
         shown = [j for j in np.argsort(-np.abs(self.values[t]), kind="stable") if self.values[t, j] != 0]
+        terms = [(float(self.base[t]), "before any feature is known")]
         for j in shown[:MOST_TERMS]:
             name = self.vocabulary.features[j]
             cell = cell_text(self.rows.values[name][t], self.states(int(j))[t])
-            lines.append(f"  {'x ' + factor_text(self.values[t, j]):>8}  {name} = {cell}")
-        if shown[MOST_TERMS:]:
-            rest = float(self.values[t, shown[MOST_TERMS:]].sum())
-            lines.append(f"  {'x ' + factor_text(rest):>8}  {len(shown) - MOST_TERMS} weaker features together")
+            terms.append((float(self.values[t, j]), f"{name} = {cell}"))
+        if rest := shown[MOST_TERMS:]:
+            terms.append((float(self.values[t, rest].sum()), f"{len(rest)} weaker features together"))
         if self.hidden[t]:
-            lines.append(f"  {'x ' + factor_text(self.hidden[t]):>8}  because cells are missing")
-        lines.append(f"  {'= ' + factor_text(self.log_odds[t]):>8}  odds of {label} against {against}")
+            terms.append((float(self.hidden[t]), "because cells are missing"))
+        terms.append((float(self.log_odds[t]), f"odds of {label} against {against}"))
+        factors = [factor_text(nats) for nats, _ in terms]
+        width = max(map(len, factors))
+        lines = wrapped(f"log odds {self.log_odds[t]:+.3f} nats for {label} against {against}:")
+        for sign, factor, (_, text) in zip("x" * (len(terms) - 1) + "=", factors, terms, strict=True):
+            lines += wrapped(text, WIDTH, f"  {sign} {factor:>{width}}  ", " " * (width + 8))
         return "\n".join(lines)
 
     def __str__(self) -> str:

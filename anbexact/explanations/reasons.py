@@ -19,7 +19,7 @@ from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.local import states_of
 from anbexact.inputs.prediction import check_choice
 from anbexact.inputs.reader import Rows
-from anbexact.networks.explanation_text import cell_text
+from anbexact.networks.explanation_text import cell_text, wrapped
 from anbexact.tables.vocabulary import Vocabulary
 
 TOLERANCE = 1e-9
@@ -112,7 +112,7 @@ class Reasons:
             return f"{decision} has no sufficient reason, because {cause} can change the decision."
         if not self.fixed[t].any():
             return f"{decision}, whatever the features are."
-        return f"{decision} whatever the other features are, because {self._cells(t)}."
+        return "\n".join(wrapped(f"{decision} whatever the other features are, because {self._cells(t)}."))
 
     def __str__(self) -> str:
         return "\n".join(map(self.text, range(len(self.fixed))))

@@ -68,13 +68,18 @@ def explanation_text(explanation: Explanation) -> str:
         start = "  " + "  ".join(_aligned(cell, width) for cell, width in zip(cells, widths, strict=True)) + "  "
         indent = " " * len(start)
         width = max(WIDTH, len(start) + 30)
-        whole = INTERVAL.sub("\\1\N{NO-BREAK SPACE}\\2", text)
-        wrapped = textwrap.wrap(whole, width, initial_indent=start, subsequent_indent=indent + "  ") or [start]
-        lines += [line.replace("\N{NO-BREAK SPACE}", " ").rstrip() for line in wrapped]
+        lines += wrapped(text, width, start, indent + "  ") or [start.rstrip()]
     if explanation.note:
         lines += textwrap.wrap(explanation.note, WIDTH)
     lines.append(REMARK)
     return "\n".join(lines)
+
+
+def wrapped(text: str, width: int = WIDTH, first: str = "", rest: str = "  ") -> list[str]:
+    """Return a text as lines that are indented by ``first`` and ``rest``; intervals are not broken over two lines."""
+    whole = INTERVAL.sub("\\1\N{NO-BREAK SPACE}\\2", text)
+    lines = textwrap.wrap(whole, width, initial_indent=first, subsequent_indent=rest)
+    return [line.replace("\N{NO-BREAK SPACE}", " ").rstrip() for line in lines]
 
 
 def _numbers(term: Term, credible: bool, counted: bool) -> list[str]:
