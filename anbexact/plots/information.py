@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_CHARACTERS = 22
-FAINTEST = 0.03
-"""Share of the largest information below which a pair is not drawn."""
+PAIRS_PER_FEATURE = 2
+"""Pairs that are drawn, the most informative ones, by default."""
 
 
 def pair_information(table: DiscreteTable) -> Floats:
@@ -65,16 +65,26 @@ class InformationDisplay(Display):
         The features.
     information : (features, features) float64
         From :func:`pair_information`.
+    most : int, optional
+        Pairs that are drawn, the most informative ones; by default two for every feature.
     """
 
     size = 6.5, 6.5
 
-    def __init__(self, names: Any, information: Floats) -> None:
+    def __init__(self, names: Any, information: Floats, most: int | None = None) -> None:
         self.names, self.information = list(names), information
+        self.most = PAIRS_PER_FEATURE * len(self.names) if most is None else most
 
     @classmethod
     def from_estimator(
-        cls, classifier: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Axes | None = None
+        cls,
+        classifier: Any,
+        X: Any,
+        y: Any,
+        *,
+        sample_weight: Any = None,
+        most: int | None = None,
+        ax: Axes | None = None,
     ) -> Self:
         """Draw the information of rows, in the states and intervals of a fitted classifier.
 
@@ -89,7 +99,7 @@ class InformationDisplay(Display):
         model = network.model_
         reader = replace(network.reader_, vocabulary=model.discrete_vocabulary, cut_points=model.discrete_cut_points)
         table = reader.table(X, y, sample_weight)
-        return cls(table.vocabulary.features, pair_information(table)).plot(ax)
+        return cls(table.vocabulary.features, pair_information(table), most).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         n = len(self.names)
@@ -97,15 +107,15 @@ class InformationDisplay(Display):
         places = [(math.cos(angle), math.sin(angle)) for angle in angles]
         own = np.diag(self.information)
         pairs = self.information - np.diag(own)
-        most, most_own = float(pairs.max(initial=0.0)), float(own.max(initial=0.0))
-        for i in range(n):
-            for j in range(i):
-                if pairs[i, j] > FAINTEST * most:
-                    share = math.sqrt(pairs[i, j] / most)
-                    xs, ys = zip(places[i], places[j], strict=True)
-                    ax.plot(xs, ys, color="0.3", lw=5 * share, alpha=0.25 + 0.5 * share, zorder=1)
+        largest, most_own = float(pairs.max(initial=0.0)), float(own.max(initial=0.0))
+        listed = [(pairs[i, j], i, j) for i in range(n) for j in range(i) if pairs[i, j] > 0]
+        for value, i, j in sorted(listed, reverse=True)[: self.most]:
+            share = value / largest
+            xs, ys = zip(places[i], places[j], strict=True)
+            ax.plot(xs, ys, color="0.3", lw=0.5 + 4.5 * share, alpha=0.25 + 0.5 * share, zorder=1)
         for k, (x, y) in enumerate(places):
             share = own[k] / most_own if most_own > 0 else 0.0
+            ax.scatter([x], [y], s=150, color="white", zorder=2)
             ax.scatter([x], [y], s=150, color=BLUE, alpha=0.08 + 0.92 * share, zorder=3)
             ax.scatter([x], [y], s=150, facecolor="none", edgecolor=BLUE, zorder=3)
             left = x < -1e-9
@@ -124,5 +134,5 @@ class InformationDisplay(Display):
         ax.set_ylim(-1.75, 1.75)
         ax.set_aspect("equal")
         ax.set_axis_off()
-        told = f"darkest feature {most_own:.3f}, widest line {most:.3f} nats per row"
+        told = f"darkest feature {most_own:.3f}, widest line {largest:.3f} nats per row"
         ax.set_title(told, fontsize="small")

@@ -56,6 +56,11 @@ class HeldOut:
         """1 where the most probable class is the true one, else 0."""
         return np.asarray(self.proba.argmax(axis=1) == self.truth, dtype=np.float64)
 
+    def possible(self) -> HeldOut:
+        """Return the rows that the model gives probabilities; rows that it holds for impossible have none."""
+        kept = ~np.isnan(self.proba).any(axis=1)
+        return HeldOut(self.truth[kept], self.proba[kept], self.weights[kept], self.values)
+
     def accuracy_interval(self) -> tuple[float, float]:
         """Return the 95 % interval of the accuracy, over rows."""
         size = np.array([self.weights.sum() ** 2 / (self.weights**2).sum()])

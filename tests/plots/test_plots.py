@@ -136,6 +136,15 @@ def test_pairs_have_the_information_of_the_rows(problem):
             assert found[i, j] == found[j, i] == pytest.approx(expected, abs=1e-9)
 
 
+def test_the_information_graph_draws_the_most_informative_pairs(iris):
+    classifier, X, y = iris
+    display = InformationDisplay.from_estimator(classifier, X, y, most=2)
+    pairs = np.sort(display.information[np.triu_indices(4, 1)])
+    widths = sorted(line.get_linewidth() for line in display.ax_.lines)
+    assert widths == pytest.approx([0.5 + 4.5 * pairs[-2] / pairs[-1], 5.0])
+    assert len(InformationDisplay.from_estimator(classifier, X, y).ax_.lines) == 6  # all that four features have
+
+
 def test_the_score_at_the_classifiers_sample_size_is_its_own(iris):
     classifier, *_ = iris
     display = SampleSizeDisplay.from_estimator(classifier, ess=[0.5, 1.0, 2.0])

@@ -229,6 +229,31 @@ def test_arcs_of_a_report_are_those_of_the_frame():
         arc_report(AODEClassifier(n_jobs=1).fit(X, y))
 
 
+@pytest.mark.slow
+def test_a_page_of_twenty_features_and_five_thousand_rows_is_small():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 5, (5000, 20)), columns=[f"x{k}" for k in range(20)])
+    for k in range(1, 20):
+        kept = rng.random(5000) < 0.5
+        X.loc[kept, f"x{k}"] = X.loc[kept, f"x{k - 1}"]
+    y = pd.Series((X["x0"] + X["x5"] + rng.integers(0, 3, 5000)) % 10, name="c")
+    classifier = TANClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    assert len(classifier.structure_.feature_edges) == 19
+    html = report(classifier, X, y, folds=None).to_html()
+    assert "evidence-panel" in html
+    assert len(html.encode()) < 1_500_000
+
+
+def test_impossible_rows_are_counted():
+    X, y = load_iris()
+    made = report(NaiveBayesClassifier(parameters="ml", n_jobs=1).fit(X, y), X, y, folds=2)
+    Page(made.to_html().removeprefix("<!doctype html>\n"))
+    warned = [text for text in made.to_dict()["limits"]["warnings"] if "whatever the class" in text]
+    count = int(warned[0].split(" ")[0])
+    assert f"Curves leave out {count} rows" in made.to_markdown()
+    assert made.to_dict()["performance"]["measures"][0]["log_loss"] is None
+
+
 def test_rows_that_cannot_be_divided_are_reported_without_folds():
     X, y = load_iris()
     classifier = NaiveBayesClassifier(n_jobs=1).fit(X, y)

@@ -107,9 +107,14 @@ def _of_predictions(subject: Subject, validation: Validation | None) -> list[str
     if never:
         names = _listed([str(validation.classes[k]) for k in never])
         found.append(f"These classes are never the most probable one of a held-out row: {names}.")
-    if not np.isfinite(own.losses).all():
-        count = int((~np.isfinite(own.losses)).sum())
-        found.append(f"{count:,} held-out rows have a true class that was predicted with probability 0.")
+    surprises = int(np.isinf(own.losses).sum())
+    if surprises:
+        found.append(f"{surprises:,} held-out rows have a true class that was predicted with probability 0.")
+    impossible = int(np.isnan(own.losses).sum())
+    if impossible:
+        found.append(
+            f"{impossible:,} held-out rows are impossible under the model of their fold, whatever the class."
+        )
     return found
 
 

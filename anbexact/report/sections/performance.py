@@ -42,7 +42,13 @@ def performance_section(validation: Validation | None, reason: str = "") -> Sect
     blocks: list[Block] = [Paragraph(how), measures(validation)]
     if validation.notes:
         blocks.append(Listing(validation.notes, key="notes"))
-    blocks += [_calibration(own, validation), _gains(own, validation), _confusion(own, validation.classes)]
+    shown = own.possible()
+    if len(shown.truth) < len(own.truth):
+        count = len(own.truth) - len(shown.truth)
+        blocks.append(Paragraph(f"Curves leave out {count:,} rows that a fold's model holds for impossible.", "note"))
+    if len(shown.truth):
+        blocks += [_calibration(shown, validation), _gains(shown, validation)]
+    blocks.append(_confusion(own, validation.classes))
     return Section("performance", title, blocks)
 
 
@@ -213,4 +219,6 @@ def baseline_beaten(validation: Validation) -> bool | None:
     if own is None or baseline is None:
         return None
     mean, low, _ = baseline.loss_interval(own)
+    if math.isnan(mean):
+        return None
     return bool(low > 0) if math.isfinite(mean) else mean > 0
