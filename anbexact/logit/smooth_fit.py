@@ -72,13 +72,7 @@ class SmoothProblem:
 
     def precisions(self, strengths: Strengths) -> list[Floats]:
         """Return the prior precision of the cells of every term, (cells, cells), the same for every class."""
-        found = []
-        for term in self.terms:
-            precision = self.ridge * np.eye(term.size)
-            for kind, form in term.penalties.items():
-                precision += term.strength(strengths, kind) * form
-            found.append(precision)
-        return found
+        return [term.precision(strengths, self.ridge) for term in self.terms]
 
     def predictors(self, shift: Floats) -> Floats:
         """Return the log odds of every row, up to a function of the row, shape (rows, classes)."""

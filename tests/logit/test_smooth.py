@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from strategies import random_problem
 
-from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TANClassifier, load
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_iris
@@ -117,6 +117,44 @@ class TestMaximum:
         found, _ = smooth_fit(made(5), STRENGTHS, max_iter=1)
         assert not found.converged
         assert found.message == "max_iter was reached"
+
+
+class TestStrengthsByFeature:
+    def test_that_are_all_the_same_are_one(self):
+        problem = made(6)
+        by_feature = {kind: dict.fromkeys(("f0", "f1", "f2"), strength) for kind, strength in STRENGTHS.items()}
+        found, expected = (smooth_fit(problem, strengths)[0].shift for strengths in (by_feature, STRENGTHS))
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+    def test_flatten_one_feature_alone(self):
+        problem = made(6, ordered=("f0", "f1", "f2"))
+        found, _ = smooth_fit(problem, {"slope": {"f0": 1e7}, "interaction": {"f0": 1e7}})
+        for term in problem.terms[1:]:
+            grid = found.shift[term.cells].reshape(*term.shape, 3)
+            for axis, name in enumerate(term.features):
+                assert (np.ptp(grid, axis=axis).max() < 1e-3) == (name == "f0")
+
+    def test_are_kept(self, tmp_path):
+        X, y = load_iris()
+        strengths = {"slope": {"petal_width": 2.0, "sepal_width": 500.0}, "interaction": {"petal_width": 3.0}}
+        model = AdditiveClassifier(smooth=strengths, intervals=6).fit(X, y)
+        kept = model.logit_.refitted.smoothness.strengths
+        assert kept == {**strengths, "curvature": 0.0}
+        assert "slope of petal_width 2, slope of sepal_width 500" in str(model.logit_.result())
+        model.save(tmp_path / "m.json")
+        loaded = load(tmp_path / "m.json")
+        assert loaded.logit_.refitted.smoothness.strengths == kept
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        with pytest.raises(ValueError, match="smooth names 'z', which is not a feature"):
+            model.logit_.refit(X, y, smooth={"slope": {"z": 1.0}})
+
+    def test_without_end_count_as_very_strong(self):
+        X, y = load_iris()
+        model = to_logit(NaiveBayesClassifier().fit(X, y), X, intervals=32)
+        for kind in ("slope", "curvature"):
+            found = model.refit(X, y, smooth={kind: 1e300})
+            assert found.refitted.smoothness.strengths[kind] == 1e6
+            assert found.refitted.fit.converged
 
 
 class TestDerivatives:
@@ -375,7 +413,9 @@ class TestModels:
         assert [term.features for term in model.refitted.problem.terms][:2] == [(), ("f0",)]
         assert model.log_likelihood(X, y) == pytest.approx(model.refitted.fit.log_likelihood)
 
-    @pytest.mark.parametrize("smooth", [-1, "strong", np.inf, True, {"slop": 1}, {"slope": None}])
+    @pytest.mark.parametrize(
+        "smooth", [-1, "strong", np.inf, True, {"slop": 1}, {"slope": None}, {"slope": {"a": -1}}]
+    )
     def test_senseless_strengths_are_refused(self, smooth):
         X, y = load_iris()
         with pytest.raises(ValueError, match="smooth must be"):
