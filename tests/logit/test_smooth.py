@@ -63,20 +63,17 @@ class TestMaximum:
         np.testing.assert_allclose(found.shift, expected.maximum(), atol=1e-8)
         assert found.penalised == pytest.approx(expected.value(found.shift), rel=1e-12)
 
-    @pytest.mark.parametrize("budget", ["rows", "blocks", "blocks of terms"])
-    def test_of_blocks_and_conjugate_gradients_is_the_same(self, budget, monkeypatch):
+    @pytest.mark.parametrize("kind", [DenseCurvature, RowCurvature, BlockCurvature, "blocks of terms"])
+    def test_is_the_same_whatever_the_curvature(self, kind, monkeypatch):
         problem = made(1)
-        found, whole = smooth_fit(problem, STRENGTHS)
-        assert isinstance(whole, DenseCurvature)
-        if budget == "rows":
-            monkeypatch.setattr("anbexact.logit.smooth_fit.curvature_at", lambda *given: RowCurvature(*given[:3]))
-        else:
-            monkeypatch.setattr("anbexact.logit.smooth_fit.WHOLE", 0)
-        if budget == "blocks of terms":
+        if kind == "blocks of terms":
+            kind = BlockCurvature
             monkeypatch.setattr("anbexact.logit.curvature.BLOCK_ENTRIES", 10)
-        other, curvature = smooth_fit(problem, STRENGTHS)
-        assert isinstance(curvature, RowCurvature if budget == "rows" else BlockCurvature)
-        np.testing.assert_allclose(other.shift, found.shift, atol=1e-7)
+        monkeypatch.setattr("anbexact.logit.smooth_fit.curvature_at", lambda *given: kind(*given[:3]))
+        found, curvature = smooth_fit(problem, STRENGTHS)
+        assert isinstance(curvature, kind)
+        assert found.converged
+        np.testing.assert_allclose(found.shift, dense(problem).maximum(), atol=1e-7)
 
     def test_is_the_same_from_any_start(self):
         problem = made(2)
@@ -213,10 +210,15 @@ class TestDerivatives:
         problem = made(8)
         precisions = problem.precisions(STRENGTHS)
         p = _State(problem, precisions, np.zeros((problem.n_cells, 3))).p
-        assert isinstance(curvature_at(problem, precisions, p, 1e12), DenseCurvature)
         assert isinstance(curvature_at(problem, precisions, p, 10), BlockCurvature)
-        few = problem.weighted(problem.weights * (np.arange(len(problem.weights)) < 4)[:, None])
-        assert isinstance(curvature_at(few, precisions, p[:4], 1e12), RowCurvature)
+        assert isinstance(curvature_at(problem, precisions, p, 1e12), RowCurvature)
+        repeated = replace(
+            problem,
+            cells=np.tile(problem.cells, (9, 1)),
+            weights=np.tile(problem.weights, (9, 1)),
+            base=np.tile(problem.base, (9, 1)),
+        )
+        assert isinstance(curvature_at(repeated, precisions, np.tile(p, (9, 1)), 1e12), DenseCurvature)
 
 
 class TestLimits:
