@@ -25,7 +25,7 @@ class AdditiveParameters(TimeLimitParameters):
 
     estimator: Any = field(default=None, kw_only=False)
     intervals: int = INTERVALS
-    smooth: str | float | Mapping[str, float] = "auto"
+    smooth: str | float | Mapping[str, Any] = "auto"
     interactions: str = "families"
     ordered: Collection[Hashable] = ()
     max_iter: int = 100
@@ -47,7 +47,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         An unfitted network, such as ``NaiveBayesClassifier()`` or ``ANBClassifier()``, which is cloned. None stands
         for ``TANClassifier()``. A network that is fitted already, within ``sklearn.frozen.FrozenEstimator``, is used
         as it is.
-    intervals : int, default 24
+    intervals : int, default 32
         Intervals of about equal weight of a main effect, in columns that the estimator cuts; learned cut points stay.
         Interactions have coarser grids, of 10 by 10 for two features.
     smooth : {"auto", "evidence", "cv"}, float or mapping, default "auto"
@@ -56,7 +56,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         alone. ``"auto"``: those of the evidence, up to a total weight of 2,000 times a factor (0.1 to 3) chosen by
         cross-validation; ``docs/smooth-shapes.md`` compares them. A number is the strength of all first differences;
         a mapping gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and
-        ``"interaction"``.
+        ``"interaction"``, each as a number or by feature: ``{"slope": {"age": 5.0, "dose": 0.5}}``.
     interactions : {"families", "pairs", "none"}, default "families"
         Shapes of all features of a family together, of every child with each of its other parents, or none.
     ordered : collection of features, default ()

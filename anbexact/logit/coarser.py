@@ -23,7 +23,7 @@ def coarser(problem: SmoothProblem) -> tuple[SmoothProblem, npt.NDArray[np.int64
     terms: list[SmoothTerm] = []
     new_cells = np.empty(problem.n_cells, dtype=np.int64)
     for place, term in enumerate(problem.terms):
-        merged = _merged(term, np.bincount(problem.cells[:, place] - term.first, rows, term.size))
+        merged = _merged(term, np.bincount(problem.cells[:, place] - term.first, rows, term.size).astype(np.float64))
         merged = replace(merged, first=terms[-1].cells.stop if terms else 0)
         numbers = np.arange(merged.first, merged.cells.stop).reshape(merged.shape)
         new_cells[term.cells] = np.ravel(numbers[np.ix_(*(axis.groups for axis in merged.axes))])

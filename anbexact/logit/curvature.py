@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy.linalg import block_diag, cho_factor, cho_solve, solve_triangular
-from scipy.sparse import csr_array
+from scipy.linalg import block_diag, cho_factor, cho_solve
 
 from anbexact._kernels.multinomial import add_derivatives
 from anbexact.logit.potentials import Floats
@@ -148,86 +147,77 @@ class BlockCurvature(Curvature):
 
 
 class RowCurvature(Curvature):
-    """The whole matrix by Woodbury's identity: a block for every class, and their coupling by rows.
+    """The whole matrix by Woodbury's identity: what the rows add to the prior, in the space of the rows.
 
-    With B_c the block of class c, ``Zᵀ diag(w p_c) Z + S``, and ``U_c = Zᵀ diag(√w p_c)``, minus the Hessian is
-    ``diag(B_c) - U Uᵀ``, whose inverse is ``diag(B_c⁻¹) + G (I - Uᵀ G)⁻¹ Gᵀ`` with ``G_c = B_c⁻¹ U_c``. Cheap where
-    rows are few and classes are many, and good enough as a preconditioner at points near by.
+    With the prior S, the same for every class, Z the cells of the rows, ``G = Z S⁻¹ Zᵀ``, ``D_c = diag(w p_c)``,
+    ``E_c = (D_c⁻¹ + G)⁻¹`` and ``M = Σ_c E_c``, the inverse has the blocks ``δ_cd S⁻¹ - S⁻¹ Zᵀ Q_cd Z S⁻¹``, where
+    ``Q_cd = δ_cd E_c - E_c M⁻¹ E_d``. Cheap where rows are fewer than cells, and good enough as a preconditioner at
+    points near by. See Rasmussen and Williams, *Gaussian Processes for Machine Learning* (2006), section 3.5.
     """
 
     exact = False
 
     def __init__(self, problem: SmoothProblem, precisions: Sequence[Floats], p: Floats) -> None:
-        n, width = problem.cells.shape
-        self._k, self._s = problem.n_cells, problem.n_classes
-        totals = problem.weights.sum(axis=1)
-        prior = block_diag(*precisions)
-        starts = np.arange(0, n * width + 1, width)
-        indicators = csr_array((np.ones(n * width), problem.cells.ravel(), starts), shape=(n, self._k))
-        coupling = np.eye(n)
-        self._factors, self._gains = [], []
-        for c in range(self._s):
-            weighted = csr_array(
-                (np.repeat(totals * p[:, c], width), problem.cells.ravel(), starts), indicators.shape
-            )
-            block = prior + (indicators.T @ weighted).toarray()
-            factor = cho_factor(block, lower=True, check_finite=False, overwrite_a=True)
-            scale = np.sqrt(totals) * p[:, c]
-            gain = cho_solve(factor, indicators.T.toarray() * scale, check_finite=False)
-            coupling -= scale[:, None] * (indicators @ gain)
-            self._factors.append(factor)
-            self._gains.append(gain)
-        self._coupling = cho_factor(coupling, lower=True, check_finite=False, overwrite_a=True)
-        self._prior = precisions
+        n = len(problem.cells)
+        inverses: dict[bytes, Floats] = {}  # most terms have the same penalties
+        self._terms = [term.cells for term in problem.terms]
+        self._prior = []
+        self._spread = np.empty((n, problem.n_cells))  # Z S⁻¹
+        covariance = np.zeros((n, n))
+        for own, column, precision in zip(self._terms, problem.cells.T, precisions, strict=True):
+            key = precision.tobytes()
+            if key not in inverses:
+                inverses[key] = np.asarray(np.linalg.inv(precision), dtype=np.float64)
+            self._prior.append(inverses[key])
+            self._spread[:, own] = inverses[key][column - own.start]
+            covariance += inverses[key][np.ix_(column - own.start, column - own.start)]
+        self._cells = problem.cells
+        self._parts = np.empty((problem.n_classes, n, n))
+        for c, share in enumerate(np.sqrt(problem.weights.sum(axis=1)[:, None] * p).T):
+            inner = share[:, None] * covariance * share
+            inner[np.diag_indices(n)] += 1.0
+            factor = cho_factor(inner, lower=True, check_finite=False, overwrite_a=True)
+            self._parts[c] = share[:, None] * cho_solve(factor, np.diag(share), check_finite=False)
+        self._sum = cho_factor(self._parts.sum(axis=0) + 1e-300 * np.eye(n), lower=True, check_finite=False)
+
+    def _smoothed(self, values: Floats) -> Floats:
+        """Return the prior's covariance times values of the cells."""
+        return np.concatenate([prior @ values[own] for prior, own in zip(self._prior, self._terms, strict=True)])
 
     def solve(self, gradient: Floats) -> Floats:
-        found = np.empty_like(gradient)
-        along = np.zeros(len(self._coupling[0]))
-        for c, (factor, gain) in enumerate(zip(self._factors, self._gains, strict=True)):
-            found[:, c] = cho_solve(factor, gradient[:, c], check_finite=False)
-            along += gain.T @ gradient[:, c]
-        along = cho_solve(self._coupling, along, check_finite=False)
-        for c, gain in enumerate(self._gains):
-            found[:, c] += gain @ along
+        of_rows = self._parts @ (self._spread @ gradient).T[:, :, None]  # E_c Z S⁻¹ g_c
+        common = cho_solve(self._sum, of_rows.sum(axis=0), check_finite=False)
+        of_rows = (of_rows - self._parts @ common)[:, :, 0]
+        found = self._smoothed(gradient) - self._spread.T @ of_rows.T
         return np.asarray(found - found.mean(axis=1, keepdims=True))
 
-    def _covariance(self, cells: slice, one: Floats, other: Floats) -> Floats:
-        """Return the posterior covariance of ``shift[cells] @ one`` and ``shift[cells] @ other``."""
-        n = cells.stop - cells.start
-        unit = np.zeros((self._k, n))
-        unit[cells] = np.eye(n)
-        found = np.zeros((n, n))
-        for product, factor in zip(one * other, self._factors, strict=True):
-            if product:
-                found += product * cho_solve(factor, unit, check_finite=False)[cells]
-        left, right = (
-            sum((a * gain[cells] for a, gain in zip(contrast, self._gains, strict=True) if a), np.zeros((n, 1)))
-            for contrast in (one, other)
-        )
-        return np.asarray(found + left @ cho_solve(self._coupling, right.T, check_finite=False))
+    def _gained(self, one: Floats, other: Floats) -> Floats:
+        """Return ``Σ_cd one_c Q_cd other_d``, (rows, rows)."""
+        left, right = (np.tensordot(contrast, self._parts, 1) for contrast in (one, other))
+        return np.asarray(np.tensordot(one * other, self._parts, 1) - left @ cho_solve(self._sum, right))
 
     def covariance(self, contrast: Floats) -> Floats:
-        return self._covariance(slice(0, self._k), contrast, contrast)
+        prior = block_diag(*self._prior) * (contrast @ contrast)
+        return np.asarray(prior - self._spread.T @ self._gained(contrast, contrast) @ self._spread)
 
     def block(self, cells: slice, contrasts: Floats) -> Floats:
         n, d = cells.stop - cells.start, contrasts.shape[1]
+        prior = self._smoothed(np.eye(self._spread.shape[1], n, -cells.start))[cells]
+        spread = self._spread[:, cells]
         found = np.empty((n, d, n, d))
-        for a in range(d):
-            for b in range(a + 1):
-                found[:, a, :, b] = self._covariance(cells, contrasts[:, a], contrasts[:, b])
+        for a, one in enumerate(contrasts.T):
+            for b, other in enumerate(contrasts.T[: a + 1]):
+                found[:, a, :, b] = prior * (one @ other) - spread.T @ self._gained(one, other) @ spread
                 found[:, b, :, a] = found[:, a, :, b].T
         return found.reshape(n * d, n * d)
 
     @property
     def total(self) -> Floats:
-        found = -block_diag(*[np.linalg.inv(precision) for precision in self._prior])  # the mean of the classes
-        unit = np.eye(self._k)
-        lower, _ = self._coupling
-        for factor, gain in zip(self._factors, self._gains, strict=True):
-            found += cho_solve(factor, unit, check_finite=False)
-            root = solve_triangular(lower, gain.T, lower=True, check_finite=False)
-            found += root.T @ root
-        return np.asarray(found)
+        gained = self._parts.sum(axis=0)
+        for part in self._parts:
+            gained -= part @ cho_solve(self._sum, part, check_finite=False)
+        prior = block_diag(*self._prior) * (len(self._parts) - 1)
+        return np.asarray(prior - self._spread.T @ gained @ self._spread)
 
 
 def curvature_at(problem: SmoothProblem, precisions: Sequence[Floats], p: Floats, budget: float) -> Curvature:
@@ -235,9 +225,9 @@ def curvature_at(problem: SmoothProblem, precisions: Sequence[Floats], p: Floats
 
     Whole if this takes at most ``budget`` floating-point operations, or for two classes of few cells; else in blocks.
     """
-    (n, width), k, s = problem.cells.shape, problem.n_cells, problem.n_classes
+    n, k, s = len(problem.cells), problem.n_cells, problem.n_classes
     whole = (k * (s - 1)) ** 3 / 3
-    by_rows = s * (k**3 / 3 + 2 * k**2 * n + 4 * n**2 * width) + n**3 / 3
-    if (s == 2 and k <= DENSE_CELLS) or whole <= min(by_rows, budget):
+    by_rows = 3.0 * s * n**3 + n**2 * k
+    if whole <= min(by_rows, budget) or (s == 2 and k <= DENSE_CELLS and whole <= by_rows):
         return DenseCurvature(problem, precisions, p)
     return (RowCurvature if by_rows <= budget else BlockCurvature)(problem, precisions, p)

@@ -203,7 +203,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         sample_weight: Any = None,
         *,
         l2: float | str = "auto",
-        smooth: str | float | Mapping[str, float] | None = None,
+        smooth: str | float | Mapping[str, Any] | None = None,
         interactions: str = "families",
         ordered: Collection[Hashable] = (),
         solver: str = "trust-ncg",
@@ -234,9 +234,9 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             ``"evidence"`` (Laplace evidence), ``"cv"`` (cross-validation, first differences alone) and ``"auto"``
             (the evidence, up to 2,000 rows times a factor chosen by cross-validation) choose how strongly; a number
             is the strength of all first differences, and a mapping gives the strengths of ``"slope"``,
-            ``"curvature"``, ``"level"`` and ``"interaction"``. Columns should have many intervals then:
-            ``to_logit(..., intervals=24)``. ``l2`` is the ridge beside the penalty, by default 0.001, and must be
-            above 0.
+            ``"curvature"``, ``"level"`` and ``"interaction"``, each as a number or by feature. Columns should have
+            many intervals then: ``to_logit(..., intervals=32)``. ``l2`` is the ridge beside the penalty, by default
+            0.001, and must be above 0.
         interactions : {"families", "pairs", "none"}, default "families"
             With ``smooth``: shapes of all features of a family together, of every child with each of its other
             parents, or of single features alone.

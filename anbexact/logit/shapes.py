@@ -15,7 +15,7 @@ from scipy.stats import gamma
 from anbexact.logit.potentials import Floats
 from anbexact.logit.refit import Refit
 from anbexact.logit.smooth import SmoothRefit
-from anbexact.logit.smooth_terms import SmoothTerm
+from anbexact.logit.smooth_terms import SmoothTerm, strengths_text
 from anbexact.tables.vocabulary import Vocabulary
 
 
@@ -210,12 +210,12 @@ class SmoothResult:
     edf: float
     log_likelihood: float
     aic: float
-    strengths: dict[str, float]
+    strengths: dict[str, Any]
 
     def __str__(self) -> str:
         shown = self.terms.copy()
         shown["p_value"] = [f"{p:.2g}" for p in shown["p_value"]]
-        strengths = ", ".join(f"{kind} {value:.3g}" for kind, value in self.strengths.items())
+        strengths = strengths_text(self.strengths)
         return (
             f"log likelihood {self.log_likelihood:.3f} nats, {self.edf:.1f} effective degrees of freedom, "
             f"AIC {self.aic:.2f}\nstrengths of smoothing: {strengths}\n{shown.round(2).to_string()}"

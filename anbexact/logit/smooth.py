@@ -13,20 +13,33 @@ from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.deadline import Deadline
 from anbexact.logit.coarser import coarser
+from anbexact.logit.curvature import Curvature
 from anbexact.logit.design import make_design
 from anbexact.logit.fit import Effort
 from anbexact.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
 from anbexact.logit.refit import Refit, check_l2, check_max_iter
-from anbexact.logit.smooth_fit import RIDGE, Curvature, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
-from anbexact.logit.smooth_terms import INTERACTIONS, KINDS, kinds_of, ordered_features, smooth_terms
+from anbexact.logit.smooth_fit import RIDGE, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
+from anbexact.logit.smooth_terms import (
+    INTERACTIONS,
+    KINDS,
+    Strength,
+    Strengths,
+    kinds_of,
+    ordered_features,
+    smooth_terms,
+)
 from anbexact.logit.smoothness import Smoothness, automatic, by_cross_validation, by_evidence, effective_degrees
 from anbexact.networks.network import TableNetwork
 from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 RULES = {"auto": automatic, "evidence": by_evidence, "cv": by_cross_validation}
 """How the strengths can be chosen; ``docs/smooth-shapes.md`` compares them."""
 FEW_UNKNOWNS = 1_000
 """Unknowns up to which strengths are chosen on the grids of the refit, and linear algebra takes a single thread."""
+
+STIFF = 1e6
+"""Strength from which on none is stronger."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,18 +85,31 @@ class SmoothRefit(Refit):
         return super().complaint(vocabulary)
 
 
-def check_smooth(smooth: Any) -> str | dict[str, float] | None:
-    """Refuse what is no strength of smoothing; return a number as the strength of all first differences."""
+def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
+    """Refuse what is no strength of smoothing; return a number as the strength of all first differences.
+
+    Strengths above `STIFF` count as this: no shape is left at it, and far beyond it the curvature has no inverse.
+    """
     if smooth is None or (isinstance(smooth, str) and smooth in RULES):
         return smooth
     given = smooth if isinstance(smooth, Mapping) else {kind: smooth for kind in KINDS if kind != "curvature"}
-    numbers = all(type(v) is not bool and isinstance(v, Real) and 0 <= float(v) < np.inf for v in given.values())
-    if not numbers or not set(given) <= set(KINDS):
+    numbers = [
+        value
+        for strength in given.values()
+        for value in (strength.values() if isinstance(strength, Mapping) else (strength,))
+    ]
+    valid = all(type(v) is not bool and isinstance(v, Real) and 0 <= float(v) < np.inf for v in numbers)
+    if not valid or not set(given) <= set(KINDS):
         raise ValueError(
             f"smooth must be None, one of {', '.join(map(repr, RULES))}, a finite number, 0 or more, or a mapping of "
-            f"some of {', '.join(map(repr, KINDS))} to such numbers, not {smooth!r}"
+            f"some of {', '.join(map(repr, KINDS))} to such numbers, or to such numbers by feature, not {smooth!r}"
         )
-    return {kind: float(value) for kind, value in given.items()}
+    return {
+        kind: {name: min(float(value), STIFF) for name, value in strength.items()}
+        if isinstance(strength, Mapping)
+        else min(float(strength), STIFF)
+        for kind, strength in given.items()
+    }
 
 
 def check_ridge(l2: Any) -> float:
@@ -107,7 +133,7 @@ def smooth_refit(
     table: DiscreteTable,
     network: TableNetwork,
     *,
-    smooth: str | Mapping[str, float] = "auto",
+    smooth: str | Strengths = "auto",
     interactions: str = "families",
     ordered: Collection[Hashable] = (),
     ridge: float = RIDGE,
@@ -125,7 +151,7 @@ def smooth_refit(
     network : TableNetwork
         What the potentials keep the part from that no class posterior depends on.
     smooth : {"auto", "evidence", "cv"} or mapping
-        How strengths are chosen, or what they are, by kind.
+        How strengths are chosen, or what they are, by kind, or by kind and feature.
     interactions : {"families", "pairs", "none"}
     ordered : collection
         Features with an order, beside those that were cut and those of numbers.
@@ -150,7 +176,8 @@ def smooth_refit(
             limit = Deadline(time_limit and time_limit / 2)
             smoothness, start = _chosen(problem, smooth, deadline=limit, progress=progress)
         else:
-            given = {kind: float(smooth.get(kind, 0.0)) for kind in kinds_of(terms)}
+            _refuse_unknown(smooth, vocabulary)
+            given = {kind: smooth.get(kind, 0.0) for kind in kinds_of(terms)}
             smoothness = Smoothness(given, "given", 0, complete=True)
         how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline, "curvature_too": False}
         found, _ = smooth_fit(problem, smoothness.strengths, start=start, **how)
@@ -166,6 +193,14 @@ def smooth_refit(
         smoothness=smoothness,
         problem=problem,
     )
+
+
+def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
+    """Refuse strengths of what is not a feature."""
+    named = [name for strength in strengths.values() if isinstance(strength, Mapping) for name in strength]
+    unknown = [name for name in named if name not in vocabulary.features]
+    if unknown:
+        raise ValueError(f"smooth names {unknown[0]!r}, which is not a feature")
 
 
 def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, Floats]:

@@ -21,10 +21,12 @@ PRECISION = 1e-16
 """Squared Newton decrement per unit of weight at the end of a fit."""
 ROUNDING = 1e-14
 """Squared Newton decrement, as a share of the objective, below which the value no longer tells points apart."""
+STALLED = 1e-10
+"""Squared Newton decrement, as a share of the objective, below which steps that no longer lower it are rounding."""
 MAX_ITER = 100
 MOST_PRODUCTS = 200
 """Products of the Hessian for one step."""
-WHOLE = 5e8
+WHOLE = 2e9
 """Floating-point operations that the whole curvature may take on the way to a maximum: some ten milliseconds."""
 WHOLE_AT_END = 3e10
 """Those that it may take for standard errors."""
@@ -72,13 +74,7 @@ class SmoothProblem:
 
     def precisions(self, strengths: Strengths) -> list[Floats]:
         """Return the prior precision of the cells of every term, (cells, cells), the same for every class."""
-        found = []
-        for term in self.terms:
-            precision = self.ridge * np.eye(term.size)
-            for kind, form in term.penalties.items():
-                precision += term.strength(strengths, kind) * form
-            found.append(precision)
-        return found
+        return [term.precision(strengths, self.ridge) for term in self.terms]
 
     def predictors(self, shift: Floats) -> Floats:
         """Return the log odds of every row, up to a function of the row, shape (rows, classes)."""
@@ -198,13 +194,14 @@ def smooth_fit(
     shift = np.zeros((problem.n_cells, problem.n_classes)) if start is None else start
     state = _State(problem, precisions, shift - shift.mean(axis=1, keepdims=True))
     weight = max(float(problem.weights.sum()), 1e-300)
-    message, iterations = "", 0
+    message, iterations, decrement = "", 0, np.inf
     curvature, stale = state.curvature(), False
     while problem.n_classes > 1:
         loose = min(0.1, float(np.abs(state.gradient).max()) / weight)
         step, products = state.step(curvature, max(loose, 1e-8))
-        decrement = float(np.vdot(state.gradient, step))
-        if decrement <= max(precision * weight, ROUNDING * abs(state.value)):
+        decrement, before = float(np.vdot(state.gradient, step)), decrement
+        stalled = before / 4 < decrement <= STALLED * abs(state.value)
+        if stalled or decrement <= max(precision * weight, ROUNDING * abs(state.value)):
             state = _State(problem, precisions, state.shift + step)
             break
         if iterations >= max_iter:

@@ -112,13 +112,14 @@ class SmoothTerm:
         """Its cells among those of all terms."""
         return slice(self.first, self.first + self.size)
 
-    def strength(self, strengths: Strengths, kind: str) -> float:
-        """Return the strength of a penalty: the one of this term, else the one of its kind, else none."""
-        return strengths.get((kind, *self.features), strengths.get(kind, 0.0))
-
     @cached_property
     def penalties(self) -> dict[str, Floats]:
-        """The quadratic forms of its roughness by kind, (cells, cells) each.
+        """The quadratic forms of its roughness by kind, (cells, cells) each."""
+        return {kind: np.sum(list(forms.values()), axis=0) for kind, forms in self.penalties_of_axes.items()}
+
+    @cached_property
+    def penalties_of_axes(self) -> dict[str, dict[Hashable, Floats]]:
+        """The quadratic forms of its roughness by kind and feature, (cells, cells) each.
 
         Those of an interaction are first differences along every axis, for every joint group of the others,
         averaged over these.
@@ -128,18 +129,27 @@ class SmoothTerm:
         if len(self.axes) == 1:
             (axis,) = self.axes
             if axis.ordered < 2:
-                return {"level": axis.differences}
-            bent = {"curvature": axis.second_differences} if axis.ordered > 2 else {}
-            return {"slope": axis.differences, **bent}
-        total = np.zeros((self.size, self.size))
+                return {"level": {axis.feature: axis.differences}}
+            bent = {"curvature": {axis.feature: axis.second_differences}} if axis.ordered > 2 else {}
+            return {"slope": {axis.feature: axis.differences}, **bent}
+        forms = {}
         for place, axis in enumerate(self.axes):
             parts = [np.eye(other.size) / other.size for other in self.axes]
             parts[place] = axis.differences
             product: Any = parts[0]
             for part in parts[1:]:
                 product = np.kron(product, part)
-            total += product
-        return {"interaction": total}
+            forms[axis.feature] = product
+        return {"interaction": forms}
+
+    def precision(self, strengths: Strengths, ridge: float) -> Floats:
+        """Return the prior precision of its cells, (cells, cells)."""
+        found = ridge * np.eye(self.size)
+        for kind, forms in self.penalties_of_axes.items():
+            strength = strengths.get(kind, 0.0)
+            for feature, form in forms.items():
+                found += (strength.get(feature, 0.0) if isinstance(strength, Mapping) else strength) * form
+        return found
 
     def spread(self, values: Floats, features: Sequence[Hashable]) -> Floats:
         """Return values of the cells, (cells, classes), as an array over states of features that include its own."""
@@ -274,5 +284,17 @@ def kinds_of(terms: Sequence[SmoothTerm]) -> tuple[str, ...]:
     return tuple(kind for kind in KINDS if kind in present)
 
 
-Strengths = Mapping[str, float]
-"""The strength of every kind of penalty."""
+Strength = float | Mapping[Hashable, float]
+Strengths = Mapping[str, Strength]
+"""The strength of every kind of penalty, or of a kind for every feature, none where it is not named."""
+
+
+def strengths_text(strengths: Strengths) -> str:
+    """Return strengths in a line: ``slope 0.5, interaction of a 3, interaction of b 2``."""
+    shown = []
+    for kind, strength in strengths.items():
+        if isinstance(strength, Mapping):
+            shown += [f"{kind} of {feature} {value:.3g}" for feature, value in strength.items()]
+        else:
+            shown.append(f"{kind} {strength:.3g}")
+    return ", ".join(shown)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
+from anbexact.logit.curvature import Curvature
 from anbexact.logit.potentials import Floats
-from anbexact.logit.smooth_fit import Curvature, SmoothProblem, smooth_fit
+from anbexact.logit.smooth_fit import SmoothProblem, smooth_fit
 from anbexact.logit.smooth_terms import Strengths, kinds_of
 from anbexact.tables.folds import split_weights
 
@@ -51,6 +53,7 @@ class Smoothness:
     ----------
     strengths : dict
         By kind: ``"slope"`` and ``"curvature"`` of ordered main effects, ``"level"`` of others, ``"interaction"``.
+        Mappings of feature to strength if they were given so.
     rule : {"auto", "evidence", "cv", "given"}
     rounds : int
         Rounds of the evidence, or strengths that cross-validation tried.
@@ -58,7 +61,7 @@ class Smoothness:
         Whether the choice ended by itself, not as the time ran out.
     """
 
-    strengths: dict[str, float]
+    strengths: dict[str, Any]
     rule: str
     rounds: int
     complete: bool
@@ -104,7 +107,7 @@ def by_evidence(
 
 
 def _fellner_schall(
-    problem: SmoothProblem, strengths: Strengths, shift: Floats, curvature: Curvature
+    problem: SmoothProblem, strengths: Mapping[str, float], shift: Floats, curvature: Curvature
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the strengths after a generalised Fellner–Schall step, and the degrees of freedom that each governs."""
     n_contrasts = problem.n_classes - 1
@@ -139,7 +142,7 @@ def automatic(
     if problem.weights.sum() > FEW_ROWS or not chosen.strengths:
         return replace(chosen, rule="auto"), shift
     folds = _folds(problem)
-    values = {}
+    values: dict[float, float] = {}
     for factor in sorted(FACTORS, reverse=True):
         if len(values) > 2 and min(values, key=values.__getitem__) == min(values):
             break  # the likelihood falls towards weaker strengths

@@ -22,6 +22,7 @@ from anbexact.logit.smooth_fit import smooth_problem
 from anbexact.logit.smooth_terms import Axis, SmoothTerm
 from anbexact.logit.smoothness import Smoothness
 from anbexact.networks.network import TableNetwork
+from anbexact.persistence.checked import listed, mapped, number, references, whole
 from anbexact.structures.structure import Structure
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -60,7 +61,12 @@ def _describe_smooth(refitted: SmoothRefit, number: Mapping[Hashable, int]) -> d
     smoothness = refitted.smoothness
     return {
         "smooth": {
-            "strengths": dict(smoothness.strengths),
+            "strengths": {
+                kind: [[number[name], value] for name, value in strength.items()]
+                if isinstance(strength, Mapping)
+                else strength
+                for kind, strength in smoothness.strengths.items()
+            },
             "rule": smoothness.rule,
             "rounds": smoothness.rounds,
             "complete": bool(smoothness.complete),
@@ -147,16 +153,29 @@ def _restore_smooth(
 ) -> SmoothRefit:
     """Return a smooth refit of a network on fine intervals."""
     smooth = described["smooth"]
-    strengths = {str(kind): float(strength) for kind, strength in smooth["strengths"].items()}
-    if check_smooth(strengths) is None or smooth["rule"] not in (*RULES, "given"):
+    strengths = check_smooth(
+        {
+            kind: {names[whole(j, 0, len(names) - 1)]: value for j, value in strength}
+            if isinstance(strength, list)
+            else number(strength)
+            for kind, strength in mapped(smooth["strengths"]).items()
+        }
+    )
+    if not isinstance(strengths, dict) or smooth["rule"] not in (*RULES, "given"):
         raise ValueError("the strengths of smoothing are not known")
     terms: list[SmoothTerm] = []
     for axes in smooth["terms"]:
-        own = tuple(_restore_axis(names[j], ordered, groups, design) for j, ordered, groups in axes)
+        features = references([j for j, _, _ in axes], len(names))
+        own = tuple(
+            _restore_axis(names[j], ordered, groups, design)
+            for j, (_, ordered, groups) in zip(features, axes, strict=True)
+        )
         terms.append(SmoothTerm(own, terms[-1].cells.stop if terms else 0))
-    if not terms:
-        raise ValueError("there are no terms")
-    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), float(described["l2"]))
+    sets = {frozenset(term.features) for term in terms}
+    mains = {frozenset([name]) for term in terms for name in term.features}
+    if not terms or len(sets) < len(terms) or not mains <= sets:
+        raise ValueError("there must be a term for every feature of other terms, and none twice")
+    problem = smooth_problem(design, terms, np.zeros(design.weights.shape), number(described["l2"], above=0))
     found = _restore_fit(described["fit"], (problem.n_cells, design.n_classes))
     smoothness = Smoothness(strengths, smooth["rule"], int(smooth["rounds"]), bool(smooth["complete"]))
     potentials = smooth_potentials(network, problem, found.shift)
@@ -166,11 +185,13 @@ def _restore_smooth(
 
 def _restore_axis(feature: Hashable, ordered: int, groups: Sequence[int], design: Design) -> Axis:
     """Return how a feature enters a term."""
-    found = np.array(groups, dtype=np.int64)
+    arity = design.shape[feature]
+    found = np.array([whole(group, 0, arity - 1) for group in listed(groups, arity)], dtype=np.int64)
     size = int(found.max(initial=-1)) + 1
-    if found.shape != (design.shape[feature],) or set(found.tolist()) != set(range(size)) or not 0 <= ordered <= size:
+    whole(ordered, 0, size)
+    if set(found.tolist()) != set(range(size)):
         raise ValueError(f"the groups of {feature!r} are not those of its states")
-    return Axis(feature, found, size, int(ordered))
+    return Axis(feature, found, size, ordered)
 
 
 def _restore_rows(

@@ -22,6 +22,7 @@ from anbexact.discretize import cut_texts
 from anbexact.displays.frames import BASELINE
 from anbexact.logit.refit import Refit
 from anbexact.logit.smooth import SmoothRefit
+from anbexact.logit.smooth_terms import strengths_text
 from anbexact.report.pools import describe_pool, pool_lines
 from anbexact.scores import Universal
 from anbexact.tables.vocabulary import MISSING_STATE
@@ -157,7 +158,10 @@ def _describe_smoothing(refitted: Refit) -> dict[str, Any]:
     """Return the strengths of a smooth refit, and its effective degrees of freedom, for JSON."""
     if not isinstance(refitted, SmoothRefit):
         return {}
-    strengths = dict(refitted.smoothness.strengths)
+    strengths = {
+        kind: {str(name): value for name, value in strength.items()} if isinstance(strength, Mapping) else strength
+        for kind, strength in refitted.smoothness.strengths.items()
+    }
     return {"smoothing": strengths, "effective_degrees_of_freedom": sum(refitted.effective_degrees)}
 
 
@@ -237,10 +241,9 @@ def print_refit(classifier: RefittedClassifier) -> None:
     model = classifier.logit_
     assert model.refitted is not None
     if isinstance(model.refitted, SmoothRefit):
-        strengths = ", ".join(f"{kind} {value:.3g}" for kind, value in model.refitted.smoothness.strengths.items())
         print_wrapped(
             f"refitted with smooth shapes: {sum(model.refitted.effective_degrees):.1f} effective degrees of freedom, "
-            f"strengths {strengths}, "
+            f"strengths {strengths_text(model.refitted.smoothness.strengths)}, "
             f"conditional log likelihood {model.refitted.fit.log_likelihood:.3f} nats in total"
         )
         return

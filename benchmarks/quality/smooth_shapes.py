@@ -50,11 +50,11 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "ANB": {"smooth": {}, "smooth, pairs": {"interactions": "pairs"}},
 }
 FOR_ALL = ("smooth", "smooth, pairs")
-"""Settings that larger tables are measured with, too."""
+"""Settings that all tables are measured with; the others are for those of at most `FEW_ROWS` rows."""
+FEW_ROWS = 400
 LEARNED_ON_FIVE = "smooth, five intervals"
 """A smooth refit of a network learned on five intervals of equal frequency in every column."""
 MANY_ROWS = 1_500
-MOST_ROWS = 10_000
 """Rows beyond which two of the five folds are measured."""
 MOST_FEATURES = 22
 """Features up to which structures are searched exactly."""
@@ -107,10 +107,10 @@ def one_fold(name: str, fold: int, folds: int, model: str, part: str) -> list[Ro
         add("refit", refitted, took + seconds)
         return rows
     for setting, how in SETTINGS[model].items():
-        if len(y) <= MANY_ROWS or setting in FOR_ALL:
+        if len(y) <= FEW_ROWS or setting in FOR_ALL:
             smooth, seconds, _ = timed(AdditiveClassifier(frozen, **how).fit, X_train, y_train)
             add(setting, smooth, took + seconds)
-    if model != "NB" and len(y) <= MANY_ROWS:
+    if model != "NB" and len(y) <= FEW_ROWS:
         five = MODELS[model](n_jobs=1, discretizer="equal_frequency")
         smooth, seconds, _ = timed(AdditiveClassifier(five).fit, X_train, y_train)
         add(LEARNED_ON_FIVE, smooth, seconds)
@@ -123,7 +123,7 @@ def tasks(run: Run) -> Iterator[tuple[str, int, int, str, str]]:
     fitting = listed[listed["continuous"] != ""].assign(cells=listed["rows"] * listed["features"])
     for _, table in fitting.sort_values("cells").iterrows():
         folds = 10 if run.full else 5
-        few = table["rows"] > MOST_ROWS and not run.full
+        few = table["rows"] > MANY_ROWS and not run.full
         searched = [model for model in MODELS if model != "ANB" or table["features"] <= MOST_FEATURES]
         parts = [(model, part) for part in ("plain", "smooth") for model in searched]
         parts += [(model, "rival") for model in rivals()]

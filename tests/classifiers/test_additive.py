@@ -1,5 +1,6 @@
 """The estimator of smooth shapes: what it fits, its files, hidden cells, weights, shapes, figures and inference."""
 
+import json
 import pickle
 
 import numpy as np
@@ -25,6 +26,7 @@ from anbexact.adapters.figures import plot_shapes
 from anbexact.classifiers import KDBClassifier
 from anbexact.compare import compare
 from anbexact.datasets import load_anes96, load_iris
+from anbexact.persistence import classifiers as files
 
 BASES = [NaiveBayesClassifier(), TANClassifier(), FANClassifier(), ANBClassifier(), FSANBClassifier()]
 
@@ -145,6 +147,35 @@ class TestFiles:
         pd.testing.assert_frame_equal(read.logit_.result().terms, model.logit_.result().terms)
         read.save(tmp_path / "again.json")
         assert (tmp_path / "again.json").read_bytes() == (tmp_path / "model.json").read_bytes()
+
+    @pytest.mark.parametrize(
+        ("place", "value", "message"),
+        [
+            (("l2",), 0, "refit: a finite number above 0 was expected, not 0"),
+            (("smooth", "rule"), "guess", "refit: the strengths of smoothing are not known"),
+            (("smooth", "strengths"), {"slop": 1.0}, "refit: smooth must be"),
+            (("smooth", "strengths", "slope"), -1, "refit: smooth must be"),
+            (("smooth", "strengths", "slope"), [[9, 1.0]], "refit: a whole number from 0 to"),
+            (("smooth", "terms"), [], "refit: there must be a term for every feature of other terms"),
+            (("smooth", "terms", 1, 0, 0), -1, "refit: a whole number from 0 to"),
+            (("smooth", "terms", 1), [], "refit: there must be a term for every feature of other terms"),
+            (("smooth", "terms", 1, 0, 2, 0), 10**12, "refit: a whole number from 0 to"),
+            (("smooth", "terms", 1, 0, 2, 0), 1, "refit: the groups of 'sepal_length' are not those of its states"),
+            (("fit", "shift", 0), float("nan"), "refit: the shifts of the refit are not"),
+        ],
+    )
+    def test_that_were_edited_are_refused(self, place, value, message, tmp_path):
+        path = tmp_path / "m.json"
+        AdditiveClassifier(NaiveBayesClassifier(), intervals=4, smooth=1.0).fit(*load_iris()).save(path)
+        document = json.loads(path.read_text())
+        part = document["refit"]
+        for key in place[:-1]:
+            part = part[key]
+        part[place[-1]] = value
+        document["sha256"] = files.digest(document)
+        path.write_text(json.dumps(document))
+        with pytest.raises(ValueError, match=rf"m\.json is damaged or was edited: {message}"):
+            anbexact.load(path)
 
     def test_pickles_predict_the_same(self):
         X, y = load_iris()

@@ -353,6 +353,18 @@ def n_probabilities(structure, arity):
     )
 
 
+class TestFormerNames:
+    def test_answer_with_a_warning(self):
+        X, y = load_iris()
+        model = to_logit(TANClassifier().fit(X, y)).refit(X, y, l2=1.0)
+        with pytest.warns(DeprecationWarning, match="LogitModel.why is now equivalence_report"):
+            assert model.why == model.equivalence_report
+        with pytest.warns(DeprecationWarning, match="is now separated_terms"):
+            assert model.diverging() == model.separated_terms
+        with pytest.warns(DeprecationWarning, match="is now convergence_message"):
+            assert model.complaint() == model.convergence_message
+
+
 class TestClosure:
     @examples(300)
     @given(structure=graphs())

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from strategies import random_problem
 
-from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TANClassifier, load
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_iris
@@ -63,20 +63,17 @@ class TestMaximum:
         np.testing.assert_allclose(found.shift, expected.maximum(), atol=1e-8)
         assert found.penalised == pytest.approx(expected.value(found.shift), rel=1e-12)
 
-    @pytest.mark.parametrize("budget", ["rows", "blocks", "blocks of terms"])
-    def test_of_blocks_and_conjugate_gradients_is_the_same(self, budget, monkeypatch):
+    @pytest.mark.parametrize("kind", [DenseCurvature, RowCurvature, BlockCurvature, "blocks of terms"])
+    def test_is_the_same_whatever_the_curvature(self, kind, monkeypatch):
         problem = made(1)
-        found, whole = smooth_fit(problem, STRENGTHS)
-        assert isinstance(whole, DenseCurvature)
-        if budget == "rows":
-            monkeypatch.setattr("anbexact.logit.smooth_fit.curvature_at", lambda *given: RowCurvature(*given[:3]))
-        else:
-            monkeypatch.setattr("anbexact.logit.smooth_fit.WHOLE", 0)
-        if budget == "blocks of terms":
+        if kind == "blocks of terms":
+            kind = BlockCurvature
             monkeypatch.setattr("anbexact.logit.curvature.BLOCK_ENTRIES", 10)
-        other, curvature = smooth_fit(problem, STRENGTHS)
-        assert isinstance(curvature, RowCurvature if budget == "rows" else BlockCurvature)
-        np.testing.assert_allclose(other.shift, found.shift, atol=1e-7)
+        monkeypatch.setattr("anbexact.logit.smooth_fit.curvature_at", lambda *given: kind(*given[:3]))
+        found, curvature = smooth_fit(problem, STRENGTHS)
+        assert isinstance(curvature, kind)
+        assert found.converged
+        np.testing.assert_allclose(found.shift, dense(problem).maximum(), atol=1e-7)
 
     def test_is_the_same_from_any_start(self):
         problem = made(2)
@@ -117,6 +114,44 @@ class TestMaximum:
         found, _ = smooth_fit(made(5), STRENGTHS, max_iter=1)
         assert not found.converged
         assert found.message == "max_iter was reached"
+
+
+class TestStrengthsByFeature:
+    def test_that_are_all_the_same_are_one(self):
+        problem = made(6)
+        by_feature = {kind: dict.fromkeys(("f0", "f1", "f2"), strength) for kind, strength in STRENGTHS.items()}
+        found, expected = (smooth_fit(problem, strengths)[0].shift for strengths in (by_feature, STRENGTHS))
+        np.testing.assert_allclose(found, expected, atol=1e-9)
+
+    def test_flatten_one_feature_alone(self):
+        problem = made(6, ordered=("f0", "f1", "f2"))
+        found, _ = smooth_fit(problem, {"slope": {"f0": 1e7}, "interaction": {"f0": 1e7}})
+        for term in problem.terms[1:]:
+            grid = found.shift[term.cells].reshape(*term.shape, 3)
+            for axis, name in enumerate(term.features):
+                assert (np.ptp(grid, axis=axis).max() < 1e-3) == (name == "f0")
+
+    def test_are_kept(self, tmp_path):
+        X, y = load_iris()
+        strengths = {"slope": {"petal_width": 2.0, "sepal_width": 500.0}, "interaction": {"petal_width": 3.0}}
+        model = AdditiveClassifier(smooth=strengths, intervals=6).fit(X, y)
+        kept = model.logit_.refitted.smoothness.strengths
+        assert kept == {**strengths, "curvature": 0.0}
+        assert "slope of petal_width 2, slope of sepal_width 500" in str(model.logit_.result())
+        model.save(tmp_path / "m.json")
+        loaded = load(tmp_path / "m.json")
+        assert loaded.logit_.refitted.smoothness.strengths == kept
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        with pytest.raises(ValueError, match="smooth names 'z', which is not a feature"):
+            model.logit_.refit(X, y, smooth={"slope": {"z": 1.0}})
+
+    def test_without_end_count_as_very_strong(self):
+        X, y = load_iris()
+        model = to_logit(NaiveBayesClassifier().fit(X, y), X, intervals=32)
+        for kind in ("slope", "curvature"):
+            found = model.refit(X, y, smooth={kind: 1e300})
+            assert found.refitted.smoothness.strengths[kind] == 1e6
+            assert found.refitted.fit.converged
 
 
 class TestDerivatives:
@@ -175,10 +210,15 @@ class TestDerivatives:
         problem = made(8)
         precisions = problem.precisions(STRENGTHS)
         p = _State(problem, precisions, np.zeros((problem.n_cells, 3))).p
-        assert isinstance(curvature_at(problem, precisions, p, 1e12), DenseCurvature)
         assert isinstance(curvature_at(problem, precisions, p, 10), BlockCurvature)
-        few = problem.weighted(problem.weights * (np.arange(len(problem.weights)) < 4)[:, None])
-        assert isinstance(curvature_at(few, precisions, p[:4], 1e12), RowCurvature)
+        assert isinstance(curvature_at(problem, precisions, p, 1e12), RowCurvature)
+        repeated = replace(
+            problem,
+            cells=np.tile(problem.cells, (9, 1)),
+            weights=np.tile(problem.weights, (9, 1)),
+            base=np.tile(problem.base, (9, 1)),
+        )
+        assert isinstance(curvature_at(repeated, precisions, np.tile(p, (9, 1)), 1e12), DenseCurvature)
 
 
 class TestLimits:
@@ -375,7 +415,9 @@ class TestModels:
         assert [term.features for term in model.refitted.problem.terms][:2] == [(), ("f0",)]
         assert model.log_likelihood(X, y) == pytest.approx(model.refitted.fit.log_likelihood)
 
-    @pytest.mark.parametrize("smooth", [-1, "strong", np.inf, True, {"slop": 1}, {"slope": None}])
+    @pytest.mark.parametrize(
+        "smooth", [-1, "strong", np.inf, True, {"slop": 1}, {"slope": None}, {"slope": {"a": -1}}]
+    )
     def test_senseless_strengths_are_refused(self, smooth):
         X, y = load_iris()
         with pytest.raises(ValueError, match="smooth must be"):

@@ -10,7 +10,7 @@ import pytest
 from tiers import scaled
 
 import anbexact
-from anbexact import ANBClassifier, TANClassifier, verify
+from anbexact import AdditiveClassifier, ANBClassifier, TANClassifier, verify
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import AODEClassifier, FSANBClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
@@ -51,6 +51,14 @@ def given_tables():
 def selected():
     X, y = load_monks(1)
     return FSANBClassifier().fit(X, y)
+
+
+def smooth():
+    X, y = load_iris()
+    X, y = X.iloc[::5, 2:], y[::5]
+    return AdditiveClassifier(
+        TANClassifier(), intervals=4, smooth={"slope": {"petal_length": 1.0, "petal_width": 2.0}, "interaction": 3.0}
+    ).fit(X, y)
 
 
 def places(document, path=()):
@@ -117,6 +125,7 @@ def write(document, path):
 FIELDS = (
     "format", "estimator", "parameters", "variables", "class", "cut_points", "n_features_in", "feature_names_in",
     "further", "structure", "counts", "tables", "measure", "pairs", "ess", "sha256", "newer than the format",
+    "network", "refined", "refit",
 )  # fmt: skip
 
 
@@ -124,7 +133,7 @@ FIELDS = (
 @pytest.mark.parametrize(
     "make",
     [
-        *(discrete, continuous, universal),
+        *(discrete, continuous, universal, smooth),
         *(pytest.param(make, marks=pytest.mark.slow) for make in (aode, given_tables, selected)),
     ],
 )
