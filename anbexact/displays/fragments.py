@@ -11,11 +11,6 @@ def fragment(*parts: object) -> Markup:
     return element("div", style, joined(parts, "\n"), class_="anbexact")
 
 
-def heading(text: object) -> Markup:
-    """Return a heading."""
-    return element("h4", text)
-
-
 def paragraph(*parts: object) -> Markup:
     """Return a paragraph."""
     return element("p", *parts)

@@ -12,6 +12,8 @@ COLOURS = ("#2f7fd6", "#d0741c", "#2a9d68", "#b05bc4", "#c94a5a", "#7d8a2e", "#1
 """Of lines; each has enough contrast on light and on dark pages."""
 DASHES = (None, "7 3", "2 3", "9 3 2 3")
 """Of lines beyond the first colours, and for who does not see colours."""
+MOST_NAMED, MOST_TICK_CHARACTERS, CHARACTER = 4, 13, 6.7
+"""Intervals of an axis that are named, characters of their names, and the width of one."""
 MOST_LEVEL = 8
 """Columns of a matrix up to which their names are written level."""
 WIDTH, HEIGHT = 420.0, 300.0
@@ -56,6 +58,8 @@ class Chart:
         Ends of the axes.
     reference : ((x, y), (x, y)) or None
         The ends of a dashed line for comparison.
+    x_names : sequence of str
+        Names of the intervals from 0 to 1, from 1 to 2 and so on along the x axis, in the place of its numbers.
     """
 
     title: str
@@ -65,6 +69,7 @@ class Chart:
     x_range: tuple[float, float] = (0.0, 1.0)
     y_range: tuple[float, float] = (0.0, 1.0)
     reference: tuple[tuple[float, float], tuple[float, float]] | None = field(default=None)
+    x_names: Sequence[str] = ()
 
     def svg(self) -> Markup:
         """Return the chart as SVG, its legend as HTML below it."""
@@ -96,10 +101,14 @@ class Chart:
 
     def _axes(self) -> list[Markup]:
         marks = []
-        for value in ticks(*self.x_range):
+        for value, name in self._x_ticks():
             x, y = self._place(value, self.y_range[0])
             marks.append(_stroke("line", x1=x, x2=x, y1=y, y2=TOP, stroke_opacity="0.12"))
-            marks.append(element("text", f"{value:g}", x=x, y=y + 16, text_anchor="middle"))
+            text = shortened(name, MOST_TICK_CHARACTERS)
+            half = CHARACTER * len(text) / 2
+            middle = min(max(x, half), WIDTH - half)
+            label = element("text", text, x=middle, y=y + 16, text_anchor="middle")
+            marks.append(element("g", element("title", name), label))
         for value in ticks(*self.y_range):
             x, y = self._place(self.x_range[0], value)
             marks.append(_stroke("line", x1=x, x2=WIDTH - RIGHT, y1=y, y2=y, stroke_opacity="0.12"))
@@ -110,6 +119,13 @@ class Chart:
         turned = f"rotate(-90 14 {up:g})"
         marks.append(element("text", self.y_label, x=14.0, y=up, text_anchor="middle", transform=turned))
         return marks
+
+    def _x_ticks(self) -> list[tuple[float, str]]:
+        if not self.x_names:
+            return [(value, f"{value:g}") for value in ticks(*self.x_range)]
+        n = len(self.x_names)
+        shown = sorted({round(k * (n - 1) / max(min(n, MOST_NAMED) - 1, 1)) for k in range(min(n, MOST_NAMED))})
+        return [(k + 0.5, self.x_names[k]) for k in shown]
 
     def _line(self, line: Line, colour: str, dash: str | None) -> list[Markup]:
         marks = []

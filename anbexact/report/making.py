@@ -13,17 +13,18 @@ import numpy as np
 
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers import DiscreteClassifier
-from anbexact.drawing.markup import Markup
+from anbexact.drawing.markup import Markup, joined
 from anbexact.persistence.atomic import write_atomically
 from anbexact.report.document import Block, Document, Fragment, Listing, Paragraph, Section
 from anbexact.report.evidence_panel import panel_or_reason
-from anbexact.report.page.page import page, stacked
+from anbexact.report.page.page import page
 from anbexact.report.sections.features import cases_section, features_section
 from anbexact.report.sections.limits import limits_section, warnings_of
 from anbexact.report.sections.network import arcs_section, network_section
 from anbexact.report.sections.performance import performance_section, refit_section
 from anbexact.report.sections.reproduce import reproduce_section
 from anbexact.report.sections.rows import rows_section
+from anbexact.report.sections.shapes import shapes_section
 from anbexact.report.subject import Subject
 from anbexact.report.text import plain_values
 from anbexact.report.validation import Validation, obstacle, validate
@@ -72,7 +73,7 @@ class Report:
     def to_html(self) -> str:
         """Return the report as one HTML page that needs no other file and no network."""
         sections = [
-            (section.key, section.title, stacked([block.html() for block in section.blocks]))
+            (section.key, section.title, joined((block.html() for block in section.blocks), "\n"))
             for section in self.document.sections
         ]
         with_panel = any(
@@ -213,6 +214,7 @@ def make_report(subject: Subject, settings: Settings) -> Report:
         performance_section(validation, reason),
         refit_section(validation),
         features_section(subject),
+        shapes_section(subject),
         cases_section(subject),
         _panel(subject.classifier),
         arcs_section(subject),

@@ -18,6 +18,7 @@ from anbexact.compare.curves import NORMAL_95
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.report import arc_report, report
 from anbexact.report.sections.limits import warnings_of
+from anbexact.report.sections.reproduce import fingerprint
 from anbexact.report.subject import Subject
 from anbexact.report.validation import HeldOut, validate
 
@@ -244,6 +245,24 @@ def test_a_page_of_twenty_features_and_five_thousand_rows_is_small():
     assert len(html.encode()) < 1_500_000
 
 
+@pytest.mark.slow
+def test_shapes_of_a_smooth_refit_are_drawn():
+    X, y = load_anes96()
+    smooth = AdditiveClassifier(TANClassifier(ess=1.0, n_jobs=1), intervals=6, smooth=1.0).fit(X, y)
+    document = report(smooth, X, y, folds=None).to_dict()["shapes"]
+    shapes = {shape.name: shape for shape in smooth.logit_.shapes()}
+    assert [of["title"] for of in document["shapes"]] == sorted(X, key=lambda name: -np.ptp(shapes[name].log_odds))
+    for chart in document["shapes"]:
+        shape, (line,) = shapes[chart["title"]], chart["lines"]
+        steps = [(k + side, value) for k, value in enumerate(shape.log_odds.tolist()) for side in (0, 1)]
+        np.testing.assert_allclose(line["points"], steps)
+        low, high = np.array(line["band"])[::2, 1:].T
+        np.testing.assert_allclose(high - low, 2 * NORMAL_95 * shape.standard_error)
+    for of in document["interactions"]:
+        assert of["range"] == pytest.approx(np.ptp(shapes[of["term"]].log_odds))
+    assert "shapes" not in report(smooth.estimator_, X, y, folds=None).to_dict()
+
+
 def test_impossible_rows_are_counted():
     X, y = load_iris()
     made = report(NaiveBayesClassifier(parameters="ml", n_jobs=1).fit(X, y), X, y, folds=2)
@@ -270,8 +289,7 @@ def test_equal_rows_have_equal_fingerprints():
     classifier = NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X, y)
 
     def print_of(X, y):
-        made = report(classifier, X, y, folds=None).to_dict()
-        return made["reproduce"]["versions"][-1]["version"]
+        return fingerprint(Subject.of(classifier, X, y))
 
     assert print_of(X, y) == print_of(X.copy(), y.copy())
     assert print_of(X, y) != print_of(X, y[::-1].reset_index(drop=True))

@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Sequence
 
-from anbexact.drawing.markup import Markup, element, joined, static_text
+from anbexact.drawing.markup import Markup, element, static_text
 
 PACKAGE = "anbexact.report.page"
 
@@ -69,8 +69,3 @@ def page(
 def _checksum(script: str) -> str:
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     return f"'sha256-{digest}'"
-
-
-def stacked(blocks: Sequence[Markup]) -> Markup:
-    """Return blocks below each other."""
-    return joined(blocks, "\n")
