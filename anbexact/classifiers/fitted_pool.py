@@ -73,7 +73,8 @@ class FittedPool(DiscreteClassifier):
         return np.stack([log_posteriors(model, X, labels) for _, model in self.estimators_], axis=1)
 
     def _log_posterior(self, X: Any) -> Floats:
-        return PoolWeights(self.weights_, self.biases_, self.ridge_).log_posterior(self._logs(X))
+        logs = self._logs(X)
+        return PoolWeights(self.weights_, self.biases_, self.ridge_).log_posterior(logs)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row, shape (rows,); the first of equally probable ones."""

@@ -154,7 +154,7 @@ class PooledClassifier(PooledParameters, FittedPool):
     >>> X, y = load_tic_tac_toe()
     >>> pool = PooledClassifier([("NB", NaiveBayesClassifier()), ("ANB", ANBClassifier())]).fit(X, y)
     >>> pool.members_["outcome"].tolist()
-    ['pooled', 'pooled']
+    ['weight 0', 'pooled']
     >>> pool.score(X, y) > 0.9
     True
     """

@@ -19,9 +19,10 @@ from typing import Any
 from anbexact._runtime.progress import Progress
 from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
+from anbexact.compare.losses import Losses
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables, refits
-from anbexact.compare.recommendation import Comparison, Losses, Recommendation
+from anbexact.compare.recommendation import Comparison, Recommendation
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 
 __all__ = [

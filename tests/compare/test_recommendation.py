@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from anbexact.compare import Comparison, compare
-from anbexact.compare.recommendation import Losses, mean_with_error, recommend
+from anbexact.compare.losses import Losses, mean_with_error
+from anbexact.compare.recommendation import recommend
 from anbexact.datasets import load_iris, load_monks
 
 
