@@ -11,7 +11,7 @@ pages := $(wildcard README.md docs/*.md docs/*/*.md)
 # Each process takes whole files in turn, so that few kernels are compiled, or loaded, by two of them.
 SPREAD := --dist worksteal
 # Tests that reach most lines of the kernels on tables small enough for plain Python.
-kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py discretize networks/test_posterior.py \
+kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py discretize networks/test_posterior.py explanations \
     networks/test_aode.py selection/test_parents_children.py logit/test_logit.py classifiers/test_logit_fan.py \
     $(addprefix search/test_,kdb.py mc_dag.py hill_climbing.py candidates.py ties.py forged_certificates.py))
 

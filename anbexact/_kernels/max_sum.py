@@ -131,22 +131,6 @@ def _largest_rival(buckets, arities, row, free, decided, messages, current, best
 
 
 @kernel
-def largest_rivals(codes, buckets, arities, decided, free, out):
-    """Find, for every row, the largest log odds of each class against a decided one when some features are free.
-
-    ``free`` has shape (rows, features); ``out``, of shape (rows, classes), receives the result.
-    """
-    features = codes.shape[0]
-    classes = out.shape[1]
-    messages = np.empty((buckets.message_offsets[-1], classes))
-    current, row = np.empty(features, np.int64), np.empty(features, np.int64)
-    for t in range(codes.shape[1]):
-        for j in range(features):
-            row[j] = codes[j, t]
-        largest_odds(buckets, arities, row, free[t], decided[t], messages, current, out[t])
-
-
-@kernel
 def minimal_reasons(codes, buckets, arities, relevant, decided, tolerance, start, stop, fixed, worst):
     """Find a subset-minimal sufficient reason for each of the rows ``start .. stop-1``, by deletion.
 

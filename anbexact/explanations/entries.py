@@ -101,9 +101,11 @@ def tornado_of_entries(source: FamilySum, rows: Rows, label: Any = None, odds: f
     Raises
     ------
     ValueError
-        If the entries have no posterior and no ``odds`` are given, or if ``odds`` is not above 1.
+        If a table holds a zero, if the entries have no posterior and no ``odds`` are given, or if ``odds`` is not
+        above 1.
     """
     network = source.network
+    source.potentials  # noqa: B018  # refuses zeros: the odds of such an entry cannot change
     if source.n_classes == 1:
         raise ValueError("there is one class alone, and nothing to compare it with")
     if odds is None and network.grounds.smoothing is None:

@@ -11,8 +11,7 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact.logit.potentials import Potentials, class_families, network_potentials
-from anbexact.networks.model import Model
-from anbexact.networks.network import TableNetwork
+from anbexact.networks.network import Network, TableNetwork
 from anbexact.parameters.counts import Counts
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
@@ -31,55 +30,78 @@ class FamilySum:
     ----------
     vocabulary : Vocabulary
         Names and states of all variables.
-    potentials : tuple of Potential
-        The functions f_F.
     counts : dict or None
         Weighted counts of the families in the training rows; None if there are none.
     log_posterior : callable
         Returns ln P(c | observed cells), shape (rows, classes), of codes of shape (features, rows).
+    find_potentials : callable
+        Returns the functions f_F.
     find_network : callable
         Returns the network under which missing cells are summed out.
     """
 
     vocabulary: Vocabulary
-    potentials: Potentials
     counts: Counts | None
     log_posterior: Callable[[CodeArray], Floats]
+    find_potentials: Callable[[], Potentials]
     find_network: Callable[[], TableNetwork]
 
     @classmethod
-    def of_network(cls, model: Model) -> FamilySum:
+    def of_network(cls, model: Network) -> FamilySum:
         """Return the sum of a network's log conditional tables.
 
-        Raises
-        ------
-        ValueError
-            If columns are measured by densities, if the model is an average of several networks, or if a table holds
-            a zero.
+        Its ``network`` and ``potentials`` raise ValueError if columns are measured by densities, and its potentials
+        do if a table holds a zero.
         """
-        if not isinstance(model, TableNetwork):
+
+        def network() -> TableNetwork:
+            if isinstance(model, TableNetwork):
+                return model
             raise ValueError(
                 "this explanation needs conditional tables, and this classifier has densities: explain the "
                 "classifier that its to_discrete() returns"
             )
-        for name in class_families(model.structure):
-            if not (model.tables[name].values > 0).all():
-                raise ValueError(
-                    f"the conditional table of {name!r} holds zeros, so that log odds can be infinite and cannot be "
-                    "divided among features: estimate the tables with parameters='eap'"
-                )
-        potentials = network_potentials(model.tables, model.structure)
-        return cls(model.vocabulary, potentials, model.counts, model.log_posterior, lambda: model)
+
+        def potentials() -> Potentials:
+            tables = network().tables
+            for name in class_families(model.structure):
+                if not (tables[name].values > 0).all():
+                    raise ValueError(
+                        f"the conditional table of {name!r} holds zeros, so that log odds can be infinite and cannot "
+                        "be divided among features: estimate the tables with parameters='eap'"
+                    )
+            return network_potentials(tables, model.structure)
+
+        return cls(model.vocabulary, model.counts, model.log_posterior, potentials, network)
 
     @classmethod
     def of_logit(cls, model: LogitModel) -> FamilySum:
         """Return the sum of a logistic regression's potentials."""
         counts = model.network.counts if model.structure is model.network.structure else None
-        return cls(model.vocabulary, model.potentials, counts, model.log_posterior, lambda: model.summing_network)
+        return cls(
+            model.vocabulary, counts, model.log_posterior, lambda: model.potentials, lambda: model.summing_network
+        )
+
+    @cached_property
+    def potentials(self) -> Potentials:
+        """The functions f_F, each of a few features and the class.
+
+        Raises
+        ------
+        ValueError
+            If there are none, as for densities, or for tables with zeros.
+        """
+        return self.find_potentials()
 
     @cached_property
     def network(self) -> TableNetwork:
-        """The network under which missing cells are summed out."""
+        """The network under which missing cells are summed out.
+
+        Raises
+        ------
+        ValueError
+            If it has densities instead of tables.
+        """
         return self.find_network()
 
     @cached_property

@@ -20,6 +20,8 @@ LEAST = 1e-12
 def answers(source: FamilySum, rows: Rows, j: int) -> tuple[Floats, Floats]:
     """Return ``P(x_j | observed cells)`` and ``P(c | observed cells, x_j)`` of all states of a feature.
 
+    The latter are 0 where the state is impossible.
+
     Returns
     -------
     (rows, states) and (rows, states, classes) float64
@@ -32,7 +34,7 @@ def answers(source: FamilySum, rows: Rows, j: int) -> tuple[Floats, Floats]:
         logs[:, state] = source.network.log_joint(codes)
     of_states = logsumexp(logs, axis=2)
     shares = np.exp(of_states - logsumexp(of_states, axis=1, keepdims=True))
-    return shares, np.exp(logs - of_states[..., None])
+    return shares, np.exp(logs - np.where(np.isneginf(of_states), 0.0, of_states)[..., None])
 
 
 def next_questions(
@@ -70,6 +72,7 @@ def next_questions(
         other = expected.argmin(axis=2) != decided[:, None]
         predicted = now.argmax(axis=1)
         of_class = np.take_along_axis(posteriors, predicted[:, None, None], axis=2)[:, :, 0]
+        of_class = np.where(shares > 0, of_class, now[np.arange(len(places)), predicted][:, None])
         value = (information if by == "information" else gain) - float(prices.get(name, 0.0))
         frames.append(
             pd.DataFrame(

@@ -31,13 +31,14 @@ def posterior(tables, class_name, row, arities, n_classes):
 def shapley(players, value):
     """Shapley values of a game: the mean gain over all subsets of the other players, weighted by orders."""
     n, found = len(players), {}
+    subsets = [set(subset) for size in range(n + 1) for subset in itertools.combinations(players, size)]
+    known = {frozenset(subset): value(subset) for subset in subsets}
     for player in players:
-        others = [other for other in players if other != player]
         total = 0.0
-        for size in range(n):
-            weight = math.factorial(size) * math.factorial(n - size - 1) / math.factorial(n)
-            for subset in itertools.combinations(others, size):
-                total += weight * (value({*subset, player}) - value(set(subset)))
+        for subset in subsets:
+            if player not in subset:
+                weight = math.factorial(len(subset)) * math.factorial(n - len(subset) - 1) / math.factorial(n)
+                total += weight * (known[frozenset(subset | {player})] - known[frozenset(subset)])
         found[player] = total
     return found
 

@@ -83,6 +83,21 @@ def test_tornado_of_features(model, holes):
             assert found["changes_decision"] == any(int(np.argmax(of_state)) != label for of_state in varied)
 
 
+def test_tornado_and_scenarios_of_densities():
+    """They need no tables: the posterior of every changed row is that of the classifier."""
+    X, y = load_iris()
+    X = X.assign(large=np.where(X.iloc[:, 2] > 4, "yes", "no"))
+    classifier = NaiveBayesClassifier(continuous="universal").fit(X, y)
+    row = X.iloc[[70]]
+    found = classifier.tornado(row, label="virginica").set_index("feature").loc["large"]
+    shares = [classifier.predict_proba(row.assign(large=state))[0, 2] for state in ("no", "yes")]
+    np.testing.assert_allclose([found["low"], found["high"]], sorted(shares), atol=1e-12)
+    frame = classifier.what_if(row, {"petal_width": 2.2})
+    np.testing.assert_allclose(frame["probability"], classifier.predict_proba(row.assign(petal_width=2.2))[0])
+    with pytest.raises(ValueError, match="to_discrete"):
+        classifier.next_question(row.assign(petal_width=None))
+
+
 def with_entry(tables, name, place, value):
     """Return tables in which one entry has another value, those of its distribution changed in proportion."""
     variables, values = tables[name]
@@ -200,6 +215,18 @@ def test_next_question(model, criterion):
         assert of_row["ask"].sum() == bool(worth)
         if worth:
             assert of_row["ask"].iloc[0]
+
+
+def test_questions_with_impossible_answers():
+    X = pd.DataFrame({"a": ["u", "v", "w"] * 20, "b": ["s", "t"] * 30})
+    y = pd.Series(np.where(X["a"] == "u", "yes", "no"), name="c")
+    classifier = NaiveBayesClassifier(parameters="ml", categories={"a": ["never", "u", "v", "w"]}).fit(X, y)
+    found = classifier.next_question(pd.DataFrame({"a": [None], "b": ["s"]})).iloc[0]
+    assert found["information"] == pytest.approx(entropy([1 / 3, 2 / 3]))
+    assert (found["gain"], found["changes_decision"]) == pytest.approx((1 / 3, 1 / 3))
+    assert (found["low"], found["high"]) == (0, 1)
+    with pytest.raises(ValueError, match="holds zeros"):
+        classifier.tornado_of_entries(X, odds=2)
 
 
 def test_questions_that_do_not_fit():

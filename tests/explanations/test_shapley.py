@@ -68,6 +68,19 @@ def test_conditional_values(model, holes):
         assert found.base[t] == pytest.approx(value(set()), abs=1e-10)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["tan", "anb"])
+def test_interventional_values_of_twelve_features(model):
+    case = Case(model, seed=11, n=12, n_rows=80)
+    found = case.classifier.explain_local(case.X, background=case.X.iloc[:2])
+    row, pair = case.row(9), (found.labels[9], found.against[9])
+    drawn = [(case.row(t), 1.0) for t in range(2)]
+    expected = oracles.shapley(
+        list(row), lambda known: oracles.expected_log_odds(case.tables, "c", row, known, drawn, pair)
+    )
+    np.testing.assert_allclose(found.values[9], list(expected.values()), atol=1e-10)
+
+
 @pytest.mark.parametrize("conditional", [False, True])
 def test_terms_add_up_in_values_and_in_the_frame(conditional):
     case = Case("tan", seed=1, n_classes=4)
