@@ -60,6 +60,23 @@ def test_missing_cells_are_free(model):
             assert "missing cells can change the decision" in found.text(t)
 
 
+def test_a_search_that_is_given_up_keeps_the_minimal_reason(monkeypatch):
+    from anbexact.explanations import reasons
+
+    case = Case("dense", seed=1)
+    X = case.holed(share=0.1)
+    whole = case.classifier.sufficient_reasons(X, size="smallest")
+    monkeypatch.setattr(reasons, "MOST_NODES", 0)
+    given_up = case.classifier.sufficient_reasons(X, size="smallest")
+    minimal = case.classifier.sufficient_reasons(X)
+    np.testing.assert_array_equal(given_up.fixed, minimal.fixed)
+    np.testing.assert_array_equal(given_up.exists, whole.exists)
+    assert 0 < whole.exists.sum() < len(X)
+    assert whole.frame["smallest"].tolist() == whole.exists.tolist()
+    assert not given_up.frame["smallest"].any()
+    assert (whole.fixed.sum(axis=1) <= minimal.fixed.sum(axis=1)).all()
+
+
 def test_frame_and_text():
     X = pd.DataFrame({"size": ["s", "l"] * 30, "noise": ["a", "a", "b", "b"] * 15, "one": ["k"] * 60})
     fruit = pd.Series(["plum", "melon"] * 30, name="fruit")
