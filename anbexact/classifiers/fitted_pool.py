@@ -81,16 +81,32 @@ class FittedPool(DiscreteClassifier):
         best = self._log_posterior(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
-    def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
+    @property
+    def class_prior_(self) -> npt.NDArray[np.float64]:
+        """P(class) when no feature is known, shape (classes,): the mean of the members', by their weights."""
+        check_is_fitted(self)
+        priors = np.stack([model.class_prior_ for _, model in self.estimators_])
+        return np.asarray(self.weights_ @ priors / self.weights_.sum())
+
+    def predict_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
 
         Every member sums out missing and unknown cells under its own network; the posteriors are pooled.
-        """
-        return np.exp(self._log_posterior(X))
 
-    def predict_log_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``."""
-        return self._log_posterior(X)
+        Parameters
+        ----------
+        X : table
+            The features.
+        class_prior : mapping or array, optional
+            Shares of the classes in the population that the rows come from, if they are others than in training; see
+            :meth:`anbexact.NetworkClassifier.predict_proba`.
+        """
+        return np.exp(self.predict_log_proba(X, class_prior=class_prior))
+
+    def predict_log_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
+        """Return ln P(class | row), shape (rows, classes), columns as in ``classes_``; see :meth:`predict_proba`."""
+        logs = self._log_posterior(X)
+        return logs if class_prior is None else self._adjusted(logs, class_prior)
 
     def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
         """Return P(class | some cells): the members' answers, pooled.

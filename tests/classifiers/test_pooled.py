@@ -315,3 +315,16 @@ class TestFit:
             "NaiveBayesClassifier 2",
             "AODEClassifier",
         ]
+
+
+def test_other_shares_of_the_classes_and_decisions():
+    X, y = load_iris()
+    pool = PooledClassifier([NaiveBayesClassifier(ess=1.0), TANClassifier(ess=1.0)]).fit(X, y)
+    np.testing.assert_allclose(pool.class_prior_, 1 / 3, atol=1e-12)
+    np.testing.assert_allclose(pool.predict_proba(X, class_prior=[1 / 3] * 3), pool.predict_proba(X), atol=1e-12)
+    shares = np.array([0.2, 0.7, 0.1])
+    expected = pool.predict_proba(X) * shares * 3
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(pool.predict_proba(X, class_prior=shares), expected, atol=1e-12)
+    decided = pool.decide(X, class_prior=shares)["decision"]
+    assert decided.tolist() == pool.classes_[expected.argmax(axis=1)].tolist()
