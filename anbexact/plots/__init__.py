@@ -9,6 +9,7 @@ from anbexact.plots.explanations import WaterfallDisplay
 from anbexact.plots.information import InformationDisplay
 from anbexact.plots.learning import LearningCurveDisplay
 from anbexact.plots.networks import NetworkDisplay
+from anbexact.plots.pool import PoolDisplay
 from anbexact.plots.predictions import (
     ConfusionDisplay,
     GainsDisplay,
@@ -28,6 +29,7 @@ __all__ = [
     "LearningCurveDisplay",
     "LiftDisplay",
     "NetworkDisplay",
+    "PoolDisplay",
     "PrecisionRecallDisplay",
     "ReliabilityDisplay",
     "RocDisplay",

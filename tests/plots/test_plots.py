@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from strategies import problems
 
-from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, PooledClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier
 from anbexact.compare import compare
 from anbexact.datasets import load_anes96, load_iris, load_monks
@@ -22,6 +22,7 @@ from anbexact.plots import (
     LearningCurveDisplay,
     LiftDisplay,
     NetworkDisplay,
+    PoolDisplay,
     PrecisionRecallDisplay,
     ReliabilityDisplay,
     RocDisplay,
@@ -215,3 +216,15 @@ def test_bins_of_equal_weight(iris):
     assert display.summary["versicolor"] == pytest.approx(
         np.average(abs(curve["observed"] - curve["predicted"]), weights=curve["weight"])
     )
+
+
+def test_weights_of_a_pool(iris):
+    classifier, X, y = iris
+    pool = PooledClassifier([NaiveBayesClassifier(ess=1.0), TANClassifier(ess=1.0)]).fit(X, y)
+    display = PoolDisplay.from_estimator(pool)
+    assert [bar.get_width() for bar in display.ax_.patches] == pool.members_["weight"].tolist()
+    assert [text.get_text() for text in display.ax_.texts] == [
+        f"log loss {loss:.3f}" for loss in pool.members_["log_loss"]
+    ]
+    with pytest.raises(TypeError, match="ANBClassifier is not a pool"):
+        PoolDisplay.from_estimator(classifier)
