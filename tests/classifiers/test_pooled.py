@@ -157,6 +157,7 @@ class TestFit:
         assert {name for name, _ in pool.estimators_} == set(pool.members_.index) - set(dropped)
         assert (pool.weights_ > 0).all()
 
+    @pytest.mark.slow
     def test_automatic_members_say_what_they_are(self):
         X, y = frames(60)
         pool = PooledClassifier(n_jobs=1).fit(X, y)

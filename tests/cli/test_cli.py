@@ -773,6 +773,7 @@ class TestPool:
         terms = pd.read_csv(io.StringIO(out))
         assert terms.loc[terms["row"] == 0, "nats"].sum() == pytest.approx(pool.explain(X[:1])[0].log_odds)
 
+    @pytest.mark.slow
     def test_is_written_as_one_network(self, capsys):
         run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "pool", "-o", "m.json")
         run(capsys, "convert", "m.json", "m.bif")
@@ -782,6 +783,7 @@ class TestPool:
             network.predict_proba(X), anbexact.load("m.json").predict_proba(X), rtol=0, atol=1e-9
         )
 
+    @pytest.mark.slow
     def test_as_json_and_what_does_not_apply(self, capsys):
         _, out, _ = run(
             capsys, "fit", "monks.csv", "--class", "monk", "--model", "pool", "--discretizer", "mdlp", "--json"

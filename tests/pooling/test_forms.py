@@ -17,6 +17,8 @@ from anbexact import (
 from anbexact.classifiers import AODEClassifier, KDBClassifier
 from anbexact.datasets import load_iris, load_tic_tac_toe
 from anbexact.logit.potentials import Potential
+from anbexact.persistence.describe import describe
+from anbexact.persistence.restore import restore
 from anbexact.pooling import union
 from anbexact.pooling.reading import DifferentReadingsError, Reading, common_refinement
 from anbexact.pooling.union import MemberTerms, closed_structure, spread_over, union_of_terms
@@ -208,6 +210,24 @@ class TestFiles:
         pool = PooledClassifier([NaiveBayesClassifier(), AODEClassifier()], ridge=np.inf).fit(X, y)
         pool.save(tmp_path / "pool.json")
         np.testing.assert_array_equal(anbexact.load(tmp_path / "pool.json").predict_proba(X), pool.predict_proba(X))
+
+    @pytest.mark.parametrize(
+        ("field", "value", "message"),
+        [
+            ("weights", [-1.0], "weights: a weight is below 0"),
+            ("weights", [1.0, 2.0], "weights: a list of length 1 was expected"),
+            ("biases", [0.0], "biases: a list of length 3 was expected"),
+            ("members", [], "members: a pool has at least one member"),
+            ("considered", [["NB", 1.0]], "considered: a list of length 5 was expected"),
+            ("ridge", "much", "ridge: could not convert"),
+        ],
+    )
+    def test_that_are_inconsistent_are_refused(self, field, value, message):
+        X, y = load_iris()
+        document = describe(PooledClassifier([NaiveBayesClassifier(ess=1.0)], ridge=np.inf).fit(X, y))
+        assert isinstance(restore(document), PooledClassifier)
+        with pytest.raises(ValueError, match=message):
+            restore({**document, field: value})
 
 
 class TestUnion:
