@@ -1,16 +1,18 @@
 """What smooth shapes bring, by structure, rule of strengths and number of intervals: accuracy and log loss.
 
-Cross-validation (five folds; ten with ``--full``) over the tables of ``../shared/data`` with continuous columns and
-at most 1,500 rows and 22 features (all of them with ``--full``, the larger ones without ANB). Naive Bayes, TAN and
-exact ANB with their defaults are taken as they were learned (``generative``), refitted by conditional likelihood
-(``refit``), and as :class:`~anbexact.AdditiveClassifier` with strengths by evidence (``smooth, evidence``) and by
-default (``smooth``); naive Bayes also by cross-validation alone (``smooth, cv``) and with other numbers of intervals;
-ANB also with the pairs of its families in their place (``smooth, pairs``). Beside them, what people would take:
-scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the training rows) and random
-forest (300 trees, probabilities clipped at 0.001). Everything is learned within the folds.
+Five-fold cross-validation (ten with ``--full``) over the tables of ``../shared/data`` with continuous columns; of
+tables with more than 1,500 rows one fold is measured (all with ``--full``). Naive Bayes, TAN and, for at most 22
+features and 1,500 rows, exact ANB with their defaults are taken as they were learned (``generative``), refitted by
+conditional likelihood (``refit``), and as :class:`~anbexact.AdditiveClassifier` (``smooth``); ANB also with the pairs
+of its families in their place (``smooth, pairs``). On tables of at most 400 rows and 22 features, strengths are also
+chosen by the evidence and by cross-validation alone, naive Bayes has other numbers of intervals, and structures are
+also learned on five intervals of equal frequency. Beside them, what people would take: scikit-learn's logistic
+regression (scaled and one-hot, C by cross-validation within the training rows) and random forest (300 trees,
+probabilities clipped at 0.001). Everything is learned within the folds.
 
-Target: none; ``docs/smooth-shapes.md`` has the outcome. Takes about a quarter of an hour; it is resumable. Writes
-``docs/results/smooth_shapes.csv``, and for every table ``docs/results/smooth_shapes_tables.csv``.
+Target: none; ``docs/smooth-shapes.md`` has the outcome. Takes about an hour; it is resumable. Writes
+``docs/results/smooth_shapes.csv``, with means over all tables, over those with ANB and over those with all settings,
+and for every table ``docs/results/smooth_shapes_tables.csv``.
 """
 
 import warnings
@@ -50,12 +52,13 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "ANB": {"smooth": {}, "smooth, pairs": {"interactions": "pairs"}},
 }
 FOR_ALL = ("smooth", "smooth, pairs")
-"""Settings that all tables are measured with; the others are for those of at most `FEW_ROWS` rows."""
+"""Settings that all tables are measured with."""
 FEW_ROWS = 400
+"""Rows up to which tables are measured with all settings."""
 LEARNED_ON_FIVE = "smooth, five intervals"
 """A smooth refit of a network learned on five intervals of equal frequency in every column."""
 MANY_ROWS = 1_500
-"""Rows beyond which two of the five folds are measured."""
+"""Rows beyond which one of the folds is measured, without ANB."""
 MOST_FEATURES = 22
 """Features up to which structures are searched exactly."""
 SMALLEST = 1e-3
@@ -106,11 +109,12 @@ def one_fold(name: str, fold: int, folds: int, model: str, part: str) -> list[Ro
         refitted, seconds, _ = timed(RefittedClassifier(frozen).fit, X_train, y_train)
         add("refit", refitted, took + seconds)
         return rows
+    small = len(y) <= FEW_ROWS and X.shape[1] <= MOST_FEATURES
     for setting, how in SETTINGS[model].items():
-        if len(y) <= FEW_ROWS or setting in FOR_ALL:
+        if small or setting in FOR_ALL:
             smooth, seconds, _ = timed(AdditiveClassifier(frozen, **how).fit, X_train, y_train)
             add(setting, smooth, took + seconds)
-    if model != "NB" and len(y) <= FEW_ROWS:
+    if model != "NB" and small:
         five = MODELS[model](n_jobs=1, discretizer="equal_frequency")
         smooth, seconds, _ = timed(AdditiveClassifier(five).fit, X_train, y_train)
         add(LEARNED_ON_FIVE, smooth, seconds)
@@ -121,44 +125,35 @@ def tasks(run: Run) -> Iterator[tuple[str, int, int, str, str]]:
     """Yield table, fold, number of folds, model and part of what is measured, small tables first."""
     listed = run.manifest()
     fitting = listed[listed["continuous"] != ""].assign(cells=listed["rows"] * listed["features"])
+    folds = 10 if run.full else 5
     for _, table in fitting.sort_values("cells").iterrows():
-        folds = 10 if run.full else 5
-        few = table["rows"] > MANY_ROWS and not run.full
-        searched = [model for model in MODELS if model != "ANB" or table["features"] <= MOST_FEATURES]
+        large = table["rows"] > MANY_ROWS
+        searched = [model for model in MODELS if model != "ANB" or not (large or table["features"] > MOST_FEATURES)]
         parts = [(model, part) for part in ("plain", "smooth") for model in searched]
         parts += [(model, "rival") for model in rivals()]
-        for fold in run.folds(2 if few else folds):
+        for fold in run.folds(1 if large and not run.full else folds):
             yield from ((table["name"], fold, folds, *part) for part in parts)
 
 
 def main(run: Run) -> None:
     """Measure what is missing, then summarise."""
-    wanted = list(tasks(run))
-    measured = run.measure("smooth_shapes", ["table", "fold", "folds", "model", "part"], wanted, one_fold)
-    kept = {task[:3] for task in wanted}
-    measured = measured[
-        [task in kept for task in zip(*(measured[k] for k in ("table", "fold", "folds")), strict=True)]
-    ]
+    measured = run.measure("smooth_shapes", ["table", "fold", "folds", "model", "part"], tasks(run), one_fold)
+    measured = measured[measured["folds"] == (10 if run.full else 5)]
     measured = measured.assign(setting=measured["setting"].fillna(""))
-    tables = means(measured, ["table", "model", "setting"])
-    tables = tables.join(measured.groupby(["table", "model", "setting"])["seconds"].median())
-    tables = tables.join(measured.groupby(["table", "model", "setting"])["folds"].max())
+    line = ["table", "model", "setting"]
+    tables = means(measured, line).join(measured.groupby(line)["seconds"].median())
+    tables = tables.join(measured.groupby(line)["fold"].nunique().rename("folds"))
     run.write("smooth_shapes_tables", tables, 4)
     losses = tables["log_loss"].unstack(["model", "setting"])
-    accuracy = tables["accuracy"].unstack(["model", "setting"])
     refits = {line: losses[line[0], "refit"] for line in losses if line[0] in MODELS}
-    few = losses.index[losses.notna().all(axis=1)]
-    summary = pd.DataFrame(
-        {
-            "log_loss": losses.mean(),
-            "accuracy": accuracy.mean(),
-            "tables": losses.notna().sum(),
-            "worse_than_refit": pd.Series(
-                {line: int((losses[line] > own + 0.01).sum()) for line, own in refits.items()}
-            ),
-            "log_loss_of_tables_with_all_lines": losses.loc[few].mean(),
-        }
-    )
+    groups = {
+        "all_tables": losses,
+        "tables_with_anb": losses[losses["ANB", "smooth"].notna()] if "ANB" in losses else losses,
+        "tables_with_all_settings": losses.dropna(),
+    }
+    worse = {line: int((losses[line] > own + 0.01).sum()) for line, own in refits.items()}
+    summary = pd.DataFrame({f"log_loss_{name}": own.mean(skipna=False) for name, own in groups.items()})
+    summary = summary.assign(tables=losses.notna().sum(), worse_than_refit=pd.Series(worse))
     run.write("smooth_shapes", summary.rename_axis(["model", "setting"]), 4)
-    show(summary, f"{len(losses)} tables, {len(few)} of them with all lines", 4)
+    show(summary, ", ".join(f"{name}: {len(own)}" for name, own in groups.items()), 4)
     show(losses.T, "log loss", 3)

@@ -326,7 +326,8 @@ class TestCoarser:
 
     def test_is_where_many_unknowns_get_their_strengths(self, monkeypatch):
         X, y = load_iris()
-        model = to_logit(ANBClassifier().fit(X, y), X, intervals=12)
+        X = X[["petal_length", "petal_width"]]
+        model = to_logit(TANClassifier().fit(X, y), X, intervals=8)
         fine = model.refit(X, y, smooth="evidence")
         monkeypatch.setattr("anbexact.logit.smooth.FEW_UNKNOWNS", 0)
         coarse = model.refit(X, y, smooth="evidence")
