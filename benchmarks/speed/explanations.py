@@ -1,6 +1,6 @@
 """Rows per second of exact explanations: Shapley values, sufficient reasons, nearest changes.
 
-Targets: Shapley values of 100,000 rows a second for naive Bayes and of 10,000 for TAN on letter; sufficient reasons
+Target: Shapley values of 100,000 rows a second for naive Bayes and of 10,000 for TAN on letter; sufficient reasons
 of 1,000 rows a second for TAN with 20 features. Takes a minute.
 """
 

@@ -314,7 +314,10 @@ class TestParameters:
             ({"ess": None}, "ess must be a finite number above 0, or 'auto', not None"),
             ({"smoothing": 0}, "smoothing must be a finite number above 0, or 'auto', not 0"),
             ({"smoothing": "best"}, "smoothing must be a finite number above 0, or 'auto', not 'best'"),
-            ({"parameters": "map"}, "parameters must be one of 'eap', 'ml', 'friedman', 'acll', not 'map'"),
+            (
+                {"parameters": "map"},
+                "parameters must be one of 'eap', 'ml', 'friedman', 'acll', 'hierarchical', not 'map'",
+            ),
             ({"handle_unknown": "ignore"}, "handle_unknown must be one of 'marginalize', 'error', not 'ignore'"),
             (
                 {"handle_missing": "drop"},

@@ -490,7 +490,9 @@ class TestClassifier:
         assert (model.ess_, model.smoothing_) == (3.0, 3.0)
 
     def test_unknown_rules(self):
-        with pytest.raises(ValueError, match="parameters must be one of 'eap', 'ml', 'friedman', 'acll', not 'map'"):
+        with pytest.raises(
+            ValueError, match="parameters must be one of 'eap', 'ml', 'friedman', 'acll', 'hierarchical', not 'map'"
+        ):
             NaiveBayesClassifier(parameters="map").fit(X, Y)
 
     @pytest.mark.parametrize("rule", RULES)
