@@ -10,6 +10,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import log_loss
+from tiers import repeats
 
 import anbexact
 from anbexact import (
@@ -269,7 +270,7 @@ class TestResult:
 
     def test_p_values_of_noise_are_not_too_small(self):
         p_values = []
-        for seed in range(30):
+        for seed in repeats(30):
             X, y = wave(400, seed)
             y = pd.Series(np.random.default_rng(seed).choice(["no", "yes"], len(y)), name="k")
             fitted = AdditiveClassifier(NaiveBayesClassifier(n_jobs=1), smooth="evidence").fit(X, y)
