@@ -305,6 +305,7 @@ class TestTheFiles:
         assert document["class"] == y.name
         assert [variable["name"] for variable in document["variables"]] == [*X, y.name]
 
+    @pytest.mark.slow
     @pytest.mark.parametrize("extension", EXTENSIONS)
     def test_pgmpy_reads_the_same_network(self, extension, tmp_path):
         classifier, X = monks()

@@ -56,6 +56,7 @@ def test_in_the_projects_folder_which_hides_an_installed_package(installed):
     assert run(["-c", USES], PROJECT, [installed]).strip() == str(PROJECT / "anbexact" / "__init__.py")
 
 
+@pytest.mark.slow
 def test_installed(installed, tmp_path):
     assert run(["-c", USES], tmp_path, [installed]).strip() == str(installed / "anbexact" / "__init__.py")
 

@@ -268,6 +268,7 @@ class TestResult:
         assert result.aic == pytest.approx(-2 * (result.log_likelihood - result.edf))
         assert "effective degrees of freedom" in str(result)
 
+    @pytest.mark.slow
     def test_p_values_of_noise_are_not_too_small(self):
         p_values = []
         for seed in repeats(30):
@@ -280,6 +281,7 @@ class TestResult:
 
 
 class TestComparison:
+    @pytest.mark.slow
     def test_lines_are_those_of_the_estimator(self):
         X, y = load_iris()
         named = compare(X, y, folds=3, models=["NB", "NB smooth"], refit=False)

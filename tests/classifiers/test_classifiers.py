@@ -113,6 +113,7 @@ class TestEstimator:
             getattr(classifier, method)(X.iloc[:5])
         assert pickle.dumps(classifier) == before
 
+    @pytest.mark.slow
     def test_every_library_gives_the_same_classifier(self, model, data):
         X, y = data
         expected = model().fit(X, y)
@@ -260,6 +261,7 @@ class TestEstimator:
         assert classifier.cut_points_ == {}
         assert not hasattr(classifier, "feature_names_in_")
 
+    @pytest.mark.slow
     def test_a_score_object_instead_of_its_name(self, model, data):
         X, y = data
         for score in SCORES.values():
@@ -450,6 +452,7 @@ class TestGreedy:
             few = GreedyGBNClassifier().fit(X, y)
         assert few.structure_.parents == GreedyGBNClassifier(max_parents=1).fit(X, y).structure_.parents
 
+    @pytest.mark.slow
     def test_compared_by_name_and_on_the_command_line(self, tmp_path, capsys):
         X, y = load_monks(1)
         names = ["gGBN", "GBN-CMDL", "BNC2P", "MC-DAG"]

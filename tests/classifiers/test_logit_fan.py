@@ -306,6 +306,7 @@ def test_one_class_one_feature_constants_and_declared_states():
     assert single.structure_.parents["a"] == ("class",)
 
 
+@pytest.mark.slow
 def test_time_limit_gives_the_best_so_far(monkeypatch):
     problem = random_problem(0, 6, n_rows=200)
     stopped = LogitFANClassifier(time_limit=1e-9).fit(*problem.frame())

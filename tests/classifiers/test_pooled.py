@@ -150,6 +150,7 @@ class TestWeights:
 
 
 class TestFit:
+    @pytest.mark.slow
     def test_members_of_weight_zero_are_not_learned_from_all_rows(self):
         X, y = load_monks(1)
         pool = PooledClassifier([("ANB", ANBClassifier()), ("NB", NaiveBayesClassifier())], ridge=1.0).fit(X, y)

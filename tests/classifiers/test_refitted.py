@@ -476,6 +476,7 @@ def fitted():
 class TestPanels:
     """What notebooks and debuggers read unasked builds no network."""
 
+    @pytest.mark.slow
     def test_build_no_network(self, fitted, monkeypatch):
         built = []
         monkeypatch.setattr(pgmpy_adapter, "to_pgmpy", lambda classifier: built.append(classifier) or "a network")
@@ -511,6 +512,7 @@ class TestPanels:
         with pytest.raises(NotFittedError):
             TANClassifier().network_  # noqa: B018  # the property is what is tested
 
+    @pytest.mark.slow
     def test_of_large_tables_take_little_memory(self):
         rng = np.random.default_rng(0)
         X = pd.DataFrame(rng.integers(0, 8, (400, 9))).astype("category").rename(columns=str)

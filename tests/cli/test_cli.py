@@ -174,6 +174,7 @@ def test_identifiers(capsys):
     assert "identifier" not in err
 
 
+@pytest.mark.slow
 def test_weights_in_compare(capsys):
     table = pd.read_csv("anes.csv").iloc[:200]
     table.assign(w=np.where(np.arange(200) % 4 == 0, 0.0, 1.5)).to_csv("w.csv", index=False)
@@ -637,6 +638,7 @@ class TestUniversal:
         discrete = anbexact.TANClassifier(continuous="universal").fit(*load_dataset("wine")).to_discrete()
         assert out.splitlines()[1:] == discrete.predict(load_dataset("wine")[0]).tolist()
 
+    @pytest.mark.slow
     def test_compare(self, capsys):
         models = "NB, ANB universal,GaussianNB,KDE-NB"
         code, out, err = run(capsys, "compare", "wine.csv", "--class", "kind", "--folds", "3", "--models", models)
@@ -754,6 +756,7 @@ class TestRefit:
 class TestPool:
     """``anbexact fit --model pool``."""
 
+    @pytest.mark.slow
     def test_is_saved_and_predicts(self, capsys):
         code, out, err = run(capsys, "fit", "monks.csv", "--class", "monk", "--model", "pool", "-o", "m.json")
         assert (code, err) == (0, "")

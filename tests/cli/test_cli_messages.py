@@ -3,6 +3,7 @@
 import ast
 import inspect
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,7 @@ ONLY_IN_PYTHON = (
 """Parts of messages that no option leads to."""
 
 
+@cache
 def texts():
     """Return the texts of all messages that are raised or warned of, formatted parts as ``x``."""
     found = []

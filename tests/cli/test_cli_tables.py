@@ -674,6 +674,7 @@ class TestInterruptedComparison:
         assert "cross-validation" not in out
 
 
+@pytest.mark.slow
 def test_compare_options(capsys):
     table().assign(empty="").to_csv("t.csv", index=False)
     arguments = ["compare", "t.csv", "--class", "answer", "--models", "NB", "--no-refit", "--folds", "3", "--json"]

@@ -400,6 +400,7 @@ def test_refits_that_do_not_converge_are_counted_once(monkeypatch):
 class TestRefittedLines:
     """The lines below the networks are those of RefittedClassifier, and can be named alone."""
 
+    @pytest.mark.slow
     def test_are_those_of_the_estimator(self):
         X, y = load_monks(1)
         X.iloc[3, 2] = None
@@ -563,6 +564,7 @@ class TestWeights:
     X, y = load_monks(1)
     weights = np.where(np.arange(432) % 5 == 0, 0.0, np.arange(432) % 3 + 0.5)
 
+    @pytest.mark.slow
     def test_measures_are_weighted(self):
         """Against sums over rows; weights reach a network, its refit, a pipeline and a classifier of one's own."""
         models = {

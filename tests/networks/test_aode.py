@@ -98,6 +98,7 @@ def test_without_features_there_is_the_class():
     np.testing.assert_allclose(posterior.posterior(codes), [[1.5 / 4, 2.5 / 4]] * 2)
 
 
+@pytest.mark.slow
 def test_a_thousand_features_do_not_underflow():
     """Copies of one feature: P_i is P(c, x_i) θ^k φ^l with the k cells that agree with x_i and the l that do not."""
     n, half = 1000, 500

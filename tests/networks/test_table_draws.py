@@ -52,6 +52,7 @@ def test_against_draws_cell_by_cell(seed):
             assert np.quantile(drawn[:, c], 0.975) > high - 0.1
 
 
+@pytest.mark.slow
 def test_coverage():
     """Tables drawn from the prior, rows drawn from the tables: 95 % of the intervals hold the true probability."""
     rng = np.random.default_rng(0)

@@ -103,6 +103,7 @@ def test_files_by_their_extensions(made, tmp_path):
     assert frame.elements[0][1]["srcdoc"] == made.to_html()
 
 
+@pytest.mark.slow
 def test_the_measures_are_those_of_the_comparison():
     X, y = load_monks(1)
     weights = np.linspace(0.5, 2.0, len(y))

@@ -279,6 +279,7 @@ def test_half_integral_relaxation(monkeypatch, most_least, one_node):
     assert any(least == 2 for _, least, _ in clusters_of(case)) == one_node
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0, 60])
 def test_two_words(seconds):
     lists = random_lists(5, 70, sets=6, size=2, near=5)
@@ -288,6 +289,7 @@ def test_two_words(seconds):
         assert choice.bound <= choice.total + TOLERANCE
 
 
+@pytest.mark.slow
 def test_deadline_in_the_middle():
     lists = random_lists(1, 30, sets=60)
     choice = solved(lists, seconds=1.0)

@@ -277,6 +277,7 @@ def test_restarts_leave_a_local_optimum():
     assert max(better) > 0.1
 
 
+@pytest.mark.slow
 def test_random_state_decides():
     table = random_problem(4, 7, n_rows=60).table
     graphs = {tuple(learn_greedy_gbn(table, K2(), restarts=1, random_state=k).parents.items()) for k in range(12)}

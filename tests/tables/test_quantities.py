@@ -378,6 +378,7 @@ class TestUnits:
             names = interval_names(cuts, quantity)
             assert len(set(names)) == 5, names
 
+    @pytest.mark.slow
     def test_explanations_terms_networks_and_reports(self, tmp_path):
         X, y = spread(CONTAINERS["date"]["pandas objects"])
         anb = ANBClassifier().fit(X, y)
