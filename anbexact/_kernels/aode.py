@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 
-from anbexact._kernels.copying import copy_to
 from anbexact._kernels.jit import inner, kernel
 from anbexact._kernels.posterior import exponentials, normalise_rows
 
@@ -116,7 +115,8 @@ def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, 
     total = np.empty(classes)
     for t in range(start, stop):
         naive = out[t]
-        copy_to(naive, logs[:classes])
+        for c in range(classes):
+            naive[c] = logs[c]
         n_observed = 0
         n_missing = 0
         for i in range(features):
@@ -143,7 +143,8 @@ def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, 
         for a in range(n_observed):
             if admitted[states[a]]:
                 if n_terms < a:
-                    copy_to(terms[n_terms * classes :], terms[a * classes : (a + 1) * classes])
+                    for c in range(classes):
+                        terms[n_terms * classes + c] = terms[a * classes + c]
                 n_terms += 1
         fallback = n_terms == 0
         for m in range(n_missing):
@@ -152,7 +153,9 @@ def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, 
                 if not admitted[g]:
                     continue
                 term = terms[n_terms * classes : (n_terms + 1) * classes]
-                copy_to(term, logs[rows[g] : rows[g] + classes])
+                head = rows[g]
+                for c in range(classes):
+                    term[c] = logs[head + c]
                 for a in range(n_observed):
                     place = rows[max(g, states[a])] + (1 + min(g, states[a])) * classes
                     for c in range(classes):
@@ -174,7 +177,8 @@ def _add_log_sums(terms, powers, total, out):
     """Add ln Σ_k exp(terms[k, c]) to every class c; not all terms of a class are minus infinity."""
     classes = out.shape[0]
     n_terms = terms.shape[0] // classes
-    copy_to(total, terms[:classes])
+    for c in range(classes):
+        total[c] = terms[c]
     for k in range(1, n_terms):
         for c in range(classes):
             value = terms[k * classes + c]

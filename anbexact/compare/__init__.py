@@ -36,6 +36,10 @@ __all__ = [
 ]
 
 
+MOST_CELLS_ALONE, MOST_FEATURES_ALONE = 20_000, 14
+"""Cells and features of a table up to which handing work to threads costs more than it saves."""
+
+
 class InterruptedComparisonError(KeyboardInterrupt):
     """A comparison was interrupted (Ctrl-C) before all models were evaluated.
 
@@ -119,7 +123,7 @@ def compare(
     handle_missing : str, optional
         ``handle_missing`` of this package's classifiers if models are given by name; by default, their own default.
     n_jobs : int, optional
-        Number of threads of this package's classifiers.
+        Number of threads of this package's classifiers. None: all processors, but one thread for a small table.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole, 0 to 1.
 
@@ -180,7 +184,7 @@ def compare(
     ANB refitted      1.00       0.0        40.0
     """
     data = prepare(X, y, sample_weight, folds, seed, handle_missing)
-    chosen = choose(models, data, n_jobs, handle_missing)
+    chosen = choose(models, data, _threads(n_jobs, data), handle_missing)
     named = not isinstance(models, Mapping)
     refit_of = {
         name: f"{name} refitted"
@@ -215,6 +219,13 @@ def compare(
     if progress is not None:
         progress("done", 1.0)
     return _frame(rows, losses, data, lines)
+
+
+def _threads(n_jobs: int | None, data: Data) -> int | None:
+    """Return the number of threads; one for a small table, where None leaves it open."""
+    n_rows, n_features = data.frame.shape
+    small = n_rows * n_features <= MOST_CELLS_ALONE and n_features <= MOST_FEATURES_ALONE
+    return 1 if n_jobs is None and small else n_jobs
 
 
 def _frame(
