@@ -3,8 +3,9 @@
 Every function is imported on first use, so that importing this package loads neither pgmpy nor statsmodels.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from anbexact._runtime.lazy import import_on_first_use
 
 if TYPE_CHECKING:
     from anbexact.adapters.logit import LogitModel, to_logit
@@ -26,27 +27,18 @@ __all__ = [
     "to_pgmpy",
 ]
 
-_MODULES = {
-    "LogitModel": "anbexact.logit.model",
-    "class_posterior": "anbexact.adapters.queries",
-    "d_separated": "anbexact.adapters.queries",
-    "from_file": "anbexact.adapters.network_files",
-    "from_pgmpy": "anbexact.adapters.pgmpy",
-    "load": "anbexact.persistence.classifiers",
-    "save": "anbexact.persistence.classifiers",
-    "to_file": "anbexact.adapters.network_files",
-    "to_logit": "anbexact.adapters.logit",
-    "to_pgmpy": "anbexact.adapters.pgmpy",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+import_on_first_use(
+    __name__,
+    {
+        "LogitModel": "anbexact.logit.model",
+        "class_posterior": "anbexact.adapters.queries",
+        "d_separated": "anbexact.adapters.queries",
+        "from_file": "anbexact.adapters.network_files",
+        "from_pgmpy": "anbexact.adapters.pgmpy",
+        "load": "anbexact.persistence.classifiers",
+        "save": "anbexact.persistence.classifiers",
+        "to_file": "anbexact.adapters.network_files",
+        "to_logit": "anbexact.adapters.logit",
+        "to_pgmpy": "anbexact.adapters.pgmpy",
+    },
+)

@@ -134,7 +134,7 @@ def interruptible(deadline: Deadline) -> Iterator[None]:
 
 @contextmanager
 def abandonable() -> Iterator[None]:
-    """Let a first Ctrl-C end whatever is searched within, and raise it then: choices half made are no result.
+    """Let a first Ctrl-C end whatever is searched within, and raise it then: an unfinished choice is no result.
 
     Deadlines that are set within pass with it.
     """

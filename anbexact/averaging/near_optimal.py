@@ -106,8 +106,10 @@ class NearOptimal:
         return [_pairs(own, augmented=self.augmented) for own in self.structures]
 
     def __str__(self) -> str:
-        found = f"{'all' if self.complete else 'the best'} {len(self.structures)} structures"
-        return f"{found} within a Bayes factor of {self.bayes_factor:g} of the optimum"
+        within = f"within a Bayes factor of {self.bayes_factor:g} of the optimum"
+        if self.complete and len(self.structures) == 1:
+            return f"no other structure is {within}"
+        return f"{'all' if self.complete else 'the best'} {len(self.structures)} structures {within}"
 
 
 def near_optimal(

@@ -39,7 +39,7 @@ class DiscreteClassifier(
         """Give every estimator a constructor that goes by its own name, whatever group its parameters come from."""
         super().__init_subclass__(**kwargs)
         if "__init__" not in vars(cls):
-            cls.__init__ = named_constructor(cls)  # type: ignore[method-assign]
+            cls.__init__ = named_constructor(cls)  # type: ignore[method-assign]  # on purpose: its own name, same parameters
         complete_docstring(cls)
 
     @abstractmethod

@@ -49,7 +49,8 @@ def html_table(
     last : sequence, optional
         A row that sums up the others.
     """
-    texts = [any(isinstance(row[k], Cell) and row[k].text for row in rows) for k in range(len(headings))]  # type: ignore[attr-defined]
+    columns = [[row[k] for row in rows] for k in range(len(headings))]
+    texts = [any(isinstance(cell, Cell) and cell.text for cell in column) for column in columns]
     head = [
         element("th", heading, scope="col", class_="text" if is_text else None)
         for heading, is_text in zip(headings, texts, strict=True)

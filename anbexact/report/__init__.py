@@ -3,8 +3,9 @@
 Every function is imported on first use, so that a feature report does not load what a whole report needs.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from anbexact._runtime.lazy import import_on_first_use
 
 if TYPE_CHECKING:
     from anbexact.report.arcs import arc_report
@@ -14,22 +15,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Report", "arc_report", "feature_report", "panel", "report"]
 
-_MODULES = {
-    "Report": "anbexact.report.making",
-    "arc_report": "anbexact.report.arcs",
-    "feature_report": "anbexact.report.features",
-    "panel": "anbexact.report.evidence_panel",
-    "report": "anbexact.report.making",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_MODULES[name]), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+import_on_first_use(
+    __name__,
+    {
+        "Report": "anbexact.report.making",
+        "arc_report": "anbexact.report.arcs",
+        "feature_report": "anbexact.report.features",
+        "panel": "anbexact.report.evidence_panel",
+        "report": "anbexact.report.making",
+    },
+)

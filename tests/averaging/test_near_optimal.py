@@ -118,6 +118,13 @@ class TestAnswers:
         certain = found.pairs[found.pairs["share"] == 1]
         assert ("head_shape", "is_monk") in set(zip(certain["first"], certain["second"], strict=True))
 
+    def test_text(self):
+        table = DiscreteTable.from_frame(*load_monks(1))
+        assert str(near_optimal(table)) == "all 2 structures within a Bayes factor of 20 of the optimum"
+        assert str(near_optimal(table, bayes_factor=1e6, most=3)).startswith("the best ")
+        alone = near_optimal(table, networks="gbn", bayes_factor=3)
+        assert str(alone) == "no other structure is within a Bayes factor of 3 of the optimum"
+
     def test_single_states_and_no_feature(self):
         X, y = load_monks(1)
         plain = near_optimal(DiscreteTable.from_frame(X, y))
