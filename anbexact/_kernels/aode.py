@@ -126,19 +126,17 @@ def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, 
             else:
                 missing[n_missing] = i
                 n_missing += 1
-        terms[: n_observed * classes] = 0.0
+        for k in range(n_observed * classes):
+            terms[k] = 0.0
         for a in range(n_observed):
             head = rows[states[a]]
-            mine = terms[a * classes : (a + 1) * classes]
             for c in range(classes):
                 naive[c] += logs[head + c]
             for b in range(a):
                 place = head + (1 + states[b]) * classes
-                theirs = terms[b * classes : (b + 1) * classes]
-                ratio = logs[place : place + classes]
                 for c in range(classes):
-                    mine[c] += ratio[c]
-                    theirs[c] += ratio[c]
+                    terms[a * classes + c] += logs[place + c]
+                    terms[b * classes + c] += logs[place + c]
         n_terms = 0
         for a in range(n_observed):
             if admitted[states[a]]:
@@ -152,21 +150,19 @@ def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, 
             for g in range(offsets[i], offsets[i + 1]):
                 if not admitted[g]:
                     continue
-                term = terms[n_terms * classes : (n_terms + 1) * classes]
                 head = rows[g]
                 for c in range(classes):
-                    term[c] = logs[head + c]
+                    terms[n_terms * classes + c] = logs[head + c]
                 for a in range(n_observed):
                     place = rows[max(g, states[a])] + (1 + min(g, states[a])) * classes
                     for c in range(classes):
-                        term[c] += logs[place + c]
+                        terms[n_terms * classes + c] += logs[place + c]
                 n_terms += 1
         if fallback:
-            term = terms[n_terms * classes : (n_terms + 1) * classes]
-            term[:] = 0.0
-            for m in range(n_missing):
-                for c in range(classes):
-                    term[c] += rest[missing[m], c]
+            for c in range(classes):
+                terms[n_terms * classes + c] = 0.0
+                for m in range(n_missing):
+                    terms[n_terms * classes + c] += rest[missing[m], c]
             n_terms += 1
         _add_log_sums(terms[: n_terms * classes], powers, total, naive)
         normalise_rows(out[t : t + 1], form, terms, powers)

@@ -3,7 +3,35 @@
 import numpy as np
 
 from anbexact._kernels.copying import copy_to
-from anbexact._kernels.jit import kernel
+from anbexact._kernels.jit import inner, kernel
+
+
+@inner
+def _is_better(there, weight, minor, a, u, b, w):
+    """Whether there is an arc from u into a and it outweighs the one from w into b, if there is such a one."""
+    if not there[a, u] or not there[b, w]:
+        return there[a, u]
+    if weight[a, u] != weight[b, w]:
+        return weight[a, u] > weight[b, w]
+    return minor[a, u] > minor[b, w]
+
+
+@inner
+def _replace(there, weight, minor, tails, heads, a, u, b, w):
+    """Let the arc from w into b of the contracted graph stand for what the one from u into a stands for."""
+    there[b, w] = True
+    weight[b, w] = weight[a, u]
+    minor[b, w] = minor[a, u]
+    tails[b, w] = tails[a, u]
+    heads[b, w] = heads[a, u]
+
+
+@inner
+def _weigh(first, second, rounding, dual, minor_dual, kept_dual, a, b, tight, reduced):
+    """Write what an arc that is there loses, now that no further set parts its ends."""
+    slack = first[a, b] - dual[a]
+    tight[a, b] = slack == 0 and second[a, b] == minor_dual[a]
+    reduced[a, b] = kept_dual[a] + (slack if slack < -rounding else 0)
 
 
 @kernel
@@ -83,16 +111,8 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
             v = path[top]
             best = -1
             for u in range(n + 1):
-                if (
-                    there[v, u]
-                    and alive[u]
-                    and u != v
-                    and (
-                        best < 0
-                        or weight[v, u] > weight[v, best]
-                        or (weight[v, u] == weight[v, best] and minor[v, u] > minor[v, best])
-                    )
-                ):
+                met = alive[u] and u != v and there[v, u]
+                if met and (best < 0 or _is_better(there, weight, minor, v, u, v, best)):
                     best = u
             if best < 0:
                 return False
@@ -134,9 +154,7 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
                         b = path[j]
                         while b >= 0:
                             if admitted[a, b]:
-                                slack = first[a, b] - dual[a]
-                                tight[a, b] = slack == 0 and second[a, b] == minor_dual[a]
-                                reduced[a, b] = kept_dual[a] + (slack if slack < -rounding else 0)
+                                _weigh(first, second, rounding, dual, minor_dual, kept_dual, a, b, tight, reduced)
                             b = following[b]
                         a = following[a]
             for k in range(bottom, top + 1):
@@ -146,35 +164,11 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
             for k in range(bottom + 1, top + 1):
                 c = path[k]
                 for u in range(n + 1):
-                    if (
-                        there[c, u]
-                        and alive[u]
-                        and (
-                            not there[best, u]
-                            or weight[c, u] > weight[best, u]
-                            or (weight[c, u] == weight[best, u] and minor[c, u] > minor[best, u])
-                        )
-                    ):
-                        there[best, u] = True
-                        weight[best, u] = weight[c, u]
-                        minor[best, u] = minor[c, u]
-                        tails[best, u] = tails[c, u]
-                        heads[best, u] = heads[c, u]
+                    if alive[u] and _is_better(there, weight, minor, c, u, best, u):
+                        _replace(there, weight, minor, tails, heads, c, u, best, u)
                 for x in range(n):
-                    if (
-                        alive[x]
-                        and there[x, c]
-                        and (
-                            not there[x, best]
-                            or weight[x, c] > weight[x, best]
-                            or (weight[x, c] == weight[x, best] and minor[x, c] > minor[x, best])
-                        )
-                    ):
-                        there[x, best] = True
-                        weight[x, best] = weight[x, c]
-                        minor[x, best] = minor[x, c]
-                        tails[x, best] = tails[x, c]
-                        heads[x, best] = heads[x, c]
+                    if alive[x] and _is_better(there, weight, minor, x, c, x, best):
+                        _replace(there, weight, minor, tails, heads, x, c, x, best)
                 following[final[best]] = c
                 final[best] = final[c]
             node[best] = n_sets
@@ -190,9 +184,7 @@ def best_arborescence(first, second, admitted, rounding, parents, tight, reduced
     for a in range(n):
         for b in range(n + 1):
             if admitted[a, b] and (b == n or of_node[a] != of_node[b]):
-                slack = first[a, b] - dual[a]
-                tight[a, b] = slack == 0 and second[a, b] == minor_dual[a]
-                reduced[a, b] = kept_dual[a] + (slack if slack < -rounding else 0)
+                _weigh(first, second, rounding, dual, minor_dual, kept_dual, a, b, tight, reduced)
     for s in range(n_sets - 1, n - 1, -1):  # the arc into a set replaces that of the member it enters
         m = arc_head[s]
         while up[m] != s:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
@@ -75,7 +76,7 @@ def _families(table: DiscreteTable, structure: Structure) -> list[_Family]:
     for name, parents in structure.parents.items():
         if class_name not in (name, *parents):
             continue
-        size = int(np.prod(table.shape([name, *parents]), dtype=object))
+        size = math.prod(table.shape([name, *parents]))
         state, cells = counted([other for other in (name, *parents) if other != class_name])
         if name == class_name:
             families.append(_Family(state, cells, size))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -146,7 +147,7 @@ class DiscreteTable:
     def counts(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
         """Return the weighted contingency table of the named variables, one axis each."""
         shape = self.shape(names)
-        size = int(np.prod(shape, dtype=object))
+        size = math.prod(shape)
         counts: Weights = np.bincount(self._flat(names), self.weights, minlength=size).astype(np.float64, copy=False)
         return counts.reshape(shape)
 
@@ -154,19 +155,20 @@ class DiscreteTable:
         """Return, for every distinct row, the flat position of its cell in the contingency table."""
         flat = np.zeros(len(self.codes), dtype=np.int64)
         for name, arity in zip(names, self.shape(names), strict=True):
-            flat = flat * arity + self.column(name)
+            flat *= arity
+            flat += self.column(name)
         return flat
 
     def cell_weights(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
         """Return the weights of the observed joint states of the named variables, in no useful order."""
-        if int(np.prod(self.shape(names), dtype=object)) <= DENSE_CELLS_PER_ROW * len(self.codes):
+        if math.prod(self.shape(names)) <= DENSE_CELLS_PER_ROW * len(self.codes):
             counts = self.counts(names).ravel()
             return counts[counts > 0]
         return np.bincount(self.groups(names), self.weights).astype(np.float64, copy=False)
 
     def observed_cells(self, names: Sequence[Hashable]) -> tuple[npt.NDArray[np.int64], Weights]:
         """Return the observed cells of the contingency table: ascending flat positions, and weights."""
-        size = int(np.prod(self.shape(names), dtype=object))
+        size = math.prod(self.shape(names))
         if size <= DENSE_CELLS_PER_ROW * len(self.codes):
             counts = self.counts(names).ravel()
             cells = np.flatnonzero(counts)
@@ -179,7 +181,7 @@ class DiscreteTable:
 
         Observed joint states are numbered from 0 in lexicographic order.
         """
-        size = int(np.prod(self.shape(names), dtype=object))
+        size = math.prod(self.shape(names))
         if size <= DENSE_CELLS_PER_ROW * len(self.codes):
             flat = self._flat(names)
             observed = np.zeros(size, dtype=bool)

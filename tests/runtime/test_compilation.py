@@ -1,5 +1,6 @@
 """People are told once that kernels are being compiled, and only if they watch."""
 
+import gc
 import sys
 from io import StringIO
 from types import SimpleNamespace
@@ -39,3 +40,18 @@ def test_the_line(monkeypatch, stream, module, seconds, expected):
         listener.on_end(kernel_of(module))
     assert sys.stderr.getvalue() == expected
     assert listener.seconds == 2 * seconds
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_garbage_collector_waits_for_the_compiler_and_is_left_as_it_was(collects):
+    listener = type(heard)()
+    (gc.enable if collects else gc.disable)()
+    try:
+        listener.on_start(kernel_of("elsewhere"))
+        listener.on_start(kernel_of("elsewhere"))
+        listener.on_end(kernel_of("elsewhere"))
+        during = gc.isenabled()
+        listener.on_end(kernel_of("elsewhere"))
+        assert (during, gc.isenabled()) == (False, collects)
+    finally:
+        gc.enable()
