@@ -1,5 +1,7 @@
 """Groups of categories, alone and in classifiers."""
 
+import math
+
 import numpy as np
 import oracles
 import pandas as pd
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from tiers import examples
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier, load
-from anbexact._kernels.groups import log_divisions
+from anbexact._kernels.groups import best_division, joined_values, log_divisions
 from anbexact.adapters import from_file, from_pgmpy, to_file, to_logit
 from anbexact.discretize import MODLGrouper, group_values
 from anbexact.tables.frames import read_column
@@ -37,6 +39,12 @@ def least_cost(values, labels, weights):
     """The least cost over all divisions of the values."""
     divisions = oracles.set_partitions(sorted(set(values)))
     return min(oracles.groups_cost(values, labels, weights, division) for division in divisions)
+
+
+def group_cost(weights):
+    """Cost ln C(n + J - 1, J - 1) + ln(n! / Π n_j!) of one group with these class weights."""
+    total = sum(weights) + len(weights)
+    return math.lgamma(total) - math.lgamma(len(weights)) - sum(math.lgamma(n + 1) for n in weights)
 
 
 class TestCriterion:
@@ -67,6 +75,16 @@ class TestCriterion:
         weights = oracles.row_weights(weights)
         best = least_cost(values, labels, weights)
         assert best - 1e-7 <= oracles.groups_cost(values, labels, weights, found) <= best + 2.0
+
+    @pytest.mark.parametrize("kernel", [best_division, joined_values])
+    def test_of_equal_costs_the_one_with_fewer_groups(self, kernel):
+        sums = np.array([[5.0, 1.0, 0.0], [1.0, 4.0, 2.0], [0.0, 1.0, 6.0]])
+        apart, together = sum(map(group_cost, sums)), group_cost(sums.sum(axis=0))
+        prices = np.array([-np.inf, apart - together, 1000.0, 0.0])
+        logs = np.empty(0)
+        assert kernel(sums, prices, 3, 1e-9, logs).tolist() == [0, 0, 0]
+        prices[1] += 1e-6
+        assert sorted(kernel(sums, prices, 3, 1e-9, logs)) == [0, 1, 2]
 
     def test_many_values_are_joined_along_a_line_first(self, monkeypatch):
         rng = np.random.default_rng(0)
