@@ -6,13 +6,22 @@ from pathlib import Path
 
 import psutil
 
+from anbexact._runtime.share import jobs_at_once
+
 
 class SearchTooLargeError(MemoryError):
     """A search was refused, before it started, because it would need more memory than allowed."""
 
 
 def available_memory() -> int:
-    """Return the bytes that can be used now: of the machine, or of the container if it allows less."""
+    """Return the bytes that can be used now: of the machine, or of the container if it allows less.
+
+    Where several jobs run at the same time, a job's part of them.
+    """
+    return _available() // jobs_at_once()
+
+
+def _available() -> int:
     available = int(psutil.virtual_memory().available)
     group = Path("/sys/fs/cgroup")
     try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -13,19 +12,19 @@ from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
+from anbexact._runtime.share import jobs_at_once, n_processors
 
 
 def thread_count(n_jobs: object) -> int:
-    """Return how many threads to use: all available processors for None or -1.
+    """Return how many threads to use; for None or -1 all available processors, or a job's part of them.
 
     Raises
     ------
     ValueError
         For 0 or a number below -1.
     """
-    processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     if n_jobs is None or n_jobs == -1:
-        return processors
+        return n_processors() // jobs_at_once()
     if not isinstance(n_jobs, Integral) or n_jobs < 1:
         raise ValueError(f"n_jobs must be None, -1 (all processors) or at least 1, not {n_jobs!r}")
     return int(n_jobs)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import has_fit_parameter
 
 from anbexact._runtime.progress import Progress
+from anbexact._runtime.spread import spread, worker_count
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 from anbexact.compare.folds import Data, Rows
 from anbexact.compare.metrics import Outcome
@@ -23,8 +25,6 @@ from anbexact.compare.models import Contender, refit_parameters
 from anbexact.tables.missing import LostClassError
 from anbexact.tables.table import Weights
 
-Tell = Callable[[str, int, float], None]
-"""Called with the name of a line, the number of a fold and the finished fraction of that fold."""
 INTERRUPTED = "interrupted: "
 """How searches begin their warning when Ctrl-C ends them with the best found so far; here it ends the comparison."""
 
@@ -45,51 +45,55 @@ def warm_up(contender: Contender, data: Data, refit: bool) -> None:
             refitted.fit(small, data.target.iloc[few]).predict_proba(small)
 
 
-class Trials:
-    """One model, and its refit if ``refit_name`` says what that is to be called, on all folds."""
+@dataclass(frozen=True)
+class _Setting:
+    """What all folds of all models share; ``progress`` where they run in this process."""
 
-    def __init__(self, name: str, contender: Contender, data: Data, refit_name: str | None) -> None:
-        self._name = name
-        self._contender = contender
-        self._data = data
-        self._refits = None if refit_name is None else _Refits(refit_name, data)
+    chosen: Mapping[str, Contender]
+    refit_of: Mapping[str, str]
+    data: Data
+    progress: Progress | None
 
-    def run(self, tell: Tell) -> dict[str, list[Outcome] | None]:
-        """Return for every line what it says of the folds; None if it cannot be had, which is noted."""
-        refits, data, complaints = self._refits, self._data, _Complaints(self._name)
-        lines: dict[str, list[Outcome] | None] = {self._name: None}
-        if refits is not None:
-            lines[refits.name] = None
-        outcomes = []
-        if data.weights is not None and _weights_argument(self._contender.estimator) is None:
-            data.notes.append(f"{self._name} does not support sample weights and gives all rows the same weight")
-        try:
-            for fold, (train, test) in enumerate(data.splits):
-                tell(self._name, fold, 0.0)
-                model, outcome = self._learn(train, test)
-                outcomes.append(outcome)
-                complaints.add(model)
-                if refits is not None and refits.failure is None:
-                    tell(refits.name, fold, 0.5)
-                    refits.run(model, outcome.fit_seconds, train, test)
-        except (MemoryError, LostClassError) as error:
-            data.notes.append(f"{self._name} was refused: {str(error) or 'out of memory'}")
-            return lines
-        lines[self._name] = outcomes
-        data.notes.extend(complaints.notes(len(data.splits)))
-        if refits is not None:
-            data.notes.extend(refits.notes())
-            lines[refits.name] = refits.outcomes if refits.failure is None else None
-        return lines
+    def tell(self, line: str, name: str, number: int, done: float) -> None:
+        """Report that so much of one fold of one model is finished."""
+        n_folds = len(self.data.splits)
+        if self.progress is not None:
+            fraction = (list(self.chosen).index(name) + (number + done) / n_folds) / len(self.chosen)
+            self.progress(f"{line}, fold {number + 1} of {n_folds}", fraction)
 
-    def _learn(self, train: Rows, test: Rows) -> tuple[Any, Outcome]:
-        """Learn from one part of the rows and predict the other."""
-        X_train, y_train = _rows(self._contender.table, train), self._data.target.iloc[train]
-        began = time.perf_counter()
-        model = _fitted(self._contender, X_train, y_train, _weights(self._data, train))
-        seconds = time.perf_counter() - began
-        X_test = _rows(self._contender.table, test)
-        return model, _ask(model, X_test, test, self._data, self._contender.parameters(model), seconds)
+
+@dataclass(frozen=True)
+class _Job:
+    """One fold of a model, and whether the model is refitted, too."""
+
+    name: str
+    number: int
+    refit: bool
+
+
+@dataclass
+class _Fold:
+    """What a model, and its refit, say of the rows that one fold leaves out.
+
+    Attributes
+    ----------
+    name : str
+        The model.
+    own, refit : Outcome or None
+        None for what cannot be had, or was not asked for.
+    refusal, refit_refusal : str
+        Why it cannot be had.
+    complaint, refit_complaint : str
+        Why a refit is not what was asked for: that of the model, which can be a refit itself, or its own.
+    """
+
+    name: str
+    own: Outcome | None = None
+    refit: Outcome | None = None
+    refusal: str = ""
+    refit_refusal: str = ""
+    complaint: str = ""
+    refit_complaint: str = ""
 
 
 def measure(
@@ -99,6 +103,8 @@ def measure(
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, dict[str, list[Outcome] | None]]]:
     """Yield, model by model, what each says of the rows that every fold leaves out.
+
+    The folds run on the workers that :func:`joblib.parallel_config` configures, if it does.
 
     Parameters
     ----------
@@ -118,65 +124,104 @@ def measure(
     lines : dict
         The outcomes of its folds by line: its own, and that of its refit; None for a line that cannot be had.
     """
-    for place, (name, contender) in enumerate(chosen.items()):
+    n_folds = len(data.splits)
+    is_local = worker_count() == 1
+    found: dict[str, list[_Fold]] = {name: [] for name in chosen}
+    refused: set[str] = set()
 
-        def tell(line: str, fold: int, done: float, place: int = place) -> None:
-            if progress is not None:
-                fraction = (place + (fold + done) / len(data.splits)) / len(chosen)
-                progress(f"{line}, fold {fold + 1} of {len(data.splits)}", fraction)
+    def jobs() -> Iterator[_Job]:
+        for name in chosen:
+            for number in range(n_folds):
+                if name not in refused:
+                    refit = name in refit_of and not any(fold.refit_refusal for fold in found[name])
+                    yield _Job(name, number, refit)
 
-        warm_up(contender, data, name in refit_of)
-        yield name, Trials(name, contender, data, refit_of.get(name)).run(tell)
-
-
-class _Complaints:
-    """What there is to say of the refits of a line that did not converge."""
-
-    def __init__(self, line: str) -> None:
-        self._line = line
-        self._complaints: list[str] = []
-
-    def add(self, model: Any) -> None:
-        """Take down why the fit of a model is not what was asked for, if it is a refit and is not."""
-        if isinstance(model, RefittedClassifier) and (complaint := model.logit_.convergence_message):
-            self._complaints.append(complaint)
-
-    def notes(self, n_folds: int) -> list[str]:
-        """Return how many folds were concerned, and the first reason; nothing if none was."""
-        found = self._complaints
-        return [f"{self._line}: in {len(found)} of {n_folds} folds {found[0]}"] if found else []
+    results = spread(_run, _Setting(chosen, refit_of, data, progress if is_local else None), jobs())
+    for name, contender in chosen.items():
+        if data.weights is not None and _weights_argument(contender.estimator) is None:
+            data.notes.append(f"{name} does not support sample weights and gives all rows the same weight")
+        while len(found[name]) < n_folds and name not in refused:
+            fold = next(results)
+            found[fold.name].append(fold)
+            refused |= {fold.name} if fold.refusal else set()
+            if progress is not None and not is_local:
+                of_all = sum(map(len, found.values())) / (n_folds * len(chosen))
+                progress(f"{fold.name}, fold {len(found[fold.name])} of {n_folds}", of_all)
+        yield name, _lines(name, refit_of.get(name), found[name], data.notes)
 
 
-class _Refits:
-    """The refits of one model: what they say of the folds, and what is to be said of them."""
+_warm: set[str] = set()
+"""Models that were fitted in this process."""
 
-    def __init__(self, name: str, data: Data) -> None:
-        self.name = name
-        self.outcomes: list[Outcome] = []
-        self.failure: str | None = None
-        self._data = data
-        self._complaints = _Complaints(name)
 
-    def run(self, model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows) -> None:
-        """Refit a model that was learned from one part of the rows and predict the other, or note the failure."""
-        data = self._data
+def _run(setting: _Setting, job: _Job) -> _Fold:
+    """Learn from the rows of one fold and predict the others; refit, if asked for, and predict again."""
+    name, data, contender = job.name, setting.data, setting.chosen[job.name]
+    if job.number == 0 or name not in _warm:
+        warm_up(contender, data, job.refit)
+        _warm.add(name)
+    setting.tell(name, name, job.number, 0.0)
+    train, test = data.splits[job.number]
+    fold = _Fold(name)
+    try:
         began = time.perf_counter()
-        try:
-            contender = Contender(RefittedClassifier(FrozenEstimator(model)), data.frame, refit_parameters)
-            weights = _weights(data, train)
-            refitted = _fitted(contender, data.frame.iloc[train], data.target.iloc[train], weights)
-            self._complaints.add(refitted)
-            seconds = fit_seconds + time.perf_counter() - began
-            n_parameters = refit_parameters(refitted)
-            self.outcomes.append(_ask(refitted, data.frame.iloc[test], test, data, n_parameters, seconds))
-        except (MemoryError, ValueError) as error:  # a table holds a zero, or a closed network is too large
-            self.failure = str(error) or "out of memory"
+        model = _fitted(contender, _rows(contender.table, train), data.target.iloc[train], _weights(data, train))
+        seconds = time.perf_counter() - began
+        fold.own = _ask(model, _rows(contender.table, test), test, data, contender.parameters(model), seconds)
+        fold.complaint = _complaint(model)
+        if job.refit:
+            setting.tell(setting.refit_of[name], name, job.number, 0.5)
+            _refit(model, seconds, train, test, data, fold)
+    except (MemoryError, LostClassError) as error:
+        fold.refusal = str(error) or "out of memory"
+    return fold
 
-    def notes(self) -> list[str]:
-        """Return what is to be known of all refits together."""
-        if self.failure is not None:
-            return [f"{self.name} is left out: {self.failure}"]
-        return self._complaints.notes(len(self._data.splits))
+
+def _refit(model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows, data: Data, fold: _Fold) -> None:
+    """Refit a model that was learned from one part of the rows and predict the other, or note the failure."""
+    began = time.perf_counter()
+    try:
+        contender = Contender(RefittedClassifier(FrozenEstimator(model)), data.frame, refit_parameters)
+        refitted = _fitted(contender, data.frame.iloc[train], data.target.iloc[train], _weights(data, train))
+        fold.refit_complaint = _complaint(refitted)
+        seconds = fit_seconds + time.perf_counter() - began
+        n_parameters = refit_parameters(refitted)
+        fold.refit = _ask(refitted, data.frame.iloc[test], test, data, n_parameters, seconds)
+    except (MemoryError, ValueError) as error:  # a table holds a zero, or a closed network is too large
+        fold.refit_refusal = str(error) or "out of memory"
+
+
+def _complaint(model: Any) -> str:
+    """Return why the fit of a model is not what was asked for, if it is a refit and is not."""
+    return str(model.logit_.convergence_message) if isinstance(model, RefittedClassifier) else ""
+
+
+def _lines(
+    name: str, refit_name: str | None, folds: list[_Fold], notes: list[str]
+) -> dict[str, list[Outcome] | None]:
+    """Return for every line what it says of the folds; None if it cannot be had, which is noted."""
+    lines: dict[str, list[Outcome] | None] = {name: None}
+    if refit_name is not None:
+        lines[refit_name] = None
+    refusals = [fold.refusal for fold in folds if fold.refusal]
+    if refusals:
+        notes.append(f"{name} was refused: {refusals[0]}")
+        return lines
+    lines[name] = [fold.own for fold in folds if fold.own is not None]
+    notes.extend(_complaints(name, [fold.complaint for fold in folds]))
+    failures = [fold.refit_refusal for fold in folds if fold.refit_refusal]
+    if refit_name is not None and failures:
+        notes.append(f"{refit_name} is left out: {failures[0]}")
+    elif refit_name is not None:
+        lines[refit_name] = [fold.refit for fold in folds if fold.refit is not None]
+        notes.extend(_complaints(refit_name, [fold.refit_complaint for fold in folds]))
+    return lines
+
+
+def _complaints(line: str, complaints: list[str]) -> list[str]:
+    """Return in how many folds there was a complaint, and the first; nothing if there was none."""
+    given = [complaint for complaint in complaints if complaint]
+    return [f"{line}: in {len(given)} of {len(complaints)} folds {given[0]}"] if given else []
 
 
 def _weights(data: Data, rows: Rows) -> Weights | None:

@@ -1,0 +1,161 @@
+"""Independent jobs on the workers of joblib's backend, where one is configured; else one after the other, here."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import tempfile
+import warnings
+from collections.abc import Iterable, Iterator
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.externals.loky.backend.reduction import dumps
+from joblib.parallel import get_active_backend
+
+from anbexact._runtime.share import share_of_machine
+from anbexact._runtime.warn import warn
+
+Shared = TypeVar("Shared", contravariant=True)
+Job = TypeVar("Job", contravariant=True)
+Result = TypeVar("Result", covariant=True)
+
+OF_THIS_MACHINE = ("LokyBackend", "MultiprocessingBackend")
+"""Backends of joblib whose workers are processes of this machine."""
+ATTEMPTS = 3
+"""How often in succession workers may be lost before any job ends."""
+
+
+class Work(Protocol[Shared, Job, Result]):
+    """What is done in every job, with what all jobs share."""
+
+    def __call__(self, shared: Shared, job: Job, /) -> Result: ...
+
+
+def worker_count() -> int:
+    """Return on how many workers jobs run by joblib's configuration; 1 if there is none."""
+    return int(effective_n_jobs(Parallel().n_jobs))
+
+
+def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job]) -> Iterator[Result]:
+    """Yield ``work(shared, job)`` for every job, in their order.
+
+    Jobs run on the workers that :func:`joblib.parallel_config` configures. Without workers, each runs here when its
+    result is asked for; so ``jobs`` may depend on the results before.
+
+    What the jobs share is sent to the processes of this machine through one file, to other workers as the backend
+    does. A worker uses its part of the processors and of the memory of its machine. Warnings of workers are given
+    here. Jobs whose worker was lost are done again.
+
+    Parameters
+    ----------
+    work : callable
+        A function of a module, of what is shared and a job.
+    shared : object
+        What every job needs.
+    jobs : iterable
+        What the jobs differ in.
+
+    Raises
+    ------
+    BrokenProcessPool
+        When workers are lost three times in succession, as for lack of memory.
+
+    Whatever a job raises is raised here.
+    """
+    n_workers = worker_count()
+    if n_workers == 1:
+        for job in jobs:
+            yield work(shared, job)
+        return
+    left = list(jobs)
+    attempts = 0
+    run = _in_thread if getattr(_backend(), "supports_sharedmem", False) else _in_process
+    with _sent(shared) as handle:
+        while left:
+            calls = [delayed(run)(work, handle, job, n_workers) for job in left]
+            try:
+                with _results(calls) as results:
+                    for result, caught in results:
+                        attempts = 0
+                        for message, category in caught:
+                            warn(message, category)
+                        del left[0]
+                        yield result
+            except BrokenProcessPool:
+                attempts += 1
+                if attempts == ATTEMPTS:
+                    raise
+
+
+def _backend() -> Any:
+    return get_active_backend()[0]
+
+
+@contextmanager
+def _results(calls: list[Any]) -> Iterator[Iterator[Any]]:
+    """Give the results in order: each as soon as it is there, where the backend can do that, else all at the end.
+
+    Calls whose results are no longer wanted are given up, without joblib's warning that they are.
+    """
+    if not getattr(_backend(), "supports_return_generator", False):
+        yield iter(Parallel()(calls))
+        return
+    results = Parallel(return_as="generator")(calls)
+    try:
+        yield results
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            results.close()
+
+
+def _in_thread(work: Work[Any, Job, Result], shared: Any, job: Job, n_workers: int) -> tuple[Result, list[Any]]:
+    """Do a job in a thread of the process that asked for it, which sees the warnings."""
+    with share_of_machine(n_workers):
+        return work(shared, job), []
+
+
+def _in_process(work: Work[Any, Job, Result], handle: Any, job: Job, n_workers: int) -> tuple[Result, list[Any]]:
+    """Do a job in another process, and return its result with the warnings that it gave."""
+    with share_of_machine(n_workers), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        result = work(_received(handle), job)
+    return result, [(str(warning.message), warning.category) for warning in caught]
+
+
+@contextmanager
+def _sent(shared: Any) -> Iterator[Any]:
+    """Send what jobs share once: by a file on this machine, and by the store of Ray; Dask does so by itself."""
+    backend = type(_backend()).__name__
+    if backend == "RayBackend":
+        import ray
+
+        yield ray.put(shared)
+    elif backend in OF_THIS_MACHINE:
+        with tempfile.TemporaryDirectory(prefix="anbexact-", ignore_cleanup_errors=os.name == "nt") as folder:
+            path = Path(folder, "shared.pickle")
+            path.write_bytes(dumps(shared))
+            yield path
+    else:
+        yield shared
+
+
+def _received(handle: Any) -> Any:
+    """Return what was sent."""
+    if isinstance(handle, Path):
+        return _read(handle)
+    if type(handle).__name__ == "ObjectRef":
+        import ray
+
+        return ray.get(handle)
+    return handle
+
+
+@lru_cache(maxsize=1)
+def _read(path: Path) -> Any:
+    return pickle.loads(path.read_bytes())
