@@ -20,9 +20,11 @@ from anbexact.inputs.prediction import cell_values, check_columns, encode_featur
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
 from anbexact.tables.table import DiscreteTable, Weights, check_weights, table_in_vocabulary
-from anbexact.tables.vocabulary import CodeArray, Vocabulary
+from anbexact.tables.vocabulary import UNKNOWN, CodeArray, Vocabulary
 
 Values = npt.NDArray[np.float64]
+Unseen = dict[Hashable, dict[Any, float]]
+"""By column, values that are not states, and the weight of their rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +126,36 @@ class Reader:
         refuse_infinite([column for column in columns if column.name in self.cut_points], weights > 0)
         own = in_vocabulary(columns, vocabulary, self.cut_points)
         return table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
+
+    def unseen(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Unseen, npt.NDArray[np.bool_]]:
+        """Return the values and classes that are not states, and which rows are without one.
+
+        Returns
+        -------
+        unseen : dict
+            By column that has some: its values, with the weight of their rows.
+        known : (rows,) bool
+            Rows without such a value; those of weight 0, too.
+
+        Raises
+        ------
+        ValueError
+            For other columns than in ``fit``.
+        """
+        columns = self._columns(X)
+        weights = check_weights(sample_weight, len(columns[0]))
+        check_consistent_length(columns[0].missing, y)
+        target = read_target(y, columns, weights).renamed(self.vocabulary.class_name)
+        known = np.ones(len(weights), dtype=bool)
+        found: Unseen = {}
+        for column in (*in_vocabulary(columns, self.vocabulary, self.cut_points), target):
+            strange = np.flatnonzero((self.vocabulary.encode(column) == UNKNOWN) & (weights > 0))
+            known[strange] = False
+            values = column.values()
+            for t in strange.tolist():
+                of_column = found.setdefault(column.name, {})
+                of_column[values[t]] = of_column.get(values[t], 0.0) + float(weights[t])
+        return found, known
 
     def cut_columns(self, X: Any, sample_weight: Any = None) -> dict[Hashable, tuple[Values, Weights]]:
         """Return the numbers of the columns that are cut, with the weights of their rows; missing cells are left out.

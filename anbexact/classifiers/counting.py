@@ -1,0 +1,121 @@
+"""What follows from counts: rows counted apart are put together, and later rows are held against earlier ones."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.networks.drift import Drift, measure_drift
+from anbexact.networks.network import Network, TableNetwork
+from anbexact.tables.table import check_weights
+
+NOT_MERGED = "densities of a universal measure depend on the number of rows and cannot be counted apart"
+
+
+class Counting(TableClassifier):
+    """A classifier whose network rests on counts."""
+
+    def without_rows(self) -> Self:
+        """Return a copy with the same states, cut points, arcs and sample sizes that has counted no row yet.
+
+        Its ``partial_fit`` counts rows somewhere else; see :meth:`merge`.
+
+        Raises
+        ------
+        ValueError
+            If the network has no counts.
+        """
+        check_is_fitted(self)
+        if not isinstance(self.model_, TableNetwork):
+            raise ValueError(NOT_MERGED)
+        empty = copy(self)
+        return empty._keep_network(self.model_.without_rows())
+
+    def merge(self, *others: Counting) -> Self:
+        """Add what other classifiers of the same structure counted from other rows; the rows need not be pooled.
+
+        For example, one hospital learns a classifier and sends its :meth:`without_rows` to the others, each of which
+        counts its own rows with ``partial_fit`` and sends it back. Counts add up: the tables are those of all rows.
+
+        Parameters
+        ----------
+        *others : NetworkClassifier
+            Fitted, with the same variables, states, cut points, arcs and equivalent sample sizes. Rows that two of
+            them have counted count twice.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError
+            If they differ in one of these, or have no counts; the message says in which. Nothing is added then.
+        """
+        check_is_fitted(self)
+        network: Any = self.model_
+        for other in others:
+            check_is_fitted(other)
+            if not isinstance(network, TableNetwork) or not isinstance(other.model_, TableNetwork):
+                raise ValueError(NOT_MERGED)
+            network = network.merge(other.model_)
+        return self._keep_network(network)
+
+    def drift(self, X: Any, y: Any, sample_weight: Any = None) -> Drift:
+        """Compare later rows with those that the classifier has counted, before ``partial_fit`` adds them.
+
+        Tells whether the later rows follow the same conditional tables, which of their values were never seen, and
+        which arcs they speak against. The classifier stays as it is.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            The later rows, as in ``fit``. Rows with a value or class that is not a state are reported and left out
+            of the comparison; so are rows with missing cells, unless these are a state.
+
+        Returns
+        -------
+        Drift
+            ``print`` shows a summary; ``variables``, ``arcs`` and ``unseen`` are frames.
+
+        Raises
+        ------
+        ValueError
+            If the network has no counts, if no row can be compared, or for other columns than in ``fit``.
+
+        Examples
+        --------
+        >>> from anbexact import NaiveBayesClassifier
+        >>> from anbexact.datasets import load_tic_tac_toe
+        >>> X, y = load_tic_tac_toe()
+        >>> classifier = NaiveBayesClassifier(ess=1).fit(X[::2], y[::2])
+        >>> print(classifier.drift(X[1::2].assign(top_left="x"), y[1::2]))
+        479 later rows against 479 earlier ones
+        mean log probability of a row: -10.185 nats earlier, -10.011 nats later
+        ln Bayes factor for the same tables against tables of their own: -161.7
+          top_left: -250.7
+        the later rows speak against the arc x_wins -> top_left (-2.4 nats)
+        """
+        check_is_fitted(self)
+        if not isinstance(self.model_, TableNetwork):
+            raise ValueError(NOT_MERGED)
+        reader = self.reader_
+        unseen, known = reader.unseen(X, y, sample_weight)
+        weights = check_weights(sample_weight, len(known))
+        if not (known & (weights > 0)).any():
+            raise ValueError("no row can be compared: every row has a value or class that is not a state")
+        rows = np.flatnonzero(known)
+        part = (_safe_indexing(X, rows), _safe_indexing(y, rows), weights[rows])
+        return measure_drift(self.model_, reader.table(*part), unseen, float(weights[~known].sum()))
+
+    def _keep_network(self, network: Network) -> Self:
+        """Store a network, and keep which columns were left out."""
+        dropped = self.dropped_
+        self.set_model(network)
+        self.dropped_ = dropped
+        return self
