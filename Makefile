@@ -17,7 +17,7 @@ kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py dis
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test test-full coverage lint style types docs-examples bench bench-smoke papers papers-quick clean distclean
+.PHONY: help demo install test test-full coverage lint style types docs-examples docs bench bench-smoke papers papers-quick clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,7 @@ style: $(VENV)/installed-dev  ## check style: ruff, linter and formatter
 
 types: $(COPY)/complete  ## check types of the installed package: mypy
 	cd $(COPY) && ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache -p anbexact
+	cd $(COPY) && ../../$(BIN)/mypy --config-file ../../pyproject.toml --cache-dir ../../.mypy_cache ../../tests/typed_use.py
 
 # Fences become blank lines, as doctest would take them for output; pytest's 5 means that there is no example.
 docs-examples: $(COPY)/complete  ## run the examples of docstrings, README.md and docs/
@@ -56,6 +57,12 @@ docs-examples: $(COPY)/complete  ## run the examples of docstrings, README.md an
 	done
 	PYTHONPATH=$(COPY) $(BIN)/pytest --doctest-modules --doctest-glob='*.md' \
 	    $(COPY)/anbexact $(addprefix build/pages/,$(pages)) || [ $$? -eq 5 ]
+
+# The guides are copied, so that what Sphinx writes beside them is not in docs/.
+docs: $(VENV)/installed-dev  ## build the site of the documentation into build/site (warnings are errors)
+	@rm -rf build/docs && mkdir -p build/docs && cp -R docs/. build/docs && cp CHANGELOG.md build/
+	@cp -R examples/gallery build/docs/gallery_scripts
+	$(BIN)/sphinx-build -q -W --keep-going -d build/doctrees -c build/docs/site build/docs build/site
 
 bench: $(VENV)/installed-dev  ## run the benchmarks of speed
 	$(BIN)/python -m benchmarks.speed $(ARGS)

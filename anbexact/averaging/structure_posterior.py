@@ -182,14 +182,12 @@ def structure_posterior(
     that are marginal likelihoods, this is Bayes' theorem; with BIC it is an approximation.
 
     - ``prior="orders"``, the default for ``"anb"`` and ``"gbn"``: all orders of the variables are equally probable,
-    and
-      so are all *sizes* of the set of parents of a variable, and all sets of a size. A structure counts once for each
-      order that agrees with it, so sparse structures have a higher prior than dense ones. O(n² 2ⁿ) steps; about 25
-      features fit into 16 GB.
+      and so are all *sizes* of the set of parents of a variable, and all sets of a size. A structure counts once for
+      each order that agrees with it, so sparse structures have a higher prior than dense ones. O(n² 2ⁿ) steps; about
+      25 features fit into 16 GB.
     - ``prior="graphs"``: all directed acyclic graphs are equally probable. O(n 4ⁿ) steps, for up to 12 variables.
     - Trees (``"tan"``: the features form a tree) and forests (``"fan"``): all of them, directed away from their
-    roots,
-      are equally probable. O(n³) steps after the pair scores, for hundreds of features.
+      roots, are equally probable. O(n³) steps after the pair scores, for hundreds of features.
 
     Probabilities of arcs and Markov equivalence: equivalent structures have the same likelihood, so rows alone cannot
     tell the direction of many arcs; see the column ``adjacent`` of ``arcs``.

@@ -1,0 +1,146 @@
+"""How Sphinx builds the site; `make docs` copies docs/ to build/docs and runs it there."""
+
+from __future__ import annotations
+
+import re
+import typing
+import warnings
+from importlib import import_module
+from pathlib import Path
+
+import anbexact
+
+project = "anbexact"
+author = "The anbexact developers"
+release = version = anbexact.__version__
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+]
+root_doc = "index"
+exclude_patterns = ["site", "gallery_scripts", "**.ipynb"]
+
+suppress_warnings = ["myst.header", "config.cache", "ref.python"]  # the last: types such as "features" in docstrings
+nitpicky = False
+
+# ---- pages
+
+myst_enable_extensions = ["colon_fence"]
+myst_heading_anchors = 4
+html_theme = "furo"
+html_title = "anbexact"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_show_sourcelink = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+pygments_style = "friendly"
+pygments_dark_style = "monokai"
+
+# ---- reference
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_default_options = {"exclude-members": "set_fit_request, set_score_request, set_partial_fit_request"}
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_use_ivar = True
+REFERENCE = {
+    "anbexact": "The classifiers, searches and values that most programs need.",
+    "anbexact.classifiers": "All classifiers.",
+    "anbexact.adapters": "Networks for other libraries, and files.",
+    "anbexact.compare": "Comparison by cross-validation.",
+    "anbexact.plots": "Figures, by matplotlib.",
+    "anbexact.report": "Reports to pass on.",
+    "anbexact.averaging": "All structures instead of one.",
+    "anbexact.selection": "Feature selection.",
+    "anbexact.search": "Searches for structures.",
+    "anbexact.scores": "Scores of structures.",
+    "anbexact.discretize": "Cut points and groups.",
+    "anbexact.datasets": "Small built-in tables.",
+}
+"""The public packages, in the order of the reference."""
+
+
+def write_reference(folder: Path) -> None:
+    """Write a page for every public object, and one for every package that lists its own."""
+    written: set[int] = set()
+    packages = []
+    for package, summary in REFERENCE.items():
+        module = import_module(package)
+        lines = [package, "=" * len(package), "", summary, "", ".. toctree::", "   :maxdepth: 1", ""]
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if not callable(thing) or typing.get_origin(thing) is not None or id(thing) in written:
+                continue
+            written.add(id(thing))
+            page = f"{package}.{name}"
+            (folder / f"{page}.rst").write_text(_page(page, thing), encoding="utf-8")
+            lines.append(f"   {name} <{page}>")
+        (folder / f"{package}.index.rst").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        packages.append(f"   {package} <{package}.index>")
+    head = ["Reference", "=========", "", "Every public object has a page of its own.", "", ".. toctree::"]
+    (folder / "index.rst").write_text("\n".join([*head, "   :maxdepth: 2", "", *packages]) + "\n", encoding="utf-8")
+
+
+def _page(name: str, thing: object) -> str:
+    """Return the page of one object."""
+    short = name.rpartition(".")[2]
+    if isinstance(thing, type):
+        directive = [f".. autoclass:: {name}", "   :members:", "   :inherited-members: BaseEstimator"]
+    else:
+        directive = [f".. autofunction:: {name}"]
+    return "\n".join([short, "=" * len(short), "", *directive]) + "\n"
+
+
+# ---- gallery
+
+sphinx_gallery_conf = {
+    "examples_dirs": "gallery_scripts",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"\.py",
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+    "min_reported_time": 1e9,
+    "within_subsection_order": "FileNameSortKey",
+}
+warnings.filterwarnings("ignore", category=UserWarning, module="sphinx_gallery")
+
+
+def skip_foreign(_app: object, _what: str, _name: str, thing: object, skip: bool, _options: object) -> bool:
+    """Leave out what classes inherit from other libraries; their own documentation has it."""
+    function = getattr(thing, "fget", None) or getattr(thing, "func", None) or getattr(thing, "__func__", thing)
+    module = getattr(function, "__module__", None)
+    return skip or (isinstance(module, str) and not module.startswith("anbexact"))
+
+
+def mend_docstring(_app: object, _what: str, _name: str, _thing: object, _options: object, lines: list[str]) -> None:
+    """Let Sphinx read what people read without it: paragraphs after lists of parameters, and |K| for a number."""
+    section, after = "", []
+    for k, line in enumerate(lines):
+        following = lines[k + 1] if k + 1 < len(lines) else ""
+        if following and set(following) == {"-"}:
+            section = line
+            continue
+        of_list = section in ("Parameters", "Attributes") and not lines[k - 1]
+        if of_list and line and not line.startswith((" ", "-")) and not following.startswith("    "):
+            after.append(k)
+        if "``" not in line:
+            lines[k] = re.sub(r"\|([^|]*)\|", r"\\|\1\\|", line)
+    for k in reversed(after):
+        lines[k:k] = ["Notes", "-----"]
+
+
+def setup(app: typing.Any) -> None:
+    app.connect("autodoc-process-docstring", mend_docstring, priority=100)
+    app.connect("autodoc-skip-member", skip_foreign)
+
+
+write_reference_into = Path(__file__).resolve().parents[1] / "reference"
+write_reference_into.mkdir(exist_ok=True)
+write_reference(write_reference_into)
