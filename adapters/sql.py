@@ -27,7 +27,7 @@ def to_sql(
     """Return a query that computes the class posterior of every row of a table.
 
     The query adds up the logarithms of the conditional tables, ln P(c, x) = Σ ln P(variable | parents), for every
-    class c, and normalises them. Its result has the columns ``keep``, then a column ``P(label)`` for every class in
+    class c less the first, and normalises them. Its result has the columns ``keep``, then a column ``P(label)`` for every class in
     the order of ``classes_``. It differs from ``predict_proba`` by rounding alone.
 
     Cells that are missing (NULL or NaN) or hold an unknown value are states of their own, where missing cells were in
@@ -180,7 +180,7 @@ class _Query:
         numbers = range(len(classes))
         codes = [f"{self.code(name)} AS c{j}" for j, name in enumerate(features)]
         codes += [f"{name} AS k{j}" for j, name in enumerate(kept)]
-        logs = [f"{self.log_joint(number)} AS l{number}" for number in numbers]
+        logs = [f"{self.log_joint(number) if number else self.float_literal(0.0)} AS l{number}" for number in numbers]
         every = ", ".join(f"l{number}" for number in numbers)
         top = every if len(classes) == 1 else f"{self.dialect.largest}({every})"
         total = " + ".join(f"e{number}" for number in numbers)
@@ -270,7 +270,7 @@ class _Query:
     # ---- tables
 
     def log_joint(self, number: int) -> str:
-        """Return the expression of ln P(class, observed features)."""
+        """Return the expression of ln P(class, observed features), less that of the first class."""
         terms = [self.log_probability(table, number) for table in self.network.tables.values()]
         while len(terms) > 1:  # in pairs, since some engines limit how deep expressions are
             pairs = [terms[k : k + 2] for k in range(0, len(terms), 2)]
@@ -278,7 +278,10 @@ class _Query:
         return terms[0]
 
     def log_probability(self, table: ConditionalTable, number: int) -> str:
-        """Return the expression of the log of a variable's probability; 0 where it is summed out."""
+        """Return the expression of the log of a variable's probability, less that with the first class.
+
+        It is 0 where the variable is summed out.
+        """
         class_name = self.vocabulary.class_name
         if not (table.values > 0).all():
             raise ValueError(
@@ -286,7 +289,10 @@ class _Query:
             )
         values: Logs = np.log(table.values)
         if class_name in table.variables:
-            values = values.take(number, axis=table.variables.index(class_name))
+            axis = table.variables.index(class_name)
+            values = values.take(number, axis=axis) - values.take(0, axis=axis)
+        else:
+            values = np.zeros_like(values)
         others = [name for name in table.variables if name != class_name]
         logs = [self.float_literal(float(log)) for log in values.ravel()]
         if not others:
@@ -296,7 +302,8 @@ class _Query:
         place = " + ".join(
             column if step == 1 else f"{step} * {column}" for column, step in zip(columns, steps, strict=True)
         )
-        log = self.dialect.chosen(logs, f"({place})")
+        # What no class differs in matters only where a missing cell makes it NULL.
+        log = self.dialect.chosen(logs, f"({place})") if values.any() else f"0 * ({place})"
         if table.name == class_name:
             return log
         below = [f"c{self.vocabulary.features.index(name)} IS NULL" for name in self.with_descendants(table.name)]
