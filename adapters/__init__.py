@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from anbexact.adapters.network_files import from_file, to_file
     from anbexact.adapters.pgmpy import from_pgmpy, to_pgmpy
     from anbexact.adapters.queries import class_posterior, d_separated
+    from anbexact.adapters.sql import to_sql
     from anbexact.persistence.classifiers import load, save
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "to_file",
     "to_logit",
     "to_pgmpy",
+    "to_sql",
 ]
 
 import_on_first_use(
@@ -40,5 +42,6 @@ import_on_first_use(
         "to_file": "anbexact.adapters.network_files",
         "to_logit": "anbexact.adapters.logit",
         "to_pgmpy": "anbexact.adapters.pgmpy",
+        "to_sql": "anbexact.adapters.sql",
     },
 )

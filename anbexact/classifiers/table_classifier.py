@@ -102,11 +102,14 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Parameters
         ----------
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
-            The features, one column each.
+            The features, one column each. Or a lazy frame (DuckDB, Polars, Dask, Ibis, PySpark), whose rows are
+            counted where they are; see ``docs/large-tables.md``.
         y : (rows,) series, array or list
-            The class of every row. Its name becomes that of the class variable, else ``"class"``.
+            The class of every row. Its name becomes that of the class variable, else ``"class"``. The name of a
+            column if X is a lazy frame.
         sample_weight : (rows,) array, optional
-            Real weights, zero or more; weight 0 is equivalent to leaving out the row, weight 2 to repeating it.
+            Real weights, zero or more; weight 0 is equivalent to leaving out the row, weight 2 to repeating it. The
+            name of a column if X is a lazy frame.
 
         Returns
         -------

@@ -40,16 +40,32 @@ def fit_cut_points(
     TypeError
         If ``discretizer`` is neither a rule's name, None nor a transformer.
     """
+    check_discretizer(discretizer)
+    kept = weights > 0
+    continuous = continuous_columns(columns, kept, declared)
+    if not continuous:
+        return {}
+    refuse_uncut(continuous, discretizer)
+    refuse_infinite(continuous, kept)
+    values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
+    found = find_cut_points(discretizer, values[kept], target.coded[0][kept].astype(np.int64), weights[kept])
+    cut_points = {column.name: cuts for column, cuts in zip(continuous, found, strict=True)}
+    warn_of_no_cuts(cut_points)
+    return cut_points
+
+
+def check_discretizer(discretizer: Any) -> None:
+    """Refuse what is neither a rule's name, None nor a transformer."""
     known = discretizer in RULES if isinstance(discretizer, str) else hasattr(discretizer, "fit")
     if discretizer is not None and not known:
         raise TypeError(
             f"discretizer must be one of {', '.join(map(repr, RULES))}, None or a transformer with cut_points_ or "
             f"bin_edges_, not {discretizer!r}"
         )
-    kept = weights > 0
-    continuous = continuous_columns(columns, kept, declared)
-    if not continuous:
-        return {}
+
+
+def refuse_uncut(continuous: Sequence[Column], discretizer: Any) -> None:
+    """Refuse continuous columns if nothing is to cut them."""
     names = [column.name for column in continuous]
     if discretizer is None:
         quantity = continuous[0].quantity
@@ -61,15 +77,16 @@ def fit_cut_points(
             f"({len(names)} such columns), and discretizer is None: use discretizer='auto', "
             "cut it yourself, or declare its states in categories="
         )
-    refuse_infinite(continuous, kept)
-    values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
-    found = find_cut_points(discretizer, values[kept], target.coded[0][kept].astype(np.int64), weights[kept])
-    if not any(map(len, found)):
+
+
+def warn_of_no_cuts(cut_points: Mapping[Hashable, Cuts]) -> None:
+    """Warn if there are continuous columns and none of them has a cut point."""
+    if cut_points and not any(map(len, cut_points.values())):
         warn(
-            f"no cut point was found in any of the {len(names)} continuous columns ({names[0]!r}, ...), so they "
-            f"carry no information about the class; discretizer='median' cuts without looking at the class"
+            f"no cut point was found in any of the {len(cut_points)} continuous columns ({next(iter(cut_points))!r}, "
+            "...), so they carry no information about the class; discretizer='median' cuts without looking at the "
+            "class"
         )
-    return dict(zip(names, found, strict=True))
 
 
 def fit_groups(

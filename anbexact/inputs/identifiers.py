@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -64,12 +64,20 @@ def without_identifiers(
     """
     kept = weights > 0
     reasons = {column.name: identifier_reason(column, kept) for column in columns if column.name not in stay}
+    dropped = report_identifiers(reasons, len(columns))
+    return [
+        column.constant(column.name, LEFT_OUT) if column.name in dropped else column for column in columns
+    ], dropped
+
+
+def report_identifiers(reasons: Mapping[Hashable, str], n_columns: int) -> dict[Hashable, str]:
+    """Return the columns that have a reason to be left out, and warn of them; see :func:`without_identifiers`."""
     dropped = {name: reason for name, reason in reasons.items() if reason}
     if not dropped:
-        return list(columns), {}
+        return {}
     shown = "; ".join(f"{name!r} ({reason})" for name, reason in list(dropped.items())[:5])
     more = f"; and {len(dropped) - 5} more" if len(dropped) > 5 else ""
-    if len(dropped) == len(columns):
+    if len(dropped) == n_columns:
         raise ValueError(
             f"every column {LOOKS_LIKE_AN_IDENTIFIER}: {shown}{more}. An identifier says nothing about the class of "
             "another row. Pass columns that describe the rows, or drop_identifiers=False to use these"
@@ -79,12 +87,12 @@ def without_identifiers(
         f"each column that {LOOKS_LIKE_AN_IDENTIFIER} is left out: {shown}{more}; pass drop_identifiers=False to "
         f"use {these}",
     )
-    return [
-        column.constant(column.name, LEFT_OUT) if column.name in dropped else column for column in columns
-    ], dropped
+    return dropped
 
 
-def identifier_reason(column: Column, kept: npt.NDArray[np.bool_]) -> str:
+def identifier_reason(
+    column: Column, kept: npt.NDArray[np.bool_], repeats: npt.NDArray[np.int64] | None = None
+) -> str:
     """Return why a column looks like an identifier; nothing if it does not.
 
     Columns with fewer than 50 observed rows never do, and neither do floats, dates, durations and decimals. Text and
@@ -93,10 +101,10 @@ def identifier_reason(column: Column, kept: npt.NDArray[np.bool_]) -> str:
     some n (n - 1) / 2R pairs would be equal by chance, and more under any distribution that is not uniform. They are
     an identifier if so few equal pairs have a probability below 10⁻⁴, by Poisson's distribution, or if all are
     distinct and the column is called an "id". An income in full units, or any other quantity whose range is wide, is
-    not.
+    not. If equal rows were collapsed, ``repeats`` says how many each row stands for.
     """
     observed = kept & ~column.missing
-    n = int(observed.sum())
+    n = int(observed.sum() if repeats is None else repeats[observed].sum())
     if n < FEWEST_ROWS or column.quantity is not None:
         return ""
     if column.numbers is None:
@@ -146,8 +154,15 @@ def _is_called_id(name: Hashable) -> bool:
     return bool(words) and "id" in (words[0], words[-1])
 
 
-def question_class(target: Column, weights: npt.NDArray[np.float64], declared: Sequence[object] = ()) -> None:
+def question_class(
+    target: Column,
+    weights: npt.NDArray[np.float64],
+    declared: Sequence[object] = (),
+    repeats: npt.NDArray[np.int64] | None = None,
+) -> None:
     """Warn of a class with a single state, unless several are declared, or with very many.
+
+    If equal rows were collapsed, ``repeats`` says how many each row stands for.
 
     Raises
     ------
@@ -157,7 +172,7 @@ def question_class(target: Column, weights: npt.NDArray[np.float64], declared: S
     kept = (weights > 0) & ~target.missing
     codes, labels = target.coded
     counts = pd.Series(codes[kept]).value_counts()
-    n, n_classes = int(kept.sum()), len(counts)
+    n, n_classes = int(kept.sum() if repeats is None else repeats[kept].sum()), len(counts)
     if n_classes == 1 and len(declared) < 2:
         warn(
             f"the class {target.name!r} is {labels[counts.index[0]]!r} in every row: with a single class there is "

@@ -27,6 +27,12 @@ def read_target(y: Any, columns: Sequence[Column], weights: Weights) -> Column:
         If y is not one-dimensional, or holds measurements rather than classes.
     """
     target = read_labels(y, columns)
+    check_labels(target, weights)
+    return target
+
+
+def check_labels(target: Column, weights: Weights) -> None:
+    """Refuse a class that holds measurements rather than classes; see :func:`read_target`."""
     if target.numbers is not None:
         kept = (weights > 0) & ~target.missing
         if np.isinf(target.numbers[kept]).any():
@@ -41,7 +47,6 @@ def read_target(y: Any, columns: Sequence[Column], weights: Weights) -> Column:
                 "these are measurements. Cut them into a few classes, for instance with pandas.qcut(y, 3), or pass "
                 "labels as text."
             ) from None
-    return target
 
 
 def read_labels(y: Any, columns: Sequence[Column] = ()) -> Column:

@@ -17,6 +17,7 @@ from anbexact.inputs.identifiers import question_class, without_identifiers
 from anbexact.inputs.labels import check_classes, read_target
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import frame_names, read_columns
+from anbexact.tables.lazy import is_lazy
 from anbexact.tables.missing import missing_cells
 from anbexact.tables.table import (
     DiscreteTable,
@@ -37,6 +38,25 @@ def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
     validate_data(estimator, shape, y, skip_check_array=True)
     check_consistent_length(columns[0].missing, y)
     return columns
+
+
+def declared_states(
+    estimator: Any, features: Sequence[Hashable], class_name: Hashable, classes: Any = None
+) -> Mapping[Hashable, Sequence[Any]]:
+    """Return the declared states of the columns, and those of the class that ``classes`` are.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are no mapping, name a column that does not exist, or declare the classes twice.
+    """
+    check_declared(estimator.categories, [*features, class_name])
+    categories: Mapping[Hashable, Sequence[Any]] = estimator.categories or {}
+    if classes is None:
+        return categories
+    if class_name in categories:
+        raise ValueError(f"the classes are declared twice, by classes= and for {class_name!r} in categories=")
+    return {**categories, class_name: check_classes(classes)}
 
 
 @dataclass(frozen=True)
@@ -110,15 +130,14 @@ def training_columns(
     Names and width of X are recorded on the estimator; ``classes`` are declared states of the class, and the columns
     ``named`` stay, whatever they look like.
     """
+    if is_lazy(X):
+        from anbexact.inputs.counted import counted_columns
+
+        return counted_columns(estimator, X, y, sample_weight, classes, named)
     columns = record_columns(estimator, X, y)
     weights = check_weights(sample_weight, len(columns[0]))
     target = read_target(y, columns, weights)
-    check_declared(estimator.categories, [*(column.name for column in columns), target.name])
-    categories = estimator.categories or {}
-    if classes is not None:
-        if target.name in categories:
-            raise ValueError(f"the classes are declared twice, by classes= and for {target.name!r} in categories=")
-        categories = {**categories, target.name: check_classes(classes)}
+    categories = declared_states(estimator, [column.name for column in columns], target.name, classes)
     question_class(target, weights, categories.get(target.name, ()))
     weights = apply_class_weight(
         getattr(estimator, "class_weight", None), target, weights, categories.get(target.name, ())

@@ -65,6 +65,7 @@ def missing_cells(
     handle_missing: str,
     measured: Collection[Hashable] = (),
     groups: Mapping[Hashable, Groups] | None = None,
+    repeats: npt.NDArray[np.int64] | None = None,
 ) -> MissingCells:
     """Decide what becomes of the missing cells of training rows.
 
@@ -83,7 +84,9 @@ def missing_cells(
     measured : collection
         Columns in which a missing cell cannot be a state, because they are measured and not discrete.
     groups : mapping, optional
-        Groups of the values of columns whose states are groups.
+        Groups of the values of columns whose states are groups, if any.
+    repeats : (rows,) int64, optional
+        How many rows each row stands for, if equal ones were collapsed: what messages count.
 
     Raises
     ------
@@ -112,10 +115,11 @@ def missing_cells(
     if not costly:
         return MissingCells(own, single, np.zeros(len(weights), dtype=bool))
     incomplete = np.any(list(costly.values()), axis=0)
-    _refuse(costly, incomplete, kept, handle_missing)
+    gap_counts = _GapCounts(costly, incomplete, kept, repeats)
+    _refuse(gap_counts, handle_missing)
     if target is not None and (categories is None or target.name not in categories):
-        _refuse_lost_class(costly, incomplete, kept, target, handle_missing)
-    return MissingCells(own, single, incomplete, _warning(costly, incomplete, kept))
+        _refuse_lost_class(gap_counts, target, handle_missing)
+    return MissingCells(own, single, incomplete, _warning(gap_counts))
 
 
 def known_missing_cells(
@@ -135,9 +139,10 @@ def known_missing_cells(
     if not costly:
         return MissingCells(own, single, np.zeros(len(weights), dtype=bool))
     incomplete = np.any(list(costly.values()), axis=0)
+    gap_counts = _GapCounts(costly, incomplete, kept)
     if handle_missing == "error":
-        _refuse(costly, incomplete, kept, handle_missing, again="fit again with ")
-    return MissingCells(own, single, incomplete, _warning(costly, incomplete, kept, again="fit again with "))
+        _refuse(gap_counts, handle_missing, again="fit again with ")
+    return MissingCells(own, single, incomplete, _warning(gap_counts, again="fit again with "))
 
 
 def common_gaps(
@@ -221,19 +226,40 @@ def _advice(again: str = "") -> str:
     return f"or {again or 'use '}handle_missing='own_state' to treat a missing cell as a state of its own"
 
 
-def _worst(costly: Mapping[Hashable, Mask], rows: Mask) -> tuple[Hashable, int]:
-    """Return the column with most missing cells in the rows, and how many."""
-    counts = {name: int((gap & rows).sum()) for name, gap in costly.items()}
-    worst = max(counts, key=counts.__getitem__)
-    return worst, counts[worst]
+@dataclass(frozen=True)
+class _GapCounts:
+    """Missing cells, and how many there are.
+
+    Attributes
+    ----------
+    costly : mapping of column name to (rows,) bool
+        The missing cells of the columns that cost rows.
+    incomplete, kept : (rows,) bool
+        Rows that are left out, and rows of positive weight.
+    repeats : (rows,) int64, optional
+        How many rows each row stands for.
+    """
+
+    costly: Mapping[Hashable, Mask]
+    incomplete: Mask
+    kept: Mask
+    repeats: npt.NDArray[np.int64] | None = None
+
+    def number(self, rows: Mask) -> int:
+        """Return how many rows a mask stands for."""
+        return int(rows.sum()) if self.repeats is None else int(self.repeats[rows].sum())
+
+    def worst(self, rows: Mask) -> tuple[Hashable, int]:
+        """Return the column with most missing cells in the rows, and how many."""
+        counts = {name: self.number(gap & rows) for name, gap in self.costly.items()}
+        worst = max(counts, key=counts.__getitem__)
+        return worst, counts[worst]
 
 
-def _refuse(
-    costly: Mapping[Hashable, Mask], incomplete: Mask, kept: Mask, handle_missing: str, again: str = ""
-) -> None:
+def _refuse(gaps: _GapCounts, handle_missing: str, again: str = "") -> None:
     """Refuse missing cells if they are to be refused, or no row without one is left."""
-    n_missing, n_rows = int(incomplete.sum()), int(kept.sum())
-    worst, most = _worst(costly, kept)
+    n_missing, n_rows = gaps.number(gaps.incomplete), gaps.number(gaps.kept)
+    worst, most = gaps.worst(gaps.kept)
     where = f"most in column {worst!r} ({most})"
     advice = _advice(again)
     if most == n_rows and not again:
@@ -246,30 +272,28 @@ def _refuse(
         raise ValueError(f"every row has a missing feature, {where}: drop such columns, {advice}")
 
 
-def _refuse_lost_class(
-    costly: Mapping[Hashable, Mask], incomplete: Mask, kept: Mask, target: Column, handle_missing: str
-) -> None:
+def _refuse_lost_class(gaps: _GapCounts, target: Column, handle_missing: str) -> None:
     """Refuse to leave out all rows of a class."""
     codes, labels = target.coded
-    before = np.bincount(codes[kept], minlength=len(labels))
-    after = np.bincount(codes[kept & ~incomplete], minlength=len(labels))
+    before = np.bincount(codes[gaps.kept], minlength=len(labels))
+    after = np.bincount(codes[gaps.kept & ~gaps.incomplete], minlength=len(labels))
     gone = np.flatnonzero((before > 0) & (after == 0))
     if not len(gone):
         return
-    rows = kept & (codes == gone[0])
-    worst, most = _worst(costly, rows)
+    rows = gaps.kept & (codes == gone[0])
+    worst, most = gaps.worst(rows)
     others = f" (and {len(gone) - 1} more classes)" if len(gone) > 1 else ""
     better = "'own_state'" if handle_missing == "auto" else "'auto' or 'own_state'"
     raise LostClassError(
-        f"the class {labels[gone[0]]!r} of {target.name!r}{others} would be lost: all of its {int(rows.sum())} rows "
-        f"have a missing feature, most in column {worst!r} ({most}), and such rows are left out of training. "
+        f"the class {labels[gone[0]]!r} of {target.name!r}{others} would be lost: all of its {gaps.number(rows)} "
+        f"rows have a missing feature, most in column {worst!r} ({most}), and such rows are left out of training. "
         f"Drop the column, fill in its cells, or use handle_missing={better}"
     )
 
 
-def _warning(costly: Mapping[Hashable, Mask], incomplete: Mask, kept: Mask, again: str = "") -> str:
-    worst, most = _worst(costly, kept)
+def _warning(gaps: _GapCounts, again: str = "") -> str:
+    worst, most = gaps.worst(gaps.kept)
     return (
-        f"{int(incomplete.sum())} of {int(kept.sum())} rows have a missing feature (most in column {worst!r} "
-        f"({most})) and are left out of training; fill in the missing cells, {_advice(again)}"
+        f"{gaps.number(gaps.incomplete)} of {gaps.number(gaps.kept)} rows have a missing feature (most in column "
+        f"{worst!r} ({most})) and are left out of training; fill in the missing cells, {_advice(again)}"
     )

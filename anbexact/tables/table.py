@@ -12,8 +12,10 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.warn import warn
+from anbexact.tables.collapsing import row_groups, totals
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_column, read_columns
+from anbexact.tables.lazy import is_lazy
 from anbexact.tables.merging import rows_together
 from anbexact.tables.missing import Categories, MissingCells, filled, known_missing_cells, missing_cells
 from anbexact.tables.native_values import native, sorted_positions
@@ -61,7 +63,9 @@ class DiscreteTable:
         Parameters
         ----------
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
-            The features (and the class, if ``class_name`` names a column of X and ``y`` is None).
+            The features (and the class, if ``class_name`` names a column of X and ``y`` is None). Or a lazy frame
+            (DuckDB, Polars, Dask, Ibis, PySpark), whose rows are counted where they are; ``y`` and ``sample_weight``
+            are names of its columns then.
         y : series, array or list, optional
             The class of every row; its name is ``class_name``, otherwise the name of the series, otherwise
             ``"class"``.
@@ -84,6 +88,16 @@ class DiscreteTable:
         TypeError, ValueError
             For input that is not a valid table; the message names the column and the value.
         """
+        if is_lazy(X):
+            from anbexact.tables.lazy_table import lazy_table
+
+            return lazy_table(
+                X,
+                class_name if y is None else y,
+                sample_weight=sample_weight,
+                categories=categories,
+                handle_missing=handle_missing,
+            )
         columns = read_columns(X)
         n_rows = len(columns[0])
         target = None
@@ -116,9 +130,9 @@ class DiscreteTable:
         if not isinstance(other, DiscreteTable):
             return NotImplemented
         vocabulary, codes, weights = rows_together(self, other)
-        distinct, inverse = _row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
-        totals = _totals(inverse, weights, len(distinct))
-        return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), totals, self.n_rows + other.n_rows)
+        distinct, inverse = row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
+        weight_sums = totals(inverse, weights, len(distinct))
+        return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), weight_sums, self.n_rows + other.n_rows)
 
     def without_class(self) -> DiscreteTable:
         """Return the same rows, the class being a variable like all others."""
@@ -128,7 +142,7 @@ class DiscreteTable:
         """Return the table of some of the variables, equal rows collapsed; the class stays the class if it is one."""
         chosen = set(names)
         kept = [name for name in self.vocabulary.names if name in chosen]
-        first, inverse = _row_groups([self.column(name) for name in kept], self.shape(kept), len(self.codes))
+        first, inverse = row_groups([self.column(name) for name in kept], self.shape(kept), len(self.codes))
         places = [self._position[name] for name in kept]
         weights = np.bincount(inverse, self.weights, len(first)).astype(np.float64, copy=False)
         class_name = self.vocabulary.class_name if self.vocabulary.class_name in chosen else None
@@ -187,7 +201,7 @@ class DiscreteTable:
             observed = np.zeros(size, dtype=bool)
             observed[flat] = True
             return (np.cumsum(observed) - 1)[flat]
-        return _row_groups([self.column(name) for name in names], self.shape(names), len(self.codes))[1]
+        return row_groups([self.column(name) for name in names], self.shape(names), len(self.codes))[1]
 
 
 def table_from_columns(
@@ -199,11 +213,12 @@ def table_from_columns(
     groups: Mapping[Hashable, Groups] | None = None,
     handle_missing: str = "auto",
     measured: Collection[Hashable] = (),
+    repeats: npt.NDArray[np.int64] | None = None,
 ) -> DiscreteTable:
     """Make a table from columns that are all discrete (see :meth:`DiscreteTable.from_frame`).
 
     The states of a column that has ``groups`` are these. In the columns ``measured`` a missing cell cannot be a state
-    of its own.
+    of its own. If equal rows were collapsed before, ``repeats`` says how many each row stands for.
     """
     groups = groups or {}
     names = [column.name for column in columns]
@@ -211,7 +226,7 @@ def table_from_columns(
         raise ValueError(f"the class and a feature are both called {target.name!r}: rename one of them")
     check_declared(categories, [*names, *([target.name] if target is not None else [])])
     _refuse_missing_class(target, weights)
-    cells = missing_cells(columns, target, weights, categories, handle_missing, measured, groups)
+    cells = missing_cells(columns, target, weights, categories, handle_missing, measured, groups, repeats)
     columns, target, weights, rows = _usable_rows(columns, target, weights, cells)
     states = {column.name: _states(column, categories, groups, column.name in cells.own_state) for column in columns}
     if target is not None:
@@ -222,7 +237,8 @@ def table_from_columns(
     vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities, groups=groups)
     all_columns = [*columns, *([target] if target is not None else [])]
     advice = "declare it in categories= too, or leave out such rows"
-    return _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
+    table = _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
+    return table if repeats is None else replace(table, n_rows=int(repeats[rows].sum()))
 
 
 def table_in_vocabulary(
@@ -290,21 +306,9 @@ def _collapsed(
         codes[:, j] = vocabulary.encode(
             column, handle_unknown="error", handle_missing=handle_missing, advice=advice, rows=rows
         )
-    distinct, inverse = _row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
-    totals = _totals(inverse, weights, len(distinct))
-    return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), totals, len(weights))
-
-
-def _totals(groups: npt.NDArray[np.int64], weights: Weights, n_groups: int) -> Weights:
-    """Return the total weight of every group of rows, to the last digit whatever the order of the rows.
-
-    Weights that are neither all equal nor whole are added in ascending order, as their sums round.
-    """
-    exact = n_groups == len(weights) or np.ptp(weights) == 0 or np.array_equal(weights, np.rint(weights))
-    if not exact:
-        order = np.argsort(weights)
-        groups, weights = groups[order], weights[order]
-    return np.bincount(groups, weights, n_groups).astype(np.float64, copy=False)
+    distinct, inverse = row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
+    weight_sums = totals(inverse, weights, len(distinct))
+    return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), weight_sums, len(weights))
 
 
 def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:
@@ -380,19 +384,3 @@ def _states(
             raise ValueError(f"column {column.name!r} already has a state {MISSING_STATE!r}: rename it")
         states = (*states, MISSING_STATE)
     return states
-
-
-def _row_groups(
-    columns: Iterable[CodeArray], arities: Iterable[int], n_rows: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Return the first row of each group of equal rows (groups in lexicographic order) and each row's group."""
-    key = np.zeros(n_rows, dtype=np.int64)
-    span = 1
-    for codes, arity in zip(columns, arities, strict=True):
-        if span > 2**62 // max(arity, 1):
-            key = np.unique(key, return_inverse=True)[1]
-            span = n_rows
-        key = key * arity + codes
-        span *= arity
-    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    return first, inverse

@@ -67,6 +67,16 @@ def is_missing(value: Any) -> bool:
     return bool(pd.api.types.is_scalar(value) and pd.isna(value))
 
 
+def check_number_of_states(name: Hashable, number: int) -> None:
+    """Refuse more states than a variable may have."""
+    if number > MAX_STATES:
+        raise ValueError(
+            f"column {name!r} has {number:,} states, more than the {MAX_STATES:,} that a variable may "
+            "have: it looks like an identifier or a free text. Drop it, group its values, or, if it is a "
+            "measurement, cut it into intervals (the classifiers do so with numeric columns)."
+        )
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """Names and states of the variables of a table.
@@ -102,12 +112,7 @@ class Vocabulary:
             raise ValueError(f"the class {self.class_name!r} is not among the variables")
         places = {}
         for name, of_name in states.items():
-            if len(of_name) > MAX_STATES:
-                raise ValueError(
-                    f"column {name!r} has {len(of_name):,} states, more than the {MAX_STATES:,} that a variable may "
-                    "have: it looks like an identifier or a free text. Drop it, group its values, or, if it is a "
-                    "measurement, cut it into intervals (the classifiers do so with numeric columns)."
-                )
+            check_number_of_states(name, len(of_name))
             places[name] = {state: code for code, state in enumerate(of_name)}
             if len(places[name]) < len(of_name):
                 raise ValueError(f"the states of column {name!r} are not distinct: {of_name!r}")

@@ -1,0 +1,252 @@
+"""Frames whose rows stay where they are: their distinct rows are counted by the engine that holds them.
+
+A :class:`LazySource` is a query of DuckDB, Polars, Dask, Ibis, PySpark or whatever else narwhals knows as lazy. It is
+asked only for groups of equal cells with the numbers of their rows, and these are read as any other frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import numpy.typing as npt
+
+from anbexact.tables.columns import Column
+from anbexact.tables.frames import read_columns
+
+Counts = npt.NDArray[np.int64]
+Weights = npt.NDArray[np.float64]
+BATCH_ROWS = 131_072
+"""Groups that are fetched and coded at a time."""
+MOST_GROUPS = 10_000_000
+"""Distinct pairs of a value and a class that are fetched of one column."""
+ROWS, WEIGHTS = "rows", "weights"
+"""Columns of a group's number of rows, and of their weight."""
+CHANGED = (
+    "the rows of the lazy frame changed while they were counted, since a later query found {}: read a copy of them "
+    "that does not change"
+)
+
+
+def is_lazy(X: object) -> bool:
+    """Whether ``X`` is a lazy frame of a library that narwhals knows."""
+    return isinstance(_as_narwhals(X), nw.LazyFrame)
+
+
+def _as_narwhals(X: Any) -> Any:
+    """Return a frame of any library as narwhals has it; anything else as it is."""
+    return nw.from_native(nw.to_native(X, pass_through=True), pass_through=True)
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups of rows with equal cells.
+
+    Attributes
+    ----------
+    columns : list of Column
+        Each group's cells.
+    weights : (groups,) float64
+        Total weight of each group's rows.
+    repeats : (groups,) int64
+        Number of each group's rows.
+    """
+
+    columns: list[Column]
+    weights: Weights
+    repeats: Counts
+
+    def check_same(self, weights: Weights, repeats: Counts) -> None:
+        """Refuse numbers and weights of rows that are not those of these groups: the source changed in between.
+
+        Raises
+        ------
+        ValueError
+            If so; weights are compared to 9 digits, as their sums round.
+        """
+        before, now = int(self.repeats.sum()), int(repeats.sum())
+        if now != before:
+            raise ValueError(CHANGED.format(f"{now:,} rows instead of {before:,}"))
+        if not np.isclose(weights.sum(), self.weights.sum(), rtol=1e-9):
+            raise ValueError(CHANGED.format("another total weight"))
+
+
+@dataclass(frozen=True, eq=False)
+class LazySource:
+    """Rows that are counted where they are.
+
+    Attributes
+    ----------
+    frame : narwhals LazyFrame
+        The rows of positive weight.
+    dtypes : mapping
+        The type of every column.
+    own_names : mapping
+        What ``frame`` calls every column.
+    weight : str, optional
+        The column that has the weights; every row weighs 1 without it.
+    """
+
+    frame: Any
+    dtypes: Mapping[str, Any]
+    own_names: Mapping[str, str]
+    weight: str | None = None
+
+    @classmethod
+    def of(cls, X: Any, sample_weight: Any = None) -> LazySource:
+        """Return the source of a lazy frame, whose weights, if any, are in a column of the name ``sample_weight``.
+
+        Raises
+        ------
+        TypeError
+            If the weights are not the name of a column.
+        ValueError
+            If there is no such column, there are no rows, or a weight is negative, missing or infinite.
+        """
+        frame = _as_narwhals(X)
+        dtypes = dict(frame.collect_schema())
+        frame, own_names = _readable(frame, list(dtypes))
+        if sample_weight is None:
+            return cls(frame, dtypes, own_names)
+        _check_name(sample_weight, dtypes, "sample_weight")
+        if not dtypes[sample_weight].is_numeric():
+            raise ValueError(
+                f"sample_weight={sample_weight!r} is a column of {dtypes[sample_weight]}, not of numbers"
+            )
+        weight = nw.col(own_names[sample_weight]).cast(nw.Float64)
+        bad = (weight.is_null() | weight.is_nan() | (weight < 0) | (weight == float("inf"))).cast(nw.Int64).sum()
+        n_bad = frame.select(bad.alias("bad")).collect()["bad"][0]
+        if n_bad:
+            raise ValueError(
+                f"the weights in column {sample_weight!r} must be finite numbers, zero or more ({n_bad} are not)"
+            )
+        return cls(frame.filter(weight > 0), dtypes, own_names, sample_weight)
+
+    def cell(self, name: str) -> Any:
+        """Return the expression of a column's cell."""
+        return nw.col(self.own_names[name])
+
+    def names(self, class_name: Any = None) -> list[str]:
+        """Return the names of the features: all columns but the class and the weights.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the class is not the name of a column, or is that of the weights.
+        """
+        if class_name is not None:
+            _check_name(class_name, self.dtypes, "y")
+            if class_name == self.weight:
+                raise ValueError(f"column {class_name!r} cannot be both the class and sample_weight")
+        names = [name for name in self.dtypes if name not in (class_name, self.weight)]
+        if not names:
+            raise ValueError("0 feature(s) while a minimum of 1 is required: the lazy frame has no other column")
+        return names
+
+    def marginal(self, names: Sequence[str]) -> Groups:
+        """Return the distinct joint values of a few columns.
+
+        Raises
+        ------
+        ValueError
+            If there are more than ten million of them, or no rows.
+        """
+        frame = self._grouped(names, {}).head(MOST_GROUPS + 1).collect()
+        if len(frame) > MOST_GROUPS:
+            raise ValueError(
+                f"column {names[0]!r} has more than {MOST_GROUPS:,} different values (within the classes), too many "
+                "to count: round it, cut it in the query, or leave it out"
+            )
+        return self._read(frame, names)
+
+    def counted_with(self, names: Sequence[str], earlier: Groups) -> Groups:
+        """Return :meth:`marginal`, and refuse it if the rows are no longer those of an earlier query."""
+        groups = self.marginal(names)
+        earlier.check_same(groups.weights, groups.repeats)
+        return groups
+
+    def largest_weights(self, name: str) -> tuple[Column, Weights]:
+        """Return the distinct values of a column, and the largest weight of a row with each."""
+        weight = nw.lit(1.0) if self.weight is None else self.cell(self.weight).cast(nw.Float64)
+        groups = self.frame.select(self.cell(name).alias("k0"), weight.alias(WEIGHTS)).group_by("k0")
+        found = groups.agg(nw.col(WEIGHTS).max()).collect()
+        return read_columns(found.select("k0").to_native())[0], found[WEIGHTS].to_numpy()
+
+    def joint(self, names: Sequence[str], keys: Mapping[str, Any]) -> Iterator[Groups]:
+        """Return the distinct rows, some at a time.
+
+        Parameters
+        ----------
+        names : sequence
+            The columns.
+        keys : mapping of column to narwhals expression
+            What is counted in the place of a column.
+        """
+        for frame in batches(self._grouped(names, keys)):
+            yield self._read(frame, names)
+
+    def _grouped(self, names: Sequence[str], keys: Mapping[str, Any]) -> Any:
+        """Return the groups under names of their own, since engines read some names otherwise, such as ``"a.b"``."""
+        own = [f"k{j}" for j in range(len(names))]
+        cells = [
+            (keys[name] if name in keys else self.cell(name)).alias(key) for name, key in zip(names, own, strict=True)
+        ]
+        if self.weight is None:
+            return self.frame.select(*cells).group_by(*own).agg(nw.len().alias(ROWS))
+        weights = self.cell(self.weight).cast(nw.Float64).alias(WEIGHTS)
+        groups = self.frame.select(*cells, weights).group_by(*own)
+        return groups.agg(nw.len().alias(ROWS), nw.col(WEIGHTS).sum())
+
+    def _read(self, frame: Any, names: Sequence[str]) -> Groups:
+        if not len(frame):
+            raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: the lazy frame is empty")
+        repeats = frame[ROWS].to_numpy().astype(np.int64)
+        weights = repeats if self.weight is None else frame[WEIGHTS].to_numpy()
+        columns = read_columns(frame.select(*(f"k{j}" for j in range(len(names)))).to_native())
+        named = [column.renamed(name) for column, name in zip(columns, names, strict=True)]
+        return Groups(named, weights.astype(np.float64), repeats)
+
+
+def batches(frame: Any, rows: int = BATCH_ROWS) -> Iterator[Any]:
+    """Return the rows of a narwhals lazy frame as eager frames, in their order, some at a time if the engine can.
+
+    DuckDB and Polars hand out their results in parts; those of other engines are collected whole.
+    """
+    native, engine = frame.to_native(), frame.implementation
+    if engine.is_duckdb():
+        with native.to_arrow_reader(rows) as reader:
+            yield from (nw.from_native(_as_table(part), eager_only=True) for part in reader)
+    elif engine.is_polars():
+        parts = native.collect_batches(chunk_size=rows, maintain_order=True)
+        yield from (nw.from_native(part, eager_only=True) for part in parts)
+    else:
+        whole = frame.collect()
+        yield from (whole[start : start + rows] for start in range(0, len(whole), rows))
+
+
+def _as_table(part: Any) -> Any:
+    """Return a record batch of pyarrow as a table."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches([part])
+
+
+def _readable(frame: Any, names: Sequence[str]) -> tuple[Any, dict[str, str]]:
+    """Return a frame whose columns can be named in expressions, and its names of them; Spark splits names at dots."""
+    if not frame.implementation.is_pyspark():
+        return frame, {name: name for name in names}
+    own = {name: f"c{j}" for j, name in enumerate(names)}
+    return nw.from_native(frame.to_native().toDF(*own.values())), own
+
+
+def _check_name(name: Any, names: Mapping[str, Any], what: str) -> None:
+    if not isinstance(name, str):
+        raise TypeError(
+            f"{what} must be the name of a column of the lazy frame, not a {type(name).__name__}: its rows have no "
+            "order, so that nothing can be put beside them"
+        )
+    if name not in names:
+        raise ValueError(f"{what}={name!r} is not a column of the lazy frame, whose columns are {list(names)}")

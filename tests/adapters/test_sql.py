@@ -1,0 +1,155 @@
+"""The posterior as SQL: equal to predict_proba in the databases that are installed, whatever names and states are."""
+
+import datetime
+import sqlite3
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from tiers import repeats
+
+from anbexact import ANBClassifier, FANClassifier, GBNClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact.adapters import to_sql
+
+HOSTILE = ['x"y', "it's", "a.b", "; DROP TABLE rows; --", "üñ\\n€", "`tick`", "", "{}"]
+
+
+def rows(seed, n=400):
+    """Features of all kinds whose names and states are hostile, and a class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    first = (rng.integers(0, 8, n) + y) % 8
+    frame = pd.DataFrame(
+        {
+            'na"me; --': [HOSTILE[k] for k in first],
+            "a.b": [HOSTILE[k] for k in (first // 2 + rng.integers(0, 2, n)) % 4],
+            "`n'": (rng.normal(size=n) + y + first / 4).round(3),
+            "whole": rng.integers(0, 50, n) + 5 * y,
+            "few": [[1, 2, 3][k] for k in (first + (rng.random(n) < 0.2)) % 3],
+            "city": [f"c{k}" for k in (rng.integers(0, 20, n) + 3 * y) % 23],
+            "half": rng.integers(0, 3, n) / 2,
+        }
+    )
+    return frame, pd.Series([["n'o", 'ye"s', "ma;ybe"][k] for k in y], name="class")
+
+
+def in_sqlite(query, frame):
+    connection = sqlite3.connect(":memory:")
+    try:
+        connection.execute("SELECT exp(1.0)")
+    except sqlite3.OperationalError:
+        pytest.skip("this SQLite has no mathematical functions")
+    frame.to_sql('ro"ws', connection, index=False)
+    return pd.read_sql_query(query, connection)
+
+
+def in_duckdb(query, frame):
+    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+    connection = duckdb.connect()
+    connection.register('ro"ws', frame)
+    return connection.sql(query).to_arrow_table().to_pandas()
+
+
+DATABASES = {"sqlite": in_sqlite, "duckdb": in_duckdb}
+
+
+@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        NaiveBayesClassifier(),
+        TANClassifier(ess=1.0),
+        FANClassifier(ess=1.0),
+        ANBClassifier(max_parents=2, ess=1.0),
+        GBNClassifier(max_parents=2, ess=1.0),
+    ],
+    ids=lambda classifier: type(classifier).__name__,
+)
+def test_the_posterior_is_that_of_predict_proba(classifier, dialect):
+    for seed in repeats(2):
+        frame, y = rows(seed)
+        classifier.fit(frame, y)
+        found = DATABASES[dialect](to_sql(classifier, dialect, table='ro"ws', keep=["whole", "a.b"]), frame)
+        assert list(found) == ["whole", "a.b", *(f"P({label})" for label in classifier.classes_)]
+        assert found["a.b"].tolist() == frame["a.b"].tolist()
+        expected = classifier.predict_proba(frame)
+        assert np.abs(found.iloc[:, 2:].to_numpy(float) - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("dialect", DATABASES)
+def test_gaps_are_states_or_summed_out_or_null(dialect):
+    frame, y = rows(7)
+    rng = np.random.default_rng(1)
+    gaps = rng.random(frame.shape) < 0.1
+    training = frame.copy()
+    training["city"] = training["city"].mask(gaps[:, 5])
+    network = TANClassifier(ess=1.0).fit(training, y)
+    inner = {parent for name in frame for parent in network.structure_.parents[name]} - {"class"}
+    new = frame.mask(gaps)
+    new.loc[~gaps[:, 0] & (rng.random(len(frame)) < 0.1), 'na"me; --'] = "unknown"
+    assert network.handle_missing_["city"] == "own_state"
+    found = DATABASES[dialect](to_sql(network, dialect, table='ro"ws'), new).to_numpy(float)
+    null = np.isnan(found).any(axis=1)
+    summed_out = new.isna().assign(city=False) | (new == "unknown")
+    assert not (null & ~summed_out[list(inner)].any(axis=1)).any()
+    assert 0 < null.sum() < summed_out.any(axis=1).sum()
+    assert np.abs(found - network.predict_proba(new))[~null].max() < 1e-12
+    naive = NaiveBayesClassifier().fit(training, y)
+    found = DATABASES[dialect](to_sql(naive, dialect, table='ro"ws'), new).to_numpy(float)
+    assert np.abs(found - naive.predict_proba(new)).max() < 1e-12
+
+
+def test_booleans_dates_and_decimals_are_literals():
+    n = 60
+    frame = pl.DataFrame(
+        {
+            "b": [k % 3 == 0 for k in range(n)],
+            "d": [datetime.date(2020, 1, 1 + k % 2) for k in range(n)],
+            "m": [Decimal(k % 4) / 4 for k in range(n)],
+            "price": [Decimal(k % 30) / 4 for k in range(n)],
+        }
+    )
+    network = TANClassifier(ess=1.0).fit(frame, ["u", "v", "u"] * (n // 3))
+    found = in_duckdb(to_sql(network, table='ro"ws'), frame.to_arrow()).to_numpy(float)
+    assert np.abs(found - network.predict_proba(frame)).max() < 1e-12
+
+
+DATES = pd.DataFrame({"d": pd.date_range("2020", periods=40), "e": ["a", "b"] * 20})
+YES = ["u", "v", "v", "v"] * 10
+
+
+@pytest.mark.parametrize(
+    ("X", "parameters", "dialect", "error", "message"),
+    [
+        (DATES, {"discretizer": "median"}, "duckdb", ValueError, "column 'd' contains datetimes, whose intervals"),
+        (DATES[["e"]], {"parameters": "ml"}, "duckdb", ValueError, "the table of 'e' holds a zero"),
+        (DATES[["e"]], {}, "oracle", ValueError, "dialect must be one of 'duckdb', 'postgres'"),
+        (DATES[["e"]].rename(columns={"e": 1}), {}, "duckdb", TypeError, "must be text in SQL, not 1"),
+        (DATES[["e"]].rename(columns={"e": "a\0"}), {}, "duckdb", ValueError, "contains the character NUL"),
+        (DATES[["d"]].head(2), {}, "duckdb", ValueError, "column 'd' has the state .* a Timestamp"),
+    ],
+)
+def test_what_sql_cannot_say_is_refused(X, parameters, dialect, error, message):
+    network = NaiveBayesClassifier(**parameters).fit(X, YES[: len(X)])
+    with pytest.raises(error, match=message):
+        to_sql(network, dialect)
+
+
+def test_booleans_are_numbers_in_sqlite():
+    network = NaiveBayesClassifier().fit(pd.DataFrame({"e": [True, False]}), ["u", "v"])
+    assert "IN (1) THEN 1" in to_sql(network, "sqlite")
+
+
+@pytest.mark.parametrize(
+    ("dialect", "parts"),
+    [
+        ("postgres", ['"na""me; --"', " E'üñ\\\\n€'", "'it''s'", "::double precision[])[1 + "]),
+        ("spark", ['`na"me; --`', "```n'`", "'üñ\\u005cn€'", "'it\\u0027s'", "array("]),
+    ],
+)
+def test_names_and_states_are_quoted_for_databases_that_are_not_here(dialect, parts):
+    frame, y = rows(0)
+    query = to_sql(NaiveBayesClassifier(group_categories=None).fit(frame, y), dialect)
+    assert all(part in query for part in parts)

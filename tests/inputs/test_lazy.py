@@ -1,0 +1,190 @@
+"""Lazy frames: what is learned from counts in an engine is what is learned from the rows."""
+
+import datetime
+import warnings
+from decimal import Decimal
+
+import numpy as np
+import polars as pl
+import pytest
+from engines import ENGINES
+from tiers import repeats
+
+from anbexact import DiscreteTable, NaiveBayesClassifier, TANClassifier
+from anbexact.tables.lazy import LazySource
+
+pytestmark = pytest.mark.filterwarnings("ignore:Resolving the schema")
+ZONE = datetime.UTC
+
+
+def awkward(seed, n=300):
+    """Rows of all kinds of columns, which depend on the class."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+
+    def drawn(values):
+        return [values[k] for k in (rng.integers(0, len(values), n) + y * (rng.random(n) < 0.6)) % len(values)]
+
+    start = datetime.datetime(2021, 3, 1, 12)
+    minutes = (rng.integers(0, 500, n) + 100 * y).tolist()
+    return pl.DataFrame(
+        {
+            "a.b": drawn(["x", "y", None, "", "q\"'"]),
+            "f`l": pl.Series((rng.normal(size=n) + y).round(2).tolist()),
+            "big": pl.Series([2**53 + int(k) for k in rng.integers(0, 40, n) + 9 * y]),
+            "few": pl.Series(drawn([3, None, 5]), dtype=pl.Int32),
+            "yes": pl.Series(drawn([True, False, None])),
+            "city; drop": [f"c{k}" for k in (rng.integers(0, 20, n) + 3 * y) % 25],
+            "key": [f"k{k}" for k in range(n)],
+            "day": [(start + datetime.timedelta(days=m % 60)).date() for m in minutes],
+            "moment": pl.Series(
+                [(start + datetime.timedelta(minutes=m)).replace(tzinfo=ZONE) for m in minutes],
+                dtype=pl.Datetime("us", "UTC"),
+            ),
+            "few days": drawn([datetime.date(2020, 1, 1), datetime.date(2020, 2, 1)]),
+            "price": pl.Series(
+                [Decimal(int(k)) / 4 for k in rng.integers(0, 70, n) + 20 * y], dtype=pl.Decimal(12, 2)
+            ),
+            "nan": [[1.5, float("nan"), None, 2.5][k] for k in (rng.integers(0, 4, n) + y) % 4],
+            "class": [["no", "maybe", "yes"][k] for k in y],
+        }
+    )
+
+
+def in_pandas(frame):
+    """Features and classes in pandas, whose own integers cannot be missing."""
+    rows = frame.to_pandas(use_pyarrow_extension_array=True)
+    return rows.drop(columns="class"), rows["class"]
+
+
+def fitted(classifier, *rows):
+    """The classifier and what it warned of."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        classifier.fit(*rows)
+    return classifier, {str(w.message) for w in caught if issubclass(w.category, UserWarning)}
+
+
+def assert_same(lazy, eager):
+    """Both learned the same, to the last bit."""
+    assert lazy.vocabulary_ == eager.vocabulary_
+    assert lazy.cut_points_.keys() == eager.cut_points_.keys()
+    assert all(np.array_equal(cuts, eager.cut_points_[name]) for name, cuts in lazy.cut_points_.items())
+    assert lazy.structure_.parents == eager.structure_.parents
+    assert lazy.structure_.score == eager.structure_.score
+    assert lazy.feature_names_in_.tolist() == eager.feature_names_in_.tolist()
+    assert (lazy.dropped_, lazy.groups_, lazy.ess_) == (eager.dropped_, eager.groups_, eager.ess_)
+    for name, table in eager.conditional_tables_.items():
+        assert np.array_equal(table.values, lazy.conditional_tables_[name].values)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_classifiers_learn_the_same_as_from_rows(engine):
+    for seed in repeats(2):
+        frame = awkward(seed)
+        eager, said = fitted(TANClassifier(), *in_pandas(frame))
+        lazy, said_too = fitted(TANClassifier(), ENGINES[engine](frame), "class")
+        assert_same(lazy, eager)
+        assert said_too == said
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_tables_are_the_same_as_from_rows(engine):
+    frame = awkward(5).select("a.b", "few", "yes", "few days", "class")
+    eager = DiscreteTable.from_frame(*in_pandas(frame))
+    for lazy in (
+        DiscreteTable.from_frame(ENGINES[engine](frame), "class"),
+        DiscreteTable.from_frame(ENGINES[engine](frame), class_name="class"),
+    ):
+        assert lazy.vocabulary == eager.vocabulary
+        assert np.array_equal(lazy.codes, eager.codes)
+        assert np.array_equal(lazy.weights, eager.weights)
+        assert lazy.n_rows == eager.n_rows
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"discretizer": "mdlp"},
+        {"discretizer": "equal_frequency"},
+        {"discretizer": "median", "class_weight": "balanced"},
+        {"handle_missing": "own_state", "group_categories": None, "drop_identifiers": False},
+        {"handle_missing": "marginalize", "class_weight": {"no": 2}},
+        {"categories": {"few": [5, 3, 1], "class": ["yes", "no", "maybe"]}},
+    ],
+    ids=lambda parameters: "+".join(parameters),
+)
+def test_parameters_of_reading_apply(parameters):
+    frame = awkward(3)
+    eager, said = fitted(NaiveBayesClassifier(**parameters), frame.drop("class"), frame["class"])
+    lazy, said_too = fitted(NaiveBayesClassifier(**parameters), frame.lazy(), "class")
+    assert_same(lazy, eager)
+    assert said_too == said
+
+
+def test_weights_are_a_column():
+    frame = awkward(4)
+    weights = np.random.default_rng(0).integers(0, 4, len(frame)).astype(float)
+    eager = NaiveBayesClassifier().fit(frame.drop("class", "key"), frame["class"], weights)
+    lazy = NaiveBayesClassifier().fit(frame.drop("key").with_columns(w=pl.Series(weights)).lazy(), "class", "w")
+    assert_same(lazy, eager)
+
+
+def test_enumerations_keep_their_order():
+    frame = awkward(1).with_columns(pl.col("city; drop").cast(pl.Enum([f"c{k}" for k in range(30)])))
+    eager, _ = fitted(NaiveBayesClassifier(), frame.drop("class"), frame["class"])
+    lazy, _ = fitted(NaiveBayesClassifier(), frame.lazy(), "class")
+    assert_same(lazy, eager)
+
+
+PLAIN = pl.DataFrame({"a": [1, 2, 1, 2], "y": ["u", "v", "u", "u"], "w": [1.0, -1.0, 1.0, 1.0]})
+NO_CLASS = PLAIN.with_columns(y=pl.Series(["u", None, "v", "u"]))
+INFINITE = pl.DataFrame({"a": [*range(20), float("inf")], "y": ["u", "v", "u"] * 7}, strict=False)
+
+
+@pytest.mark.parametrize(
+    ("frame", "given", "parameters", "error", "message"),
+    [
+        (PLAIN, (PLAIN["y"],), {}, TypeError, "y must be the name of a column of the lazy frame, not a Series"),
+        (PLAIN, (None,), {}, TypeError, "y must be the name"),
+        (PLAIN, ("z",), {}, ValueError, "y='z' is not a column"),
+        (PLAIN, ("y", [1, 1, 1, 1]), {}, TypeError, "sample_weight must be the name"),
+        (PLAIN, ("y", "w"), {}, ValueError, r"the weights in column 'w' .* \(1 are not\)"),
+        (PLAIN, ("y", "y"), {}, ValueError, "sample_weight='y' is a column of String, not of numbers"),
+        (PLAIN, ("a", "a"), {}, ValueError, "cannot be both"),
+        (PLAIN.select("y"), ("y",), {}, ValueError, "0 feature"),
+        (PLAIN.head(0), ("y",), {}, ValueError, "the lazy frame is empty"),
+        (NO_CLASS, ("y",), {}, ValueError, "the class 'y' is missing in 1 rows"),
+        (INFINITE, ("y",), {}, ValueError, "column 'a' contains infinite values"),
+        (INFINITE, ("y",), {"discretizer": None}, ValueError, "column 'a' is numeric with more than 10"),
+        (INFINITE, ("y",), {"discretizer": "none"}, TypeError, "discretizer must be one of"),
+        (PLAIN, ("y",), {"categories": {"a": [1, 3]}}, ValueError, r"column 'a' contains 2, .* \(2 such rows\)"),
+        (INFINITE.head(20), ("y",), {"class_weight": {"u": 0.5, "v": 0.5}}, ValueError, "a weight of 1 or more"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused(frame, given, parameters, error, message):
+    with pytest.raises(error, match=message):
+        NaiveBayesClassifier(**parameters).fit(frame.lazy(), *given)
+
+
+def test_rows_that_change_while_they_are_counted_are_refused(tmp_path):
+    path = tmp_path / "rows.csv"
+    PLAIN.write_csv(path)
+
+    source = LazySource.of(pl.scan_csv(path))
+    first = source.marginal(["y"])
+    pl.concat([PLAIN, PLAIN.head(1)]).write_csv(path)
+    with pytest.raises(ValueError, match=r"found 5 rows instead of 4"):
+        source.counted_with(["a", "y"], first)
+
+
+def test_too_many_values_are_refused(monkeypatch):
+    monkeypatch.setattr("anbexact.tables.lazy.MOST_GROUPS", 3)
+    with pytest.raises(ValueError, match="column 'a' has more than 3 different values"):
+        NaiveBayesClassifier().fit(pl.DataFrame({"a": range(9), "y": ["u", "v", "w"] * 3}).lazy(), "y")
+
+
+def test_too_many_distinct_rows_are_refused(monkeypatch):
+    monkeypatch.setattr("anbexact.tables.lazy_table.available_memory", lambda: 300)
+    with pytest.raises(ValueError, match="distinct rows of states, which do not fit into memory"):
+        NaiveBayesClassifier().fit(PLAIN.drop("w").lazy(), "y")
