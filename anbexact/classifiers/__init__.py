@@ -4,6 +4,7 @@ from anbexact.classifiers.additive import AdditiveClassifier
 from anbexact.classifiers.aode import AODEClassifier
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
+from anbexact.classifiers.class_parameters import MinimalClassParametersClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.exact import ANBClassifier, GBNClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
@@ -33,6 +34,7 @@ __all__ = [
     "LogitFANClassifier",
     "MCDAGClassifier",
     "MeasuredClassifier",
+    "MinimalClassParametersClassifier",
     "NaiveBayesClassifier",
     "NetworkClassifier",
     "PooledClassifier",

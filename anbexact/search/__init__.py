@@ -1,6 +1,7 @@
 """Searches: from a table and a score to a structure with a certificate."""
 
 from anbexact._runtime.memory import SearchTooLargeError
+from anbexact.search.exact.class_parameters import learn_mcp
 from anbexact.search.exact.learn import learn_anb, learn_gbn
 from anbexact.search.greedy.hill_climbing import learn_greedy_gbn
 from anbexact.search.naive_bayes import learn_naive_bayes
@@ -16,6 +17,7 @@ __all__ = [
     "learn_gbn",
     "learn_greedy_gbn",
     "learn_kdb",
+    "learn_mcp",
     "learn_naive_bayes",
     "learn_tan",
 ]
