@@ -639,6 +639,58 @@ def branchings(n, tree=False):
     ]
 
 
+def class_parameters(arities, class_, graph):
+    """Free probabilities of the class and of its children; ``graph`` maps a variable to its parents."""
+    return sum(
+        (arities[v] - 1) * prod(arities[u] for u in of_v)
+        for v, of_v in graph.items()
+        if v == class_ or class_ in of_v
+    )
+
+
+def best_families(n, local, arities, before, v, tolerance):
+    """The sets among the class n and some features that score highest for v, and of these have least parameters."""
+    families = {own: local(v, own) for own in subsets(sorted([*before, n]))}
+    ties = [own for own, value in families.items() if value >= max(families.values()) - tolerance]
+    least = {own: class_parameters(arities, n, {v: own}) for own in ties}
+    return {own for own in ties if least[own] == min(least.values())}
+
+
+def fewest_over_orders(n, local, arities, tolerance=1e-9):
+    """The fewest class parameters of the I-maps of all orders of n features, and the best score with as few."""
+    found = []
+    for order in permutations(range(n)):
+        graph = {n: ()}
+        for k, v in enumerate(order):
+            best = best_families(n, local, arities, order[:k], v, tolerance)
+            graph[v] = max(best, key=lambda own: local(v, own))
+        found.append((class_parameters(arities, n, graph), -sum(local(v, of_v) for v, of_v in graph.items())))
+    count, score = min(found)
+    return count, -score
+
+
+def is_map_of_an_order(n, local, arities, graph, tolerance=1e-9):
+    """Whether some order of the features has, for each of them, its parents in the graph among the best families."""
+    return any(
+        all(
+            set(graph[v]) <= {*order[:k], n} and graph[v] in best_families(n, local, arities, order[:k], v, tolerance)
+            for k, v in enumerate(order)
+        )
+        for order in permutations(range(n))
+    )
+
+
+def fewest_over_graphs(n, local, arities, tolerance=1e-9):
+    """The same as :func:`fewest_over_orders`, by going through all graphs in which the class n has no parents."""
+    found = [
+        (class_parameters(arities, n, graph), -sum(local(v, of_v) for v, of_v in graph.items()))
+        for graph in graphs(n + 1)
+        if not graph[n] and is_map_of_an_order(n, local, arities, graph, tolerance)
+    ]
+    count, score = min(found)
+    return count, -score
+
+
 def best_branching(n, local, tree=False, required=(), forbidden=(), tolerance=1e-9):
     """Highest sum of ``local(i, parents)`` over branchings by brute force, and the first branching that reaches it.
 

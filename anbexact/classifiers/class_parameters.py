@@ -6,8 +6,11 @@ from collections.abc import Hashable
 
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.search import learn_mcp
+from anbexact.scores import Score
+from anbexact.search import learn_gbn, learn_mcp
 from anbexact.search.exact.class_parameters import class_parameters
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
 
 
 @register_classifier(
@@ -20,7 +23,7 @@ class MinimalClassParametersClassifier(ExactClassifier):
 
     The class has no parents, and every order of the features has an I-map by the score: the parents of a feature are
     those among the class and the features before it that score highest. This is the I-map with the fewest parameters
-    of the class and its children, which are those that P(C | x) depends on; among equals, the one that scores highest.
+    of the class and its children, on which alone P(C | x) depends; among equals, it is the one that scores highest.
     See :func:`~anbexact.search.learn_mcp` for the search and its proof.
 
     As rows increase, its P(C | x) approaches the true one with as few parameters as a network without parents of the
@@ -72,6 +75,12 @@ class MinimalClassParametersClassifier(ExactClassifier):
     """
 
     _search = staticmethod(learn_mcp)  # type: ignore[assignment]  # its limits have names
+
+    def search_within(
+        self, table: DiscreteTable, score: Score, max_parents: int, time_limit: float | None
+    ) -> Structure:
+        """Return the best general network with few parents: it serves to choose equivalent sample sizes alone."""
+        return learn_gbn(table, score, **self._limits(max_parents, time_limit))
 
     @property
     def class_parameters_(self) -> int:

@@ -12,6 +12,7 @@ NAMES = (
     "hierarchical",
     "universal",
     "universal_consistency",
+    "class_parameters",
     "parents_children",
     "ckg",
     "lr_tables",

@@ -31,6 +31,7 @@ from anbexact.classifiers import (
     KDBClassifier,
     LogitFANClassifier,
     MCDAGClassifier,
+    MinimalClassParametersClassifier,
     PrunedNaiveBayesClassifier,
 )
 from anbexact.discretize import CutPointDiscretizer
@@ -42,6 +43,7 @@ N_CHECKS = {
     ANBClassifier(max_parents=1): 62,
     FSANBClassifier(ess=1.0): 62,
     GBNClassifier(): 62,
+    MinimalClassParametersClassifier(): 62,
     TANClassifier(): 62,
     FANClassifier(): 62,
     CkGClassifier(): 62,
@@ -97,9 +99,13 @@ def on_few_columns(estimator):
     return FewColumns(**estimator.get_params())
 
 
+EXACT = ANBClassifier | FSANBClassifier | GBNClassifier | MinimalClassParametersClassifier
+"""What enumerates all sets of features."""
+
+
 def run(check, estimator):
     """Run a check, on fewer columns where it is too large for an exact search without a limit."""
-    exact = isinstance(estimator, ANBClassifier | FSANBClassifier | GBNClassifier) and estimator.max_parents is None
+    exact = isinstance(estimator, EXACT) and estimator.max_parents is None
     check(on_few_columns(estimator) if exact and check.func.__name__ == TOO_LARGE else estimator)
 
 

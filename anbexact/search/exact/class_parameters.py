@@ -66,8 +66,8 @@ def learn_mcp(
     an I-map of the distribution that the rows come from.
 
     There is one search. With F(S) the scores of all sets of features with and without the class, a maximum over
-    subsets gives the best parents of feature i after every set W, and their class parameters d_i(W): 0 if the class is
-    not among them. The fewest class parameters of the features in W are ``D(W) = min_{i ∈ W} [D(W ∖ i) + d_i(W ∖
+    subsets gives the best parents of feature i after every set W, and their class parameters d_i(W), which are 0
+    without the class. The fewest class parameters of the features in W are ``D(W) = min_{i ∈ W} [D(W ∖ i) + d_i(W ∖
     i)]``, in whole numbers, in O(n 2ⁿ) steps. Local scores that are equal to within rounding count as ties: then the
     set without the class wins, then the one with fewer class parameters. Orders that tie in class parameters and in
     score are decided as by :func:`~anbexact.learn_anb`.
@@ -205,9 +205,9 @@ def check_memory(plan: Plan) -> None:
     limit = "is available" if plan.memory_limit is None else "is the memory_limit"
     raise SearchTooLargeError(
         f"the search for the fewest class parameters over {n} features enumerates 2^{n + 1} sets and needs "
-        f"{human_bytes(needed)}; {human_bytes(int(plan.memory))} {limit}, enough for about {fitting} features. Select "
-        "features first, raise memory_limit on a larger machine, or use an ANBClassifier, which has a search for more "
-        "features."
+        f"{human_bytes(needed)}; {human_bytes(int(plan.memory))} {limit}, enough for about {fitting} features. "
+        "Select features first, raise memory_limit on a larger machine, or use an ANBClassifier, whose search takes "
+        "more features."
     )
 
 

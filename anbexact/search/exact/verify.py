@@ -45,8 +45,8 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     search solved by dynamic programming are solved again, by a plain dynamic programme. Scores and bounds may differ
     by rounding, 10⁻¹¹ per variable of the largest total, once for all components together.
 
-    The statement of :func:`~anbexact.search.learn_mcp`, that no I-map has fewer class parameters, is checked by a plain
-    dynamic programme over all orders; so is that the structure is one of these I-maps.
+    The statement of :func:`~anbexact.search.learn_mcp`, that no I-map has fewer class parameters, is checked by a
+    plain dynamic programme over all orders; so is that the structure is one of these I-maps.
 
     What is checked is the statement of the proof: about all structures with up to ``proof.max_parents`` feature
     parents that have its required and none of its forbidden arcs, with ``proof.apart`` alone. The text of

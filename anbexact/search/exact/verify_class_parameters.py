@@ -1,4 +1,4 @@
-"""A check of certificates that state the fewest class parameters: the dynamic programme once more, as plain arrays."""
+"""A check of certificates that state the fewest class parameters: the dynamic programme again, in plain arrays."""
 
 from __future__ import annotations
 
@@ -69,9 +69,9 @@ def verify_fewest(structure: Structure, proof: Proof, table: DiscreteTable) -> b
 def _best_orders(
     families: Families, parents: Mapping[Hashable, tuple[Hashable, ...]], class_name: Hashable, tolerance: float
 ) -> tuple[int, float, bool]:
-    """Return the fewest class parameters of the features, the best score with as few, and whether parents are an I-map.
+    """Return the fewest class parameters of the features, the best score with as few, and whether there is an I-map.
 
-    They are an I-map if there is an order after whose every prefix the parents of the next feature are among its best.
+    ``parents`` are an I-map if some order has, after each of its prefixes, those of the next feature among its best.
     """
     n = len(families.features)
     best = [_best_below(*families.of_child(b), tolerance) for b in range(n)]
