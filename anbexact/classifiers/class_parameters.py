@@ -65,7 +65,7 @@ class MinimalClassParametersClassifier(ExactClassifier):
     >>> from anbexact.classifiers import MinimalClassParametersClassifier
     >>> from anbexact.datasets import load_monks
     >>> X, y = load_monks(1)
-    >>> mcp = MinimalClassParametersClassifier().fit(X, y)
+    >>> mcp = MinimalClassParametersClassifier(ess=1.0).fit(X, y)
     >>> mcp.irrelevant_
     ('is_smiling', 'holding', 'has_tie')
     >>> mcp.class_parameters_
