@@ -1122,6 +1122,33 @@ def averaged_one_dependence(rows, weights, arities, ess, min_weight):
     return {state: value / total for state, value in mass.items()}
 
 
+def averaged_two_dependence(rows, weights, arities, ess):
+    """P(c, x) of every joint state, the class last: the mean over pairs of features, or naive Bayes."""
+    *features, class_ = range(len(arities))
+    prior = eap(rows, weights, arities, class_, (), ess)
+    single = {i: eap(rows, weights, arities, i, (class_,), ess) for i in features}
+    second = {(i, j): eap(rows, weights, arities, j, (class_, i), ess) for i, j in combinations(features, 2)}
+    third = {
+        (i, j, k): eap(rows, weights, arities, k, (class_, i, j), ess)
+        for i, j in combinations(features, 2)
+        for k in features
+        if k not in (i, j)
+    }
+    mass = {}
+    for state in product(*map(range, arities)):
+        c = state[class_]
+        terms = [
+            prior[c,]
+            * single[i][state[i], c]
+            * second[i, j][state[j], c, state[i]]
+            * prod(third[i, j, k][state[k], c, state[i], state[j]] for k in features if k not in (i, j))
+            for i, j in combinations(features, 2)
+        ]
+        few = prior[c,] * prod(single[i][state[i], c] for i in features)
+        mass[state] = sum(terms) / len(terms) if terms else few
+    return mass
+
+
 def k_dependence(rows, weights, arities, k, tolerance=1e-9):
     """The order of the features by I(X_i; C), and each one's feature parents by I(X_i; X_j | C); the class last."""
     *features, class_ = range(len(arities))

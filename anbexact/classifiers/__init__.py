@@ -1,5 +1,6 @@
 """scikit-learn estimators: each composes the packages that it imports and adds nothing else."""
 
+from anbexact.classifiers.a2de import A2DEClassifier
 from anbexact.classifiers.additive import AdditiveClassifier
 from anbexact.classifiers.aode import AODEClassifier
 from anbexact.classifiers.base import NetworkClassifier
@@ -19,6 +20,7 @@ from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
 
 __all__ = [
+    "A2DEClassifier",
     "ANBClassifier",
     "AODEClassifier",
     "AdditiveClassifier",

@@ -25,6 +25,7 @@ from anbexact import (
     UniversalMeasure,
 )
 from anbexact.classifiers import (
+    A2DEClassifier,
     AODEClassifier,
     BNC2PClassifier,
     GreedyGBNClassifier,
@@ -49,6 +50,7 @@ N_CHECKS = {
     CkGClassifier(): 62,
     KDBClassifier(): 62,
     AODEClassifier(): 62,
+    A2DEClassifier(): 62,
     GreedyGBNClassifier(): 62,
     GreedyGBNClassifier(structure_score="cmdl", tabu=3, restarts=1, random_state=0): 62,
     BNC2PClassifier(): 62,
