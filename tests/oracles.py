@@ -1173,6 +1173,19 @@ def k_dependence(rows, weights, arities, k, tolerance=1e-9):
     return order, parents
 
 
+def selective_k_dependence(rows, weights, arities, most, ess):
+    """Leave-one-out likelihood for every number of features in the order of kDB and every k up to a limit."""
+    class_ = len(arities) - 1
+    found = {}
+    for k in range(min(most, class_ - 1) + 1):
+        order, parents = k_dependence(rows, weights, arities, k)
+        for m in range(class_ + 1):
+            graph = {class_: (), **{v: (class_, *parents[v]) for v in order[:m]}}
+            left = dict.fromkeys(order[m:], ())
+            found[m, k] = leave_one_out(rows, weights, arities, {**graph, **left}, ess)
+    return found
+
+
 def conditional_log_likelihood(rows, weights, arities, parents):
     """Σ w ln P(c | x) at the maximum likelihood parameters, the class last: products of every table's entries."""
     *_, class_ = range(len(arities))

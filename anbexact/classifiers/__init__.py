@@ -17,6 +17,7 @@ from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.pooled import PooledClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.classifiers.selective_kdb import SelectiveKDBClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "PooledClassifier",
     "PrunedNaiveBayesClassifier",
     "RefittedClassifier",
+    "SelectiveKDBClassifier",
     "TANClassifier",
     "TableClassifier",
 ]

@@ -8,6 +8,7 @@ from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.trees.branching import learn_fan, learn_tan
 from anbexact.search.trees.k_graph import learn_ckg
 from anbexact.search.trees.kdb import learn_kdb
+from anbexact.search.trees.selective_kdb import learn_skdb
 
 __all__ = [
     "SearchTooLargeError",
@@ -19,5 +20,6 @@ __all__ = [
     "learn_kdb",
     "learn_mcp",
     "learn_naive_bayes",
+    "learn_skdb",
     "learn_tan",
 ]

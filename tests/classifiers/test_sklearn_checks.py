@@ -34,6 +34,7 @@ from anbexact.classifiers import (
     MCDAGClassifier,
     MinimalClassParametersClassifier,
     PrunedNaiveBayesClassifier,
+    SelectiveKDBClassifier,
 )
 from anbexact.discretize import CutPointDiscretizer
 from anbexact.selection import BayesFactorSelector
@@ -50,6 +51,7 @@ N_CHECKS = {
     CkGClassifier(): 62,
     KDBClassifier(): 62,
     AODEClassifier(): 62,
+    SelectiveKDBClassifier(): 62,
     A2DEClassifier(): 62,
     GreedyGBNClassifier(): 62,
     GreedyGBNClassifier(structure_score="cmdl", tabu=3, restarts=1, random_state=0): 62,
