@@ -1149,6 +1149,42 @@ def averaged_two_dependence(rows, weights, arities, ess):
     return mass
 
 
+def weighted_naive_bayes_likelihood(rows, weights, arities, exponents, ess):
+    """Σ weight ln P(c | x) with P(c | x) ∝ P(c) Π P(x_i | c)^w_i, the class last; and the posterior of every row."""
+    *features, class_ = range(len(arities))
+    prior = eap(rows, weights, arities, class_, (), ess)
+    tables = {i: eap(rows, weights, arities, i, (class_,), ess) for i in features}
+    total, posteriors = 0.0, []
+    for row, weight in zip(rows, weights, strict=True):
+        joint = [
+            log(prior[c,]) + sum(exponents[i] * log(tables[i][row[i], c]) for i in features)
+            for c in range(arities[class_])
+        ]
+        top = log_sum(joint)
+        posteriors.append([value - top for value in joint])
+        total += weight * (joint[row[class_]] - top)
+    return total, posteriors
+
+
+def averaged_naive_bayes(rows, weights, arities, ess, arc_prior):
+    """P(c, x) of every joint state: the mean over all selections of features, weighted by prior and likelihood."""
+    *features, class_ = range(len(arities))
+    mass, total = dict.fromkeys(product(*map(range, arities)), 0.0), 0.0
+    selections = [{i: (class_,) if i in own else () for i in features} | {class_: ()} for own in subsets(features)]
+    scores = [structure_score(rows, weights, arities, parents, ess) for parents in selections]
+    for parents, score in zip(selections, scores, strict=True):
+        chosen = [i for i in features if parents[i]]
+        weight = arc_prior ** len(chosen) * (1 - arc_prior) ** (len(features) - len(chosen))
+        weight *= exp(score - max(scores))
+        tables = {v: eap(rows, weights, arities, v, of_v, ess) for v, of_v in parents.items()}
+        total += weight
+        for state in mass:
+            mass[state] += weight * prod(
+                table[(state[v], *(state[p] for p in parents[v]))] for v, table in tables.items()
+            )
+    return {state: value / total for state, value in mass.items()}
+
+
 def k_dependence(rows, weights, arities, k, tolerance=1e-9):
     """The order of the features by I(X_i; C), and each one's feature parents by I(X_i; X_j | C); the class last."""
     *features, class_ = range(len(arities))

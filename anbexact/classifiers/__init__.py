@@ -3,6 +3,7 @@
 from anbexact.classifiers.a2de import A2DEClassifier
 from anbexact.classifiers.additive import AdditiveClassifier
 from anbexact.classifiers.aode import AODEClassifier
+from anbexact.classifiers.averaged_naive_bayes import AveragedNaiveBayesClassifier
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
 from anbexact.classifiers.class_parameters import MinimalClassParametersClassifier
@@ -19,12 +20,14 @@ from anbexact.classifiers.pooled import PooledClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.selective_kdb import SelectiveKDBClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.classifiers.weighted_naive_bayes import WeightedNaiveBayesClassifier
 
 __all__ = [
     "A2DEClassifier",
     "ANBClassifier",
     "AODEClassifier",
     "AdditiveClassifier",
+    "AveragedNaiveBayesClassifier",
     "BNC2PClassifier",
     "CkGClassifier",
     "DiscreteClassifier",
@@ -46,4 +49,5 @@ __all__ = [
     "SelectiveKDBClassifier",
     "TANClassifier",
     "TableClassifier",
+    "WeightedNaiveBayesClassifier",
 ]

@@ -27,6 +27,7 @@ from anbexact import (
 from anbexact.classifiers import (
     A2DEClassifier,
     AODEClassifier,
+    AveragedNaiveBayesClassifier,
     BNC2PClassifier,
     GreedyGBNClassifier,
     KDBClassifier,
@@ -35,6 +36,7 @@ from anbexact.classifiers import (
     MinimalClassParametersClassifier,
     PrunedNaiveBayesClassifier,
     SelectiveKDBClassifier,
+    WeightedNaiveBayesClassifier,
 )
 from anbexact.discretize import CutPointDiscretizer
 from anbexact.selection import BayesFactorSelector
@@ -51,6 +53,8 @@ N_CHECKS = {
     CkGClassifier(): 62,
     KDBClassifier(): 62,
     AODEClassifier(): 62,
+    AveragedNaiveBayesClassifier(): 62,
+    WeightedNaiveBayesClassifier(): 62,
     SelectiveKDBClassifier(): 62,
     A2DEClassifier(): 62,
     GreedyGBNClassifier(): 62,

@@ -612,7 +612,9 @@ class TestUniversal:
         assert (code, err) == (0, "")
         assert "universal measure of up to 5 levels" in out
 
-    @pytest.mark.parametrize("model", ["a2de", "aode", "kdb", "skdb", "ggbn", "fsanb", "mcp", "bnc2p", "mcdag"])
+    @pytest.mark.parametrize(
+        "model", ["a2de", "aode", "wnb", "manb", "kdb", "skdb", "ggbn", "fsanb", "mcp", "bnc2p", "mcdag"]
+    )
     def test_models_that_cannot(self, capsys, model):
         line = error_of(capsys, "fit", "wine.csv", "--class", "kind", "--continuous", "universal", "--model", model)
         assert line == f"--continuous does not apply to --model {model}"

@@ -101,8 +101,8 @@ def learn_skdb(
     score = REQUIREMENTS.accept(score)
     if getattr(score, "needs_class", False):
         raise TypeError(
-            f"learn_skdb treats the class as a parent of the chosen features only, but {score.name} needs it among the "
-            "parents of every feature: use another score, such as BDeu or BIC"
+            f"learn_skdb treats the class as a parent of the chosen features only, but {score.name} needs it among "
+            "the parents of every feature: use another score, such as BDeu or BIC"
         )
     if not features:
         return learn_naive_bayes(table, score)
