@@ -61,8 +61,9 @@ class WeightedNaiveBayesClassifier(DerivedTablesClassifier):
     >>> from anbexact.datasets import load_anes96
     >>> X, y = load_anes96()
     >>> wnb = WeightedNaiveBayesClassifier(ess=1.0).fit(X, y)
-    >>> dict(zip(X.columns, wnb.feature_weights_.round(2).tolist()))
-    {}
+    >>> weights = dict(zip(X.columns, wnb.feature_weights_.round(1).tolist()))
+    >>> weights["PID"], weights["income"]
+    (0.8, 0.0)
     """
 
     feature_weights_: npt.NDArray[np.float64]

@@ -13,6 +13,7 @@ NAMES = (
     "universal",
     "universal_consistency",
     "class_parameters",
+    "relatives",
     "parents_children",
     "ckg",
     "lr_tables",
