@@ -21,6 +21,7 @@ from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.selective_kdb import SelectiveKDBClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.classifiers.weighted_naive_bayes import WeightedNaiveBayesClassifier
+from anbexact.classifiers.wrappers import BSEJClassifier, FSSJClassifier, TANHCClassifier
 
 __all__ = [
     "A2DEClassifier",
@@ -29,10 +30,12 @@ __all__ = [
     "AdditiveClassifier",
     "AveragedNaiveBayesClassifier",
     "BNC2PClassifier",
+    "BSEJClassifier",
     "CkGClassifier",
     "DiscreteClassifier",
     "FANClassifier",
     "FSANBClassifier",
+    "FSSJClassifier",
     "FixedStructureClassifier",
     "GBNClassifier",
     "GreedyGBNClassifier",
@@ -48,6 +51,7 @@ __all__ = [
     "RefittedClassifier",
     "SelectiveKDBClassifier",
     "TANClassifier",
+    "TANHCClassifier",
     "TableClassifier",
     "WeightedNaiveBayesClassifier",
 ]

@@ -118,10 +118,14 @@ def _best_weights(table: DiscreteTable, prior: Floats, logs: list[Floats]) -> Fl
 
     if not logs:
         return np.empty(0)
-    options = {"maxiter": MOST_STEPS, "ftol": 1e-13, "gtol": 1e-9}
     with one_blas_thread():
         found = minimize(
-            loss, np.ones(len(logs)), jac=True, method="L-BFGS-B", bounds=[(0, 1)] * len(logs), options=options
+            loss,
+            np.ones(len(logs)),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(0.0, 1.0)] * len(logs),
+            options={"maxiter": MOST_STEPS, "ftol": 1e-13, "gtol": 1e-9},
         )
     if found.nit >= MOST_STEPS:
         warn(f"the weights of the features had not converged after {MOST_STEPS:,} steps; the last ones are used")

@@ -29,6 +29,8 @@ from anbexact.classifiers import (
     AODEClassifier,
     AveragedNaiveBayesClassifier,
     BNC2PClassifier,
+    BSEJClassifier,
+    FSSJClassifier,
     GreedyGBNClassifier,
     KDBClassifier,
     LogitFANClassifier,
@@ -36,6 +38,7 @@ from anbexact.classifiers import (
     MinimalClassParametersClassifier,
     PrunedNaiveBayesClassifier,
     SelectiveKDBClassifier,
+    TANHCClassifier,
     WeightedNaiveBayesClassifier,
 )
 from anbexact.discretize import CutPointDiscretizer
@@ -53,6 +56,9 @@ N_CHECKS = {
     CkGClassifier(): 62,
     KDBClassifier(): 62,
     AODEClassifier(): 62,
+    FSSJClassifier(): 62,
+    BSEJClassifier(): 62,
+    TANHCClassifier(): 62,
     AveragedNaiveBayesClassifier(): 62,
     WeightedNaiveBayesClassifier(): 62,
     SelectiveKDBClassifier(): 62,
