@@ -639,6 +639,58 @@ def branchings(n, tree=False):
     ]
 
 
+def class_parameters(arities, class_, graph):
+    """Free probabilities of the class and of its children; ``graph`` maps a variable to its parents."""
+    return sum(
+        (arities[v] - 1) * prod(arities[u] for u in of_v)
+        for v, of_v in graph.items()
+        if v == class_ or class_ in of_v
+    )
+
+
+def best_families(n, local, arities, before, v, tolerance):
+    """The sets among the class n and some features that score highest for v, and of these have least parameters."""
+    families = {own: local(v, own) for own in subsets(sorted([*before, n]))}
+    ties = [own for own, value in families.items() if value >= max(families.values()) - tolerance]
+    least = {own: class_parameters(arities, n, {v: own}) for own in ties}
+    return {own for own in ties if least[own] == min(least.values())}
+
+
+def fewest_over_orders(n, local, arities, tolerance=1e-9):
+    """The fewest class parameters of the I-maps of all orders of n features, and the best score with as few."""
+    found = []
+    for order in permutations(range(n)):
+        graph = {n: ()}
+        for k, v in enumerate(order):
+            best = best_families(n, local, arities, order[:k], v, tolerance)
+            graph[v] = max(best, key=lambda own: local(v, own))
+        found.append((class_parameters(arities, n, graph), -sum(local(v, of_v) for v, of_v in graph.items())))
+    count, score = min(found)
+    return count, -score
+
+
+def is_map_of_an_order(n, local, arities, graph, tolerance=1e-9):
+    """Whether some order of the features has, for each of them, its parents in the graph among the best families."""
+    return any(
+        all(
+            set(graph[v]) <= {*order[:k], n} and graph[v] in best_families(n, local, arities, order[:k], v, tolerance)
+            for k, v in enumerate(order)
+        )
+        for order in permutations(range(n))
+    )
+
+
+def fewest_over_graphs(n, local, arities, tolerance=1e-9):
+    """The same as :func:`fewest_over_orders`, by going through all graphs in which the class n has no parents."""
+    found = [
+        (class_parameters(arities, n, graph), -sum(local(v, of_v) for v, of_v in graph.items()))
+        for graph in graphs(n + 1)
+        if not graph[n] and is_map_of_an_order(n, local, arities, graph, tolerance)
+    ]
+    count, score = min(found)
+    return count, -score
+
+
 def best_branching(n, local, tree=False, required=(), forbidden=(), tolerance=1e-9):
     """Highest sum of ``local(i, parents)`` over branchings by brute force, and the first branching that reaches it.
 
@@ -1070,6 +1122,69 @@ def averaged_one_dependence(rows, weights, arities, ess, min_weight):
     return {state: value / total for state, value in mass.items()}
 
 
+def averaged_two_dependence(rows, weights, arities, ess):
+    """P(c, x) of every joint state, the class last: the mean over pairs of features, or naive Bayes."""
+    *features, class_ = range(len(arities))
+    prior = eap(rows, weights, arities, class_, (), ess)
+    single = {i: eap(rows, weights, arities, i, (class_,), ess) for i in features}
+    second = {(i, j): eap(rows, weights, arities, j, (class_, i), ess) for i, j in combinations(features, 2)}
+    third = {
+        (i, j, k): eap(rows, weights, arities, k, (class_, i, j), ess)
+        for i, j in combinations(features, 2)
+        for k in features
+        if k not in (i, j)
+    }
+    mass = {}
+    for state in product(*map(range, arities)):
+        c = state[class_]
+        terms = [
+            prior[c,]
+            * single[i][state[i], c]
+            * second[i, j][state[j], c, state[i]]
+            * prod(third[i, j, k][state[k], c, state[i], state[j]] for k in features if k not in (i, j))
+            for i, j in combinations(features, 2)
+        ]
+        few = prior[c,] * prod(single[i][state[i], c] for i in features)
+        mass[state] = sum(terms) / len(terms) if terms else few
+    return mass
+
+
+def weighted_naive_bayes_likelihood(rows, weights, arities, exponents, ess):
+    """Σ weight ln P(c | x) with P(c | x) ∝ P(c) Π P(x_i | c)^w_i, the class last; and the posterior of every row."""
+    *features, class_ = range(len(arities))
+    prior = eap(rows, weights, arities, class_, (), ess)
+    tables = {i: eap(rows, weights, arities, i, (class_,), ess) for i in features}
+    total, posteriors = 0.0, []
+    for row, weight in zip(rows, weights, strict=True):
+        joint = [
+            log(prior[c,]) + sum(exponents[i] * log(tables[i][row[i], c]) for i in features)
+            for c in range(arities[class_])
+        ]
+        top = log_sum(joint)
+        posteriors.append([value - top for value in joint])
+        total += weight * (joint[row[class_]] - top)
+    return total, posteriors
+
+
+def averaged_naive_bayes(rows, weights, arities, ess, arc_prior):
+    """P(c, x) of every joint state: the mean over all selections of features, weighted by prior and likelihood."""
+    *features, class_ = range(len(arities))
+    mass, total = dict.fromkeys(product(*map(range, arities)), 0.0), 0.0
+    selections = [{i: (class_,) if i in own else () for i in features} | {class_: ()} for own in subsets(features)]
+    scores = [structure_score(rows, weights, arities, parents, ess) for parents in selections]
+    for parents, score in zip(selections, scores, strict=True):
+        chosen = [i for i in features if parents[i]]
+        weight = arc_prior ** len(chosen) * (1 - arc_prior) ** (len(features) - len(chosen))
+        weight *= exp(score - max(scores))
+        tables = {v: eap(rows, weights, arities, v, of_v, ess) for v, of_v in parents.items()}
+        total += weight
+        for state in mass:
+            mass[state] += weight * prod(
+                table[(state[v], *(state[p] for p in parents[v]))] for v, table in tables.items()
+            )
+    return {state: value / total for state, value in mass.items()}
+
+
 def k_dependence(rows, weights, arities, k, tolerance=1e-9):
     """The order of the features by I(X_i; C), and each one's feature parents by I(X_i; X_j | C); the class last."""
     *features, class_ = range(len(arities))
@@ -1092,6 +1207,19 @@ def k_dependence(rows, weights, arities, k, tolerance=1e-9):
         order.append(i)
         parents[i] = sorted(chosen)
     return order, parents
+
+
+def selective_k_dependence(rows, weights, arities, most, ess):
+    """Leave-one-out likelihood for every number of features in the order of kDB and every k up to a limit."""
+    class_ = len(arities) - 1
+    found = {}
+    for k in range(min(most, class_ - 1) + 1):
+        order, parents = k_dependence(rows, weights, arities, k)
+        for m in range(class_ + 1):
+            graph = {class_: (), **{v: (class_, *parents[v]) for v in order[:m]}}
+            left = dict.fromkeys(order[m:], ())
+            found[m, k] = leave_one_out(rows, weights, arities, {**graph, **left}, ess)
+    return found
 
 
 def conditional_log_likelihood(rows, weights, arities, parents):

@@ -164,12 +164,12 @@ def mixture_rows(codes, offsets, rows, logs, admitted, rest, form, start, stop, 
                 for m in range(n_missing):
                     terms[n_terms * classes + c] += rest[missing[m], c]
             n_terms += 1
-        _add_log_sums(terms[: n_terms * classes], powers, total, naive)
+        add_log_sums(terms[: n_terms * classes], powers, total, naive)
         normalise_rows(out[t : t + 1], form, terms, powers)
 
 
 @inner
-def _add_log_sums(terms, powers, total, out):
+def add_log_sums(terms, powers, total, out):
     """Add ln Σ_k exp(terms[k, c]) to every class c; not all terms of a class are minus infinity."""
     classes = out.shape[0]
     n_terms = terms.shape[0] // classes

@@ -1,9 +1,12 @@
 """scikit-learn estimators: each composes the packages that it imports and adds nothing else."""
 
+from anbexact.classifiers.a2de import A2DEClassifier
 from anbexact.classifiers.additive import AdditiveClassifier
 from anbexact.classifiers.aode import AODEClassifier
+from anbexact.classifiers.averaged_naive_bayes import AveragedNaiveBayesClassifier
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
+from anbexact.classifiers.class_parameters import MinimalClassParametersClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.exact import ANBClassifier, GBNClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
@@ -15,17 +18,24 @@ from anbexact.classifiers.measured import MeasuredClassifier
 from anbexact.classifiers.naive_bayes import NaiveBayesClassifier
 from anbexact.classifiers.pooled import PooledClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.classifiers.selective_kdb import SelectiveKDBClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.classifiers.weighted_naive_bayes import WeightedNaiveBayesClassifier
+from anbexact.classifiers.wrappers import BSEJClassifier, FSSJClassifier, TANHCClassifier
 
 __all__ = [
+    "A2DEClassifier",
     "ANBClassifier",
     "AODEClassifier",
     "AdditiveClassifier",
+    "AveragedNaiveBayesClassifier",
     "BNC2PClassifier",
+    "BSEJClassifier",
     "CkGClassifier",
     "DiscreteClassifier",
     "FANClassifier",
     "FSANBClassifier",
+    "FSSJClassifier",
     "FixedStructureClassifier",
     "GBNClassifier",
     "GreedyGBNClassifier",
@@ -33,11 +43,15 @@ __all__ = [
     "LogitFANClassifier",
     "MCDAGClassifier",
     "MeasuredClassifier",
+    "MinimalClassParametersClassifier",
     "NaiveBayesClassifier",
     "NetworkClassifier",
     "PooledClassifier",
     "PrunedNaiveBayesClassifier",
     "RefittedClassifier",
+    "SelectiveKDBClassifier",
     "TANClassifier",
+    "TANHCClassifier",
     "TableClassifier",
+    "WeightedNaiveBayesClassifier",
 ]

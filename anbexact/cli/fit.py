@@ -7,6 +7,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 from anbexact.classifiers import (
+    A2DEClassifier,
     AODEClassifier,
     DiscreteClassifier,
     MeasuredClassifier,
@@ -167,7 +168,7 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
     if isinstance(classifier, NetworkClassifier) and not classifier.structure_.certificate.optimal:
         title = title.removeprefix("optimal ")
     print(f"{title}, {sample_sizes(classifier)}")
-    if isinstance(classifier, AODEClassifier):
+    if isinstance(classifier, AODEClassifier | A2DEClassifier):
         print_mixture(classifier)
     elif isinstance(classifier, NetworkClassifier):
         print_structure(classifier)

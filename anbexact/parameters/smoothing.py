@@ -26,7 +26,7 @@ BLOCK_CELLS = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
-class _Family:
+class Family:
     """Counts of a family that the class is part of, by joint state of its other variables and by class.
 
     ``state`` is the joint state of every row, ``cells[u, c]`` the weight of joint state u with class c, and, where
@@ -59,7 +59,7 @@ class _Family:
         return logs, lowered
 
 
-def _families(table: DiscreteTable, structure: Structure) -> list[_Family]:
+def class_families(table: DiscreteTable, structure: Structure) -> list[Family]:
     """Return the families of a structure that the class is part of; the others do not bear on its posterior."""
     class_name = structure.class_name
     class_codes = table.column(class_name).astype(np.int64)
@@ -79,12 +79,12 @@ def _families(table: DiscreteTable, structure: Structure) -> list[_Family]:
         size = math.prod(table.shape([name, *parents]))
         state, cells = counted([other for other in (name, *parents) if other != class_name])
         if name == class_name:
-            families.append(_Family(state, cells, size))
+            families.append(Family(state, cells, size))
             continue
         of_row, given = counted([other for other in parents if other != class_name])
         of_state = np.empty(len(cells), dtype=np.int64)
         of_state[state] = of_row
-        families.append(_Family(state, cells, size, given, of_state, table.vocabulary.arity(name)))
+        families.append(Family(state, cells, size, given, of_state, table.vocabulary.arity(name)))
     return families
 
 
@@ -111,7 +111,7 @@ class LeaveOneOut:
         self._weights = table.weights[chosen]
         self._class_codes = table.column(structure.class_name)[chosen].astype(np.int64)
         self._n_classes = table.vocabulary.arity(structure.class_name)
-        self._families = [replace(family, state=family.state[chosen]) for family in _families(table, structure)]
+        self._families = [replace(family, state=family.state[chosen]) for family in class_families(table, structure)]
 
     def log_likelihood(self, ess: float) -> float:
         """Return the conditional log likelihood for tables of this equivalent sample size; nats, total of rows."""
@@ -163,7 +163,7 @@ class HeldOut:
     def __init__(self, learned: DiscreteTable, held_out: DiscreteTable, structure: Structure) -> None:
         codes = np.asfortranarray(np.concatenate([learned.codes, held_out.codes]))
         weights = np.concatenate([learned.weights, np.zeros(len(held_out.codes))])
-        self._families = _families(replace(learned, codes=codes, weights=weights), structure)
+        self._families = class_families(replace(learned, codes=codes, weights=weights), structure)
         self._first = len(learned.codes)
         self._class_codes = held_out.column(structure.class_name).astype(np.int64)
         self._n_classes = held_out.vocabulary.arity(structure.class_name)

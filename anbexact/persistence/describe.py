@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers import (
+    A2DEClassifier,
     AdditiveClassifier,
     AODEClassifier,
     DiscreteClassifier,
@@ -26,6 +27,7 @@ from anbexact.networks.network import TableNetwork
 from anbexact.persistence.proofs import describe_proof
 from anbexact.persistence.refits import describe_refit
 from anbexact.persistence.values import encode, encode_as
+from anbexact.tables.table import Weights
 from anbexact.tables.vocabulary import Vocabulary
 
 
@@ -138,12 +140,17 @@ def _describe_quantities(vocabulary: Vocabulary, number: Mapping[Hashable, int])
 def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int]) -> dict[str, Any]:
     """Return the structure and its tables, or the counts of pairs and how they become probabilities."""
     if isinstance(classifier, AODEClassifier):
-        weights = classifier.counts_.weights
-        cells = np.flatnonzero(weights)
         return {
             "ess": classifier.ess_,
             "min_weight": classifier.min_weight_,
-            "pairs": {"cells": cells.tolist(), "weights": _plain_numbers(weights[cells])},
+            "pairs": _describe_weights(classifier.counts_.weights),
+        }
+    if isinstance(classifier, A2DEClassifier):
+        counts = classifier.counts_
+        return {
+            "ess": classifier.ess_,
+            "pairs": _describe_weights(counts.pairs.weights),
+            "triples": _describe_weights(counts.weights),
         }
     assert isinstance(classifier, NetworkClassifier)
     structure = classifier.structure_
@@ -160,6 +167,12 @@ def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int
         },
         **_describe_tables(classifier, number),
     }
+
+
+def _describe_weights(weights: Weights) -> dict[str, Any]:
+    """Return the cells of an array that are not zero."""
+    cells = np.flatnonzero(weights)
+    return {"cells": cells.tolist(), "weights": _plain_numbers(weights[cells])}
 
 
 def _describe_tables(classifier: NetworkClassifier, number: Mapping[Hashable, int]) -> dict[str, Any]:

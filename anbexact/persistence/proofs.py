@@ -7,7 +7,7 @@ from typing import Any
 
 from anbexact.persistence.checked import listed, mapped, number, reading, references, whole
 from anbexact.scores import Score
-from anbexact.structures.proof import Case, Component, Duals, Exhaustion, Proof, Split
+from anbexact.structures.proof import Case, Component, Duals, Exhaustion, FewestClassParameters, Proof, Split
 
 
 def describe_proof(proof: Proof, number: Mapping[Hashable, int]) -> dict[str, Any]:
@@ -39,6 +39,8 @@ def _describe_case(case: Case, number: Mapping[Hashable, int]) -> dict[str, Any]
         }
     if isinstance(case, Duals):
         return {"clusters": [[[number[name] for name in cluster], *rest] for cluster, *rest in case.clusters]}
+    if isinstance(case, FewestClassParameters):
+        return {"class_parameters": case.count}
     return {}
 
 
@@ -95,4 +97,6 @@ def _restore_case(described: Mapping[str, Any], names: Sequence[Hashable]) -> Ca
         return Duals(
             tuple((_named(features, names), whole(least, 1), number(z, least=0)) for features, least, z in clusters)
         )
+    if "class_parameters" in described:
+        return FewestClassParameters(whole(described["class_parameters"]))
     return Exhaustion()

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact.classifiers import (
+    A2DEClassifier,
     AdditiveClassifier,
     AODEClassifier,
     DiscreteClassifier,
@@ -24,6 +25,7 @@ from anbexact.classifiers import (
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
+from anbexact.networks.a2de import A2DE, TripleCounts
 from anbexact.networks.aode import AODE, PairCounts
 from anbexact.networks.cells import Axes
 from anbexact.networks.density_network import DensityNetwork
@@ -121,6 +123,8 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
                 setattr(classifier, name, _read_further(decode(further[name])))
     if isinstance(classifier, AODEClassifier):
         return _restore_aode(classifier, document, vocabulary, cut_points)
+    if isinstance(classifier, A2DEClassifier):
+        return _restore_a2de(classifier, document, vocabulary, cut_points)
     assert isinstance(classifier, NetworkClassifier)
     structure = _read_structure(document, vocabulary)
     if "tables" in document:
@@ -269,6 +273,22 @@ def _restore_aode(
             n_jobs=classifier.n_jobs,
         )
         return classifier.set_model(model)
+
+
+def _restore_a2de(
+    classifier: A2DEClassifier, document: Mapping[str, Any], vocabulary: Vocabulary, cut_points: dict[Hashable, Cuts]
+) -> A2DEClassifier:
+    """Return a classifier whose probabilities follow from counts of triples."""
+    with reading("pairs and triples"):
+        counts = TripleCounts(vocabulary)
+        for kind, weights in (("pairs", counts.pairs.weights), ("triples", counts.weights)):
+            places, found = cells(mapped(document[kind]), len(weights))
+            weights[places] = found
+    with reading("ess"):
+        ess = BDeu(number(document["ess"])).ess
+    return classifier.set_model(
+        A2DE(vocabulary=vocabulary, cut_points=cut_points, counts=counts, ess=ess, n_jobs=classifier.n_jobs)
+    )
 
 
 def _check_memory(n_cells: int) -> None:

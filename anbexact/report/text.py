@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from anbexact.classifiers import (
+    A2DEClassifier,
     AODEClassifier,
     DiscreteClassifier,
     MeasuredClassifier,
@@ -75,6 +76,8 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
     vocabulary, common = classifier.vocabulary_, _describe_reading(classifier)
     if isinstance(classifier, AODEClassifier):
         return {**common, "ess": classifier.ess_, "min_weight": classifier.min_weight_}
+    if isinstance(classifier, A2DEClassifier):
+        return {**common, "ess": classifier.ess_}
     assert isinstance(classifier, NetworkClassifier)
     structure = classifier.structure_
     if isinstance(classifier, MeasuredClassifier) and classifier.densities_ is not None:
@@ -167,7 +170,7 @@ def _describe_smoothing(refitted: Refit) -> dict[str, Any]:
 
 def sample_sizes(classifier: DiscreteClassifier) -> str:
     """Return the equivalent sample sizes of score and tables as text, or what takes their place."""
-    if isinstance(classifier, AODEClassifier):
+    if isinstance(classifier, AODEClassifier | A2DEClassifier):
         return f"equivalent sample size {classifier.ess_:.4g}"
     assert isinstance(classifier, NetworkClassifier)
     if isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None:
@@ -192,8 +195,13 @@ def _measure(measure: Universal, cut_points: Mapping[Hashable, Cuts]) -> str:
     return f"{name} of up to {finest} level{'s' * (finest > 1)}, {of_column} cells at the most probable"
 
 
-def print_mixture(classifier: AODEClassifier) -> None:
+def print_mixture(classifier: AODEClassifier | A2DEClassifier) -> None:
     """Print which estimators are averaged."""
+    if isinstance(classifier, A2DEClassifier):
+        vocabulary = classifier.vocabulary_
+        n_pairs = math.comb(len(vocabulary.features), 2)
+        print(f"{vocabulary.class_name} and two features -> every other feature, averaged over {n_pairs:,} pairs")
+        return
     admitted = classifier.counts_.admitted(classifier.min_weight_)
     vocabulary = classifier.vocabulary_
     print(f"{vocabulary.class_name} and one feature -> every other feature, averaged over {len(vocabulary.features)}")

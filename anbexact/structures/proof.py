@@ -60,7 +60,21 @@ class Exhaustion:
     """A component small enough to enumerate all orders by dynamic programming."""
 
 
-Case: TypeAlias = Duals | Split | Exhaustion
+@dataclass(frozen=True)
+class FewestClassParameters:
+    """All orders of the features enumerated by dynamic programming, each with its I-map.
+
+    Attributes
+    ----------
+    count : int
+        The fewest class parameters of any of these I-maps. The bound of the component is on the score of those that
+        have as few, the class's own local score included.
+    """
+
+    count: int
+
+
+Case: TypeAlias = Duals | Split | Exhaustion | FewestClassParameters
 
 
 @dataclass(frozen=True)
@@ -73,7 +87,7 @@ class Component:
         The components share out the features.
     bound : float
         Upper bound on the sum of the local scores of its features, in nats.
-    case : Duals, Split or Exhaustion
+    case : Duals, Split, Exhaustion or FewestClassParameters
         Why.
     """
 

@@ -12,6 +12,8 @@ NAMES = (
     "hierarchical",
     "universal",
     "universal_consistency",
+    "class_parameters",
+    "relatives",
     "parents_children",
     "ckg",
     "lr_tables",

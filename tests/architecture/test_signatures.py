@@ -12,6 +12,7 @@ DOCUMENTED = {
     "anbexact.compare.compare",
     "anbexact.logit.model.refit",
     *(f"anbexact.search.{place}.{name}" for place, name in (
+        ("exact.class_parameters", "learn_mcp"),
         ("exact.learn", "learn_anb"), ("exact.learn", "learn_gbn"), ("greedy.hill_climbing", "learn_greedy_gbn"),
     )),
 }  # fmt: skip

@@ -25,13 +25,21 @@ from anbexact import (
     UniversalMeasure,
 )
 from anbexact.classifiers import (
+    A2DEClassifier,
     AODEClassifier,
+    AveragedNaiveBayesClassifier,
     BNC2PClassifier,
+    BSEJClassifier,
+    FSSJClassifier,
     GreedyGBNClassifier,
     KDBClassifier,
     LogitFANClassifier,
     MCDAGClassifier,
+    MinimalClassParametersClassifier,
     PrunedNaiveBayesClassifier,
+    SelectiveKDBClassifier,
+    TANHCClassifier,
+    WeightedNaiveBayesClassifier,
 )
 from anbexact.discretize import CutPointDiscretizer
 from anbexact.selection import BayesFactorSelector
@@ -42,11 +50,19 @@ N_CHECKS = {
     ANBClassifier(max_parents=1): 62,
     FSANBClassifier(ess=1.0): 62,
     GBNClassifier(): 62,
+    MinimalClassParametersClassifier(): 62,
     TANClassifier(): 62,
     FANClassifier(): 62,
     CkGClassifier(): 62,
     KDBClassifier(): 62,
     AODEClassifier(): 62,
+    FSSJClassifier(): 62,
+    BSEJClassifier(): 62,
+    TANHCClassifier(): 62,
+    AveragedNaiveBayesClassifier(): 62,
+    WeightedNaiveBayesClassifier(): 62,
+    SelectiveKDBClassifier(): 62,
+    A2DEClassifier(): 62,
     GreedyGBNClassifier(): 62,
     GreedyGBNClassifier(structure_score="cmdl", tabu=3, restarts=1, random_state=0): 62,
     BNC2PClassifier(): 62,
@@ -97,9 +113,13 @@ def on_few_columns(estimator):
     return FewColumns(**estimator.get_params())
 
 
+EXACT = ANBClassifier | FSANBClassifier | GBNClassifier | MinimalClassParametersClassifier
+"""What enumerates all sets of features."""
+
+
 def run(check, estimator):
     """Run a check, on fewer columns where it is too large for an exact search without a limit."""
-    exact = isinstance(estimator, ANBClassifier | FSANBClassifier | GBNClassifier) and estimator.max_parents is None
+    exact = isinstance(estimator, EXACT) and estimator.max_parents is None
     check(on_few_columns(estimator) if exact and check.func.__name__ == TOO_LARGE else estimator)
 
 

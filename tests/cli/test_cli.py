@@ -513,7 +513,7 @@ def test_fit_with_everything_chosen(tmp_path, capsys):
     assert document["ess"] >= 1
 
 
-@pytest.mark.parametrize("model", ["nb", "tan", "fan", "ckg", "kdb", "anb"])
+@pytest.mark.parametrize("model", ["nb", "tan", "fan", "ckg", "kdb", "anb", "mcp"])
 def test_every_model(capsys, model):
     code, out, _ = run(
         capsys, "fit", "monks.csv", "--class", "monk", "--model", model, "--score", "k2", "-o", "m.json"
@@ -612,7 +612,9 @@ class TestUniversal:
         assert (code, err) == (0, "")
         assert "universal measure of up to 5 levels" in out
 
-    @pytest.mark.parametrize("model", ["aode", "kdb", "ggbn", "fsanb", "bnc2p", "mcdag"])
+    @pytest.mark.parametrize(
+        "model", ["a2de", "aode", "wnb", "manb", "kdb", "skdb", "ggbn", "fsanb", "mcp", "bnc2p", "mcdag"]
+    )
     def test_models_that_cannot(self, capsys, model):
         line = error_of(capsys, "fit", "wine.csv", "--class", "kind", "--continuous", "universal", "--model", model)
         assert line == f"--continuous does not apply to --model {model}"

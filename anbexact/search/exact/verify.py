@@ -24,6 +24,7 @@ from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import ParentSets, unpack
 from anbexact.search.exact.pruned import parent_set_lists
 from anbexact.search.exact.solution import rounding_error
+from anbexact.search.exact.verify_class_parameters import states_fewest, verify_fewest
 from anbexact.search.scoring.set_scores import prepare
 from anbexact.search.scoring.totals import class_of, total_score
 from anbexact.search.single_states import single_states
@@ -44,6 +45,9 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     search solved by dynamic programming are solved again, by a plain dynamic programme. Scores and bounds may differ
     by rounding, 10⁻¹¹ per variable of the largest total, once for all components together.
 
+    The statement of :func:`~anbexact.search.learn_mcp`, that no I-map has fewer class parameters, is checked by a
+    plain dynamic programme over all orders; so is that the structure is one of these I-maps.
+
     What is checked is the statement of the proof: about all structures with up to ``proof.max_parents`` feature
     parents that have its required and none of its forbidden arcs, with ``proof.apart`` alone. The text of
     ``certificate.method`` is not checked.
@@ -51,7 +55,7 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     Parameters
     ----------
     structure : Structure
-        As :func:`~anbexact.learn_anb` or :func:`~anbexact.learn_gbn` returned it.
+        As :func:`~anbexact.learn_anb`, :func:`~anbexact.learn_gbn` or :func:`~anbexact.search.learn_mcp` returned it.
     table : DiscreteTable
         The table from which it was learned.
 
@@ -93,6 +97,8 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
             f"the structure has the class {structure.class_name!r} and the features {list(structure.features)}, but "
             f"the table has the class {class_name!r} and the features {list(table.vocabulary.features)}"
         )
+    if states_fewest(proof):
+        return verify_fewest(structure, proof, table)
     if proof.apart:
         alone = len(set(proof.apart)) == len(proof.apart) and all(
             name in table.vocabulary.features and not structure.parents[name] and not structure.children(name)

@@ -84,18 +84,27 @@ def learn_kdb(
     score = REQUIREMENTS.accept(score)
     if not features:
         return learn_naive_bayes(table, score)
-    likelihood = LL()
-    pairs = pair_scores(FamilyScorer(table, likelihood, thread_count(n_jobs), Deadline()), progress)
-    assert pairs is not None  # without a time limit
-    of_class = pairs.alone - [likelihood.local_score(table, feature, []) for feature in features]
-    order = _highest(of_class, range(len(features)), len(features), pairs.rounding)
     parents: dict[Hashable, tuple[Hashable, ...]] = dict.fromkeys(features, (name,))
-    for place, child in enumerate(order):
-        chosen = _highest(pairs.gains[:, child], order[:place], int(k), pairs.rounding)
+    for child, chosen in ranked_parents(table, int(k), n_jobs, progress):
         parents[features[child]] = (name, *(features[parent] for parent in sorted(chosen)))
     parents[name] = ()
     certificate = Certificate.unknown(f"{int(k)}-dependence Bayesian classifier, not searched")
     return Structure(name, parents, total_score(table, score, parents), certificate)
+
+
+def ranked_parents(
+    table: DiscreteTable, k: int, n_jobs: int | None, progress: Progress | None
+) -> list[tuple[int, list[int]]]:
+    """Return the features in the order of kDB, each with its k parents, both highest information first; by number."""
+    features, likelihood = table.vocabulary.features, LL()
+    pairs = pair_scores(FamilyScorer(table, likelihood, thread_count(n_jobs), Deadline()), progress)
+    assert pairs is not None  # without a time limit
+    of_class = pairs.alone - [likelihood.local_score(table, feature, []) for feature in features]
+    order = _highest(of_class, range(len(features)), len(features), pairs.rounding)
+    return [
+        (child, _highest(pairs.gains[:, child], order[:place], k, pairs.rounding))
+        for place, child in enumerate(order)
+    ]
 
 
 def _highest(values: Floats, candidates: Sequence[int], most: int, rounding: float) -> list[int]:

@@ -1,0 +1,59 @@
+"""Naive Bayes whose tables are derived from those that were estimated."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Hashable
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact.classifiers.base import NetworkClassifier
+from anbexact.discretize import Cuts
+from anbexact.networks.estimation import Estimation
+from anbexact.networks.network import TableNetwork
+from anbexact.parameters.tables import Tables
+from anbexact.scores import Score
+from anbexact.search import learn_naive_bayes
+from anbexact.structures.structure import Structure
+from anbexact.tables.table import DiscreteTable
+
+
+class DerivedTablesClassifier(NetworkClassifier):
+    """A naive Bayes with other tables than those that are estimated. Subclasses derive them.
+
+    It has no counts, since they do not determine its tables: rows cannot be added.
+    """
+
+    sample_sizes_: npt.NDArray[np.float64]
+    """Equivalent sample sizes of the score, and of the tables from which the others are derived."""
+
+    @abstractmethod
+    def _derived(self, table: DiscreteTable, network: TableNetwork) -> Tables:
+        """Return the tables, given the network that was estimated from a table."""
+
+    @property
+    def ess_(self) -> float:
+        """The value used for ``ess``."""
+        return float(self.sample_sizes_[0])
+
+    @property
+    def smoothing_(self) -> float:
+        """The value used for ``smoothing``."""
+        return float(self.sample_sizes_[1])
+
+    @property
+    def parameters_(self) -> str:
+        """The value of ``parameters``."""
+        return str(self.parameters)
+
+    def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
+        return learn_naive_bayes(table, score)
+
+    def _estimated(
+        self, table: DiscreteTable, structure: Structure, cut_points: dict[Hashable, Cuts], estimation: Estimation
+    ) -> TableNetwork:
+        network = super()._estimated(table, structure, cut_points, estimation)
+        self.sample_sizes_ = np.array([estimation.ess, estimation.smoothing])
+        return replace(network, tables=self._derived(table, network), counts=None, estimation=None)
