@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from anbexact._runtime.lazy import import_on_first_use
 
 if TYPE_CHECKING:
+    from anbexact.adapters.batch_queries import Explanations, most_probable_explanations, posterior
     from anbexact.adapters.logit import LogitModel, to_logit
     from anbexact.adapters.network_files import from_file, to_file
     from anbexact.adapters.pgmpy import from_pgmpy, to_pgmpy
@@ -15,12 +16,15 @@ if TYPE_CHECKING:
     from anbexact.persistence.classifiers import load, save
 
 __all__ = [
+    "Explanations",
     "LogitModel",
     "class_posterior",
     "d_separated",
     "from_file",
     "from_pgmpy",
     "load",
+    "most_probable_explanations",
+    "posterior",
     "save",
     "to_file",
     "to_logit",
@@ -30,12 +34,15 @@ __all__ = [
 import_on_first_use(
     __name__,
     {
+        "Explanations": "anbexact.adapters.batch_queries",
         "LogitModel": "anbexact.logit.model",
         "class_posterior": "anbexact.adapters.queries",
         "d_separated": "anbexact.adapters.queries",
         "from_file": "anbexact.adapters.network_files",
         "from_pgmpy": "anbexact.adapters.pgmpy",
         "load": "anbexact.persistence.classifiers",
+        "most_probable_explanations": "anbexact.adapters.batch_queries",
+        "posterior": "anbexact.adapters.batch_queries",
         "save": "anbexact.persistence.classifiers",
         "to_file": "anbexact.adapters.network_files",
         "to_logit": "anbexact.adapters.logit",
