@@ -13,11 +13,15 @@ if TYPE_CHECKING:
     from anbexact.adapters.network_files import from_file, to_file
     from anbexact.adapters.pgmpy import from_pgmpy, to_pgmpy
     from anbexact.adapters.queries import class_posterior, d_separated
+    from anbexact.adapters.structure_estimators import ANBEstimator, GBNEstimator, TANEstimator
     from anbexact.persistence.classifiers import load, save
 
 __all__ = [
+    "ANBEstimator",
     "Explanations",
+    "GBNEstimator",
     "LogitModel",
+    "TANEstimator",
     "class_posterior",
     "d_separated",
     "from_file",
@@ -34,8 +38,11 @@ __all__ = [
 import_on_first_use(
     __name__,
     {
+        "ANBEstimator": "anbexact.adapters.structure_estimators",
         "Explanations": "anbexact.adapters.batch_queries",
+        "GBNEstimator": "anbexact.adapters.structure_estimators",
         "LogitModel": "anbexact.logit.model",
+        "TANEstimator": "anbexact.adapters.structure_estimators",
         "class_posterior": "anbexact.adapters.queries",
         "d_separated": "anbexact.adapters.queries",
         "from_file": "anbexact.adapters.network_files",

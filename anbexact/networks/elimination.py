@@ -304,7 +304,7 @@ def make_net(
     arities: Sequence[int],
 ) -> Net:
     """Return a network of factors, parents before children; their values follow one another in ``logs``."""
-    rows = {
+    rows: dict[int, Sequence[int] | Integers] = {
         CHILDREN: children,
         FIRSTS: np.cumsum([0, *map(len, scopes)]),
         OFFSETS: np.cumsum([0, *sizes])[:-1],
