@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING
 from anbexact._runtime.lazy import import_on_first_use
 
 if TYPE_CHECKING:
+    from anbexact.adapters.batch_queries import Explanations, most_probable_explanations, posterior
     from anbexact.adapters.logit import LogitModel, to_logit
     from anbexact.adapters.network_files import from_file, to_file
     from anbexact.adapters.pgmpy import from_pgmpy, to_pgmpy
     from anbexact.adapters.queries import class_posterior, d_separated
     from anbexact.adapters.sql import to_sql
+    from anbexact.adapters.structure_estimators import ANBEstimator, GBNEstimator, TANEstimator
     from anbexact.persistence.classifiers import load, save
 
 __all__ = [
+    "ANBEstimator",
+    "Explanations",
+    "GBNEstimator",
     "LogitModel",
+    "TANEstimator",
     "class_posterior",
     "d_separated",
     "from_file",
     "from_pgmpy",
     "load",
+    "most_probable_explanations",
+    "posterior",
     "save",
     "to_file",
     "to_logit",
@@ -32,12 +40,18 @@ __all__ = [
 import_on_first_use(
     __name__,
     {
+        "ANBEstimator": "anbexact.adapters.structure_estimators",
+        "Explanations": "anbexact.adapters.batch_queries",
+        "GBNEstimator": "anbexact.adapters.structure_estimators",
         "LogitModel": "anbexact.logit.model",
+        "TANEstimator": "anbexact.adapters.structure_estimators",
         "class_posterior": "anbexact.adapters.queries",
         "d_separated": "anbexact.adapters.queries",
         "from_file": "anbexact.adapters.network_files",
         "from_pgmpy": "anbexact.adapters.pgmpy",
         "load": "anbexact.persistence.classifiers",
+        "most_probable_explanations": "anbexact.adapters.batch_queries",
+        "posterior": "anbexact.adapters.batch_queries",
         "save": "anbexact.persistence.classifiers",
         "to_file": "anbexact.adapters.network_files",
         "to_logit": "anbexact.adapters.logit",

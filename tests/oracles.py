@@ -1657,3 +1657,22 @@ def hierarchical_posterior(rows, weights, arities, orders, strengths, row):
             )
         )
     return [value / sum(joint) for value in joint]
+
+
+def network_joint(tables, arities):
+    """Return the probability of every joint state of a network's variables, by the chain rule.
+
+    ``tables[v]`` is the parents of v and P(v | parents), indexed by the state of v, then those of the parents.
+    """
+    joint = {}
+    for states in product(*map(range, arities)):
+        p = 1.0
+        for v, (parents, values) in tables.items():
+            p *= values[(states[v], *(states[parent] for parent in parents))]
+        joint[states] = p
+    return joint
+
+
+def consistent(joint, observed):
+    """Return the joint states that agree with what is observed, a mapping of variable to state."""
+    return {states: p for states, p in joint.items() if all(states[v] == state for v, state in observed.items())}

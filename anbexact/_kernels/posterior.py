@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._kernels.jit import inner, kernel
+from anbexact._kernels.jit import kernel
 
 JOINT = 0
 """Form of a result: ln P(c, x)."""
@@ -20,7 +20,7 @@ BLOCK = 64
 
 
 class Families(NamedTuple):
-    """The log conditional tables of a network, parents first, the class last.
+    """The log conditional tables of a network.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ def complete_rows(codes, families, form, start, stop, out):
     codes : (features, rows) int16
         States; none negative in these rows.
     families : Families
-        The network, families in any order.
+        The network.
     form : int
         JOINT, PROBABILITY or LOG_PROBABILITY.
     out : (rows, classes) float64
@@ -152,113 +152,3 @@ def complete_rows(codes, families, form, start, stop, out):
                 for c in range(classes):
                     row[c] += factor[c]
         normalise_rows(block, form, scratch, powers)
-
-
-@inner
-def _add_family(state, f, families, row):
-    """Add the log factor of family f at a joint state of the features."""
-    firsts, variables, strides = families.firsts, families.variables, families.strides
-    offsets, logs = families.offsets, families.logs
-    classes = row.shape[0]
-    index = 0
-    for k in range(firsts[f], firsts[f + 1]):
-        index += state[variables[k]] * strides[k]
-    place = offsets[f] + classes * index
-    factor = logs[place : place + classes]
-    for c in range(classes):
-        row[c] += factor[c]
-
-
-@inner
-def _find_hidden(state, families, needed, hidden):
-    """Mark what matters and list the hidden features: missing, with an observed descendant (or the class).
-
-    Families come parents first, the class last, so that one pass backwards suffices. Returns their number.
-    """
-    children, firsts, variables = families.children, families.firsts, families.variables
-    for i in range(state.shape[0]):
-        needed[i] = state[i] >= 0
-    n_hidden = 0
-    for f in range(children.shape[0] - 1, -1, -1):
-        if children[f] >= 0 and not needed[children[f]]:
-            continue
-        for k in range(firsts[f], firsts[f + 1]):
-            if not needed[variables[k]]:
-                needed[variables[k]] = True
-                hidden[n_hidden] = variables[k]
-                n_hidden += 1
-    return n_hidden
-
-
-@kernel
-def incomplete_rows(codes, families, arities, most, form, start, stop, out, done):
-    """Work rows with missing cells, as far as few joint states of hidden features need to be summed.
-
-    Parameters
-    ----------
-    codes, families, form, start, stop, out
-        As in :func:`complete_rows`, with negative codes for missing cells; families parents first, class last.
-    arities : (features,) int64
-        States of every feature.
-    most : int
-        Joint states of the hidden features of a row that are summed at most.
-    done : (rows,) bool
-        Set to False, and nothing written, where more joint states would have to be summed.
-    """
-    children, firsts, variables = families.children, families.firsts, families.variables
-    features = codes.shape[0]
-    classes = out.shape[1]
-    n_families = children.shape[0]
-    scratch = np.empty(classes)
-    powers = np.empty(classes, np.int64)
-    state = np.empty(features, np.int64)
-    needed = np.empty(features, np.bool_)
-    hidden = np.empty(features, np.int64)
-    touched = np.empty(n_families, np.int64)
-    joint = np.empty(classes)
-    top = np.empty(classes)
-    total = np.empty(classes)
-    for t in range(start, stop):
-        for i in range(features):
-            state[i] = codes[i, t]
-        n_hidden = _find_hidden(state, families, needed, hidden)
-        combinations = 1
-        for h in range(n_hidden):
-            combinations = min(combinations * arities[hidden[h]], most + 1)
-        done[t] = combinations <= most
-        if not done[t]:
-            continue
-        row = out[t]
-        row[:] = 0.0
-        n_touched = 0
-        for f in range(n_families):
-            if children[f] >= 0 and not needed[children[f]]:
-                continue
-            open_family = False
-            for k in range(firsts[f], firsts[f + 1]):
-                open_family |= state[variables[k]] < 0
-            if open_family:
-                touched[n_touched] = f
-                n_touched += 1
-            else:
-                _add_family(state, f, families, row)
-        if n_hidden:
-            top[:] = -np.inf
-            total[:] = 0.0
-            for combination in range(combinations):
-                rest = combination
-                for h in range(n_hidden):
-                    state[hidden[h]] = rest % arities[hidden[h]]
-                    rest //= arities[hidden[h]]
-                joint[:] = 0.0
-                for f in range(n_touched):
-                    _add_family(state, touched[f], families, joint)
-                for c in range(classes):
-                    if joint[c] > top[c]:
-                        total[c] = total[c] * math.exp(top[c] - joint[c]) + 1.0
-                        top[c] = joint[c]
-                    elif joint[c] > -np.inf:
-                        total[c] += math.exp(joint[c] - top[c])
-            for c in range(classes):
-                row[c] += top[c] + (math.log(total[c]) if total[c] > 0 else 0.0)
-        normalise_rows(out[t : t + 1], form, scratch, powers)

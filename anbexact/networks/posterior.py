@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property
 from math import prod
 from typing import Protocol, Self
 
@@ -18,13 +18,10 @@ from anbexact._kernels.posterior import (
     PROBABILITY,
     Families,
     complete_rows,
-    incomplete_rows,
-    normalise_rows,
 )
-from anbexact._runtime.memory import available_memory
 from anbexact._runtime.tasks import thread_count
-from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
+from anbexact.networks.elimination import Elimination, make_net
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.structures.structure import parents_first
 from anbexact.tables.vocabulary import CodeArray
@@ -32,12 +29,6 @@ from anbexact.tables.vocabulary import CodeArray
 Logs = npt.NDArray[np.float64]
 WORK_PER_THREAD = 2_000_000
 """Fewest additions (rows * families * classes) that are worth a thread of their own."""
-MOST_HIDDEN = 1024
-"""Joint states of the hidden cells of a row up to which these are summed one by one."""
-FACTOR_BYTES = 64_000_000
-"""Rows of one pattern are worked in chunks whose largest factor stays below this."""
-FACTOR_COPIES = 4
-"""Arrays of a factor's size that are held while it is summed out."""
 
 
 class ClassPosterior(Protocol):
@@ -54,28 +45,23 @@ class ClassPosterior(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class _Factor:
-    """ln of a function of some features, for every row and class: axes (rows, *names, class)."""
-
-    names: tuple[int, ...]
-    logs: Logs
-
-
-@dataclass(frozen=True, eq=False)
 class _Family:
-    """ln of a conditional table: axes (*features, class); ``child`` is a feature, or -1 for the class."""
+    """ln of a conditional table: axes (*features, class); ``child`` is a feature, or -1 for the class.
+
+    ``of_class`` is whether the values differ between classes.
+    """
 
     child: int
     features: tuple[int, ...]
     logs: Logs
+    of_class: bool
 
 
 class Posterior:
     """The class posterior of a network given rows of feature codes.
 
     ln P(c, x) is the sum of the log conditional tables at (x, c). Where cells of x are missing, only those with
-    an observed descendant matter. They are summed over: one joint state after the other where there are
-    few, else by variable elimination, once for all rows with the same pattern of missing cells.
+    an observed descendant matter. They are summed out by :class:`~anbexact.networks.elimination.Elimination`.
 
     Parameters
     ----------
@@ -100,12 +86,13 @@ class Posterior:
             with np.errstate(divide="ignore"):
                 logs = np.log(values)
             others = tuple(place[other] for other in variables if other != class_name)
-            return _Family(place.get(name, -1), others, np.broadcast_to(logs, (*logs.shape[:-1], n_classes)))
+            logs = np.broadcast_to(logs, (*logs.shape[:-1], n_classes))
+            return _Family(place.get(name, -1), others, logs, class_name in variables)
 
         size = sum(
             table.values.size * (1 if class_name in table.variables else n_classes) for table in tables.values()
         )
-        arities = [tables[name].values.shape[0] for name in features]
+        arities = {name: len(tables[name].values) for name in features}
         self._store(map(family, _parents_first(tables, class_name)), size, arities, n_classes)
 
     @classmethod
@@ -124,25 +111,25 @@ class Posterior:
         """
         place = {name: i for i, name in enumerate(arities)}
         families = (
-            _Family(place.get(child, -1), tuple(place[name] for name in features), values)
+            _Family(place.get(child, -1), tuple(place[name] for name in features), values, True)
             for child, features, values in logs
         )
         posterior = cls.__new__(cls)
         size = sum(values.size for _, _, values in logs)
-        posterior._store(families, size, list(arities.values()), logs[0][2].shape[-1])
+        posterior._store(families, size, arities, logs[0][2].shape[-1])
         return posterior
 
-    def _store(self, families: Iterable[_Family], size: int, arities: Sequence[int], n_classes: int) -> None:
+    def _store(self, families: Iterable[_Family], size: int, arities: Mapping[Hashable, int], n_classes: int) -> None:
         """Copy the functions, ``size`` values in all, into one array for the kernels."""
         self.n_classes = n_classes
-        self._arities = np.array(arities, dtype=np.int64)
+        self._names, self._arities = (*arities, "the class"), list(arities.values())
         values = np.empty(size)
         self._families: list[_Family] = []
         start = 0
         for family in families:
             logs = values[start : start + family.logs.size].reshape(family.logs.shape)
             logs[...] = family.logs
-            self._families.append(_Family(family.child, family.features, logs))
+            self._families.append(_Family(family.child, family.features, logs, family.of_class))
             start += logs.size
         steps = [
             prod(family.logs.shape[k + 1 : -1]) for family in self._families for k in range(len(family.features))
@@ -174,7 +161,7 @@ class Posterior:
         Raises
         ------
         ValueError
-            If a pattern of missing cells needs factors too large for the memory set aside.
+            If the missing cells of a row need tables too large for the memory set aside.
         """
         return self._evaluate(codes, JOINT, n_jobs)
 
@@ -190,16 +177,32 @@ class Posterior:
         return self._evaluate(codes, PROBABILITY, n_jobs)
 
     def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
+        if codes.min(initial=0) >= 0:
+            out = self._complete(codes, form, n_jobs)
+        else:
+            incomplete = (codes < 0).any(axis=0)
+            some, others = (
+                (codes, codes[:, :0]) if incomplete.all() else (codes[:, incomplete], codes[:, ~incomplete])
+            )
+            out = self._elimination.joint(some, [len(self._arities)], form, n_jobs)
+            if others.size:
+                joined = np.empty((codes.shape[1], self.n_classes))
+                joined[incomplete], joined[~incomplete] = out, self._complete(others, form, n_jobs)
+                out = joined
+        if form != JOINT and np.isnan(out[:, 0]).any():
+            warn(
+                f"row {int(np.isnan(out[:, 0]).argmax())} is impossible under the network, whatever its class "
+                f"({int(np.isnan(out[:, 0]).sum())} such rows): its class posterior is undefined and returned as NaN"
+            )
+        return out
+
+    def _complete(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
+        """Work rows without missing cells."""
         n_rows = codes.shape[1]
         out = np.empty((n_rows, self.n_classes))
-        done = np.ones(n_rows, dtype=np.bool_)
-        complete = codes.min(initial=0) >= 0
 
         def work(start: int, stop: int) -> None:
-            if complete:
-                complete_rows(codes, self._network, form, start, stop, out)
-            else:
-                incomplete_rows(codes, self._network, self._arities, MOST_HIDDEN, form, start, stop, out, done)
+            complete_rows(codes, self._network, form, start, stop, out)
 
         work_load = n_rows * len(self._families) * self.n_classes
         threads = min(thread_count(n_jobs), max(1, work_load // WORK_PER_THREAD))
@@ -209,138 +212,28 @@ class Posterior:
             bounds = np.linspace(0, n_rows, threads + 1).astype(int).tolist()
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(work, bounds[:-1], bounds[1:]))
-        rest = np.flatnonzero(~done)
-        if len(rest):
-            patterns = np.packbits(codes[:, rest] < 0, axis=0).T
-            group = np.unique(patterns, axis=0, return_inverse=True)[1].reshape(-1)
-            by_group = np.argsort(group, kind="stable")
-            for rows in np.split(rest[by_group], np.cumsum(np.bincount(group))[:-1]):
-                joint = self._marginal(codes[:, rows])
-                normalise_rows(joint, form, np.empty(joint.size), np.empty(joint.size, dtype=np.int64))
-                out[rows] = joint
-        if form != JOINT and np.isnan(out[:, 0]).any():
-            warn(
-                f"row {int(np.isnan(out[:, 0]).argmax())} is impossible under the network, whatever its class "
-                f"({int(np.isnan(out[:, 0]).sum())} such rows): its class posterior is undefined and returned as NaN"
-            )
         return out
 
-    def _marginal(self, codes: CodeArray) -> Logs:
-        """Return Σ over the missing cells of the product of the families, in logs, for rows of one pattern."""
-        missing = {int(i) for i in np.flatnonzero(codes[:, 0] < 0)}
-        needed = self._not_barren(missing)
-        families = [family for family in self._families if family.child in needed]
-        scopes = [tuple(v for v in family.features if v in missing) for family in families]
-        order, largest = self._elimination_order(scopes)
-        if FACTOR_COPIES * 8 * largest > min(available_memory() / 2, FACTOR_COPIES * FACTOR_BYTES * 16):
-            raise ValueError(
-                f"marginalising {len(missing)} missing or unknown cells needs a factor of "
-                f"{human_bytes(8 * largest)}: fill in some of them, or fit with a lower max_parents"
-            )
-        step = max(1, int(FACTOR_BYTES // (8 * largest)))
-        parts = [
-            self._eliminate(codes[:, start : start + step], families, missing, order)
-            for start in range(0, codes.shape[1], step)
+    @cached_property
+    def _elimination(self) -> Elimination:
+        """What sums over missing cells; the class is the last variable."""
+        class_code = len(self._arities)
+        scopes = [(*family.features, *[class_code] * family.of_class) for family in self._families]
+        strides = [
+            [prod(family.logs.shape[k + 1 :]) for k in range(len(scope))]
+            for family, scope in zip(self._families, scopes, strict=True)
         ]
-        return np.concatenate(parts)
-
-    def _not_barren(self, missing: set[int]) -> set[int]:
-        """Return the variables that matter: the class (-1), the observed and the missing with a needed child."""
-        needed = set(range(len(self._arities))) - missing | {-1}
-        for family in reversed(self._families):
-            if family.child in needed:
-                needed.update(family.features)
-        return needed
-
-    def _elimination_order(self, scopes: Iterable[tuple[int, ...]]) -> tuple[list[int], float]:
-        """Return a greedy elimination order (smallest new factor first) and the largest factor's cells per row."""
-        current = [set(scope) for scope in scopes if scope]
-        order: list[int] = []
-        largest = float(self.n_classes)
-
-        def joined(v: int) -> set[int]:
-            return set().union(*(scope for scope in current if v in scope))
-
-        def cells(scope: Iterable[int]) -> float:
-            return prod((float(self._arities[v]) for v in scope), start=float(self.n_classes))
-
-        waiting = set().union(*current) if current else set()
-        while waiting:
-            v = min(sorted(waiting), key=lambda u: cells(joined(u)))
-            scope = joined(v)
-            largest = max(largest, cells(scope))
-            current = [other for other in current if v not in other] + [scope - {v}]
-            waiting.remove(v)
-            order.append(v)
-        return order, largest
-
-    def _eliminate(
-        self,
-        codes: CodeArray,
-        families: list[_Family],
-        missing: set[int],
-        order: list[int],
-    ) -> Logs:
-        """Run variable elimination for all rows at once."""
-        total = np.zeros((codes.shape[1], self.n_classes))
-        factors = []
-        for family in families:
-            factor = _restrict(codes, family, missing)
-            if factor.names:
-                factors.append(factor)
-            else:
-                total += factor.logs
-        for v in order:
-            product = reduce(_multiply, [factor for factor in factors if v in factor.names])
-            factors = [factor for factor in factors if v not in factor.names]
-            axis = 1 + product.names.index(v)
-            names = tuple(name for name in product.names if name != v)
-            summed = _Factor(names, _log_sum(product.logs, axis))
-            if names:
-                factors.append(summed)
-            else:
-                total += summed.logs
-        return total
-
-
-def _log_sum(logs: Logs, axis: int) -> Logs:
-    """Return ln Σ exp(logs) over one axis; minus infinity where all are."""
-    top = logs.max(axis=axis, keepdims=True)
-    np.copyto(top, 0.0, where=np.isneginf(top))
-    terms = logs - top
-    np.exp(terms, out=terms)
-    total: Logs = terms.sum(axis=axis)
-    with np.errstate(divide="ignore"):
-        np.log(total, out=total)
-    total += top.squeeze(axis)
-    return total
-
-
-def _restrict(codes: CodeArray, family: _Family, missing: set[int]) -> _Factor:
-    """Return a family's log factor at the observed cells of every row."""
-    others, logs = family.features, family.logs
-    index = tuple(slice(None) if v in missing else codes[v].astype(np.intp) for v in others)
-    kept = tuple(v for v in others if v in missing)
-    observed = [k for k, v in enumerate(others) if v not in missing]
-    if not observed:
-        return _Factor(kept, np.broadcast_to(logs, (codes.shape[1], *logs.shape)))
-    moved = np.moveaxis(logs, observed, range(len(observed)))
-    return _Factor(kept, moved[tuple(index[k] for k in observed)])
-
-
-def _multiply(a: _Factor, b: _Factor) -> _Factor:
-    """Multiply two factors (add their logs), aligning their axes."""
-    names = tuple(sorted({*a.names, *b.names}))
-
-    def aligned(factor: _Factor) -> Logs:
-        present = sorted(factor.names)
-        axes = [1 + factor.names.index(v) for v in present]
-        moved = np.transpose(factor.logs, [0, *axes, factor.logs.ndim - 1])
-        sizes = iter(moved.shape[1:-1])
-        shape = [next(sizes) if v in factor.names else 1 for v in names]
-        return moved.reshape(moved.shape[0], *shape, moved.shape[-1])
-
-    return _Factor(names, aligned(a) + aligned(b))
+        return Elimination(
+            make_net(
+                [class_code if family.child < 0 else family.child for family in self._families],
+                scopes,
+                strides,
+                self._network.logs,
+                [family.logs.size for family in self._families],
+                [*self._arities, self.n_classes],
+            ),
+            self._names,
+        )
 
 
 def _parents_first(tables: Mapping[Hashable, ConditionalTable], class_name: Hashable) -> list[Hashable]:

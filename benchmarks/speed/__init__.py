@@ -14,6 +14,7 @@ NAMES = (
     "files",
     "logit_fan",
     "long_tables",
+    "networks",
     "greedy",
     "refit",
     "aode_kdb",

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from strategies import Problem, problems, random_problem
 from tiers import examples
 
+import anbexact.networks.elimination
 import anbexact.networks.posterior
 from anbexact import ANBClassifier, NaiveBayesClassifier
 from anbexact.classifiers import FixedStructureClassifier
@@ -64,15 +65,6 @@ def cells_of(problem, data, n_rows=6):
     return data.draw(st.lists(st.tuples(*cell), min_size=1, max_size=n_rows))
 
 
-@pytest.fixture(params=[1024, 2, 0], ids=["summed one by one", "both ways", "by elimination"], scope="class")
-def way(request):
-    """Sum over missing cells in the one way, in the other, or in both, by what most joint states are."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(anbexact.networks.posterior, "MOST_HIDDEN", request.param)
-        yield
-
-
-@pytest.mark.usefixtures("way")
 class TestEnumeration:
     @examples(40)
     @given(problem=problems(max_features=4), data=st.data())
@@ -133,26 +125,30 @@ class TestEnumeration:
     def test_missing_cells_worked_in_chunks(self, monkeypatch):
         problem = random_problem(6, 5, n_rows=100)
         classifier = fit(problem, ANBClassifier)
-        rows = [(t % 2, None, t % 3 % 2, None, 0) for t in range(40)]
+        rows = [(t % 2, None if t % 7 else 0, t % 3 % 2, None, 0) for t in range(40)]
         X = pd.DataFrame(rows, columns=problem.names[:-1], dtype=object)
         expected = classifier.predict_proba(X)
-        monkeypatch.setattr(anbexact.networks.posterior, "MOST_HIDDEN", 0)
-        monkeypatch.setattr(anbexact.networks.posterior, "FACTOR_BYTES", 2000)
-        np.testing.assert_allclose(classifier.predict_proba(X), expected, rtol=1e-13)
+        monkeypatch.setattr(anbexact.networks.elimination, "ROWS_PER_CHUNK", 7)
+        monkeypatch.setattr(anbexact.networks.elimination, "CELLS_PER_CALL", 50.0)
+        np.testing.assert_array_equal(classifier.predict_proba(X), expected)
 
-    def test_factors_too_large_are_refused_with_advice(self, monkeypatch):
-        problem = random_problem(6, 5, n_rows=100)
-        classifier = fit(problem, ANBClassifier)
-        monkeypatch.setattr(anbexact.networks.posterior, "MOST_HIDDEN", 0)
-        monkeypatch.setattr(anbexact.networks.posterior, "FACTOR_BYTES", 0.1)
-        X = pd.DataFrame([[None] * 4 + [0]], columns=problem.names[:-1], dtype=object)
-        with pytest.raises(
-            ValueError, match=r"marginalising 4 missing or unknown cells needs a factor of .*: fill in some"
-        ):
+    def test_cliques_too_large_are_refused_with_numbers(self, monkeypatch):
+        parents = {"c": (), "f0": ("c",), "f1": ("c",), "f2": ("c", "f0", "f1"), "f3": ("f2",)}
+        problem = Problem([(0, 1, 0, 1, 0), (1, 0, 2, 0, 1)], [1.0, 1.0], [2, 2, 3, 2, 2])
+        classifier = fit(problem, lambda **parameters: FixedStructureClassifier(parents, **parameters))
+        X = pd.DataFrame([[0, 1, 2, 0], [None, None, None, 0]], columns=problem.names[:-1], dtype=object)
+        expected = classifier.predict_proba(X)
+        cells = (24 + 12) + (12 + 6) + (6 + 2) + (2 + 2)
+        monkeypatch.setattr(anbexact.networks.elimination, "BYTES_PER_CELL", 1)
+        monkeypatch.setattr(anbexact.networks.elimination, "USUAL_CELLS", 1)
+        monkeypatch.setattr(anbexact.networks.elimination, "MOST_BYTES", cells)
+        np.testing.assert_array_equal(classifier.predict_proba(X), expected)
+        monkeypatch.setattr(anbexact.networks.elimination, "MOST_BYTES", cells - 1)
+        message = r"the 3 cells of a row .* needs 66 bytes, but 65 bytes may .* 24 joint states of 4 variables: .f0.,"
+        with pytest.raises(ValueError, match=message):
             classifier.predict_proba(X)
 
 
-@pytest.mark.usefixtures("way")
 class TestBatches:
     @pytest.mark.parametrize("holes", [0.0, 0.4])
     def test_a_row_gets_the_same_posterior_alone_and_in_any_batch(self, holes):
@@ -169,11 +165,13 @@ class TestBatches:
             np.testing.assert_array_equal(whole, backwards[::-1])
 
     def test_threads_change_nothing(self, monkeypatch):
-        monkeypatch.setattr(anbexact.networks.posterior, "WORK_PER_THREAD", 1000)
+        for module in (anbexact.networks.posterior, anbexact.networks.elimination):
+            monkeypatch.setattr(module, "WORK_PER_THREAD", 1000)
         problem = random_problem(9, 5, n_rows=50)
         classifier = fit(problem, ANBClassifier)
         X, _ = problem.frame()
-        X = pd.concat([X] * 400, ignore_index=True)
+        X = pd.concat([X.astype(float)] * 400, ignore_index=True)
+        X.iloc[10_000:] = X.iloc[10_000:].mask(np.random.default_rng(0).random((10_000, 5)) < 0.3)
         one, three = (classifier.set_params(n_jobs=k).predict_proba(X) for k in (1, 3))
         np.testing.assert_array_equal(one, three)
         np.testing.assert_array_equal(one[:50], classifier.predict_proba(X.iloc[:50]))
