@@ -12,21 +12,18 @@ import pandas as pd
 from scipy.special import gammaln
 
 from anbexact._runtime.arrays import Floats
-from anbexact._runtime.deadline import Deadline, check_limit
+from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
-from anbexact._runtime.tasks import thread_count
-from anbexact.averaging.families import Work, all_family_weights
+from anbexact.averaging.families import all_family_weights
 from anbexact.averaging.graphs import MOST_VARIABLES, GraphSums
 from anbexact.averaging.network_sums import NetworkSums
 from anbexact.averaging.orders import OrderSums
+from anbexact.averaging.setting import Limits, Setting
 from anbexact.averaging.structures import StructureMaker
 from anbexact.averaging.trees import TreeSums
 from anbexact.scores import Score
-from anbexact.search.constraints import Constraints, Edge, make_constraints
+from anbexact.search.constraints import Edge
 from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
-from anbexact.search.scoring.requirements import SearchRequirements
-from anbexact.search.scoring.totals import class_of
-from anbexact.search.single_states import SingleStates
 from anbexact.search.trees.branching import one_parent
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
@@ -182,14 +179,12 @@ def structure_posterior(
     that are marginal likelihoods, this is Bayes' theorem; with BIC it is an approximation.
 
     - ``prior="orders"``, the default for ``"anb"`` and ``"gbn"``: all orders of the variables are equally probable,
-    and
-      so are all *sizes* of the set of parents of a variable, and all sets of a size. A structure counts once for each
-      order that agrees with it, so sparse structures have a higher prior than dense ones. O(n² 2ⁿ) steps; about 25
-      features fit into 16 GB.
+      and so are all *sizes* of the set of parents of a variable, and all sets of a size. A structure counts once for
+      each order that agrees with it, so sparse structures have a higher prior than dense ones. O(n² 2ⁿ) steps; about
+      25 features fit into 16 GB.
     - ``prior="graphs"``: all directed acyclic graphs are equally probable. O(n 4ⁿ) steps, for up to 12 variables.
     - Trees (``"tan"``: the features form a tree) and forests (``"fan"``): all of them, directed away from their
-    roots,
-      are equally probable. O(n³) steps after the pair scores, for hundreds of features.
+      roots, are equally probable. O(n³) steps after the pair scores, for hundreds of features.
 
     Probabilities of arcs and Markov equivalence: equivalent structures have the same likelihood, so rows alone cannot
     tell the direction of many arcs; see the column ``adjacent`` of ``arcs``.
@@ -250,42 +245,35 @@ def structure_posterior(
     0                          ()          0.5
     1  (head_shape, jacket_color)          0.5
     """
-    check_limit("memory_limit", memory_limit)
     check_choice("networks", networks, NETWORKS)
     prior = _chosen_prior(networks, prior)
-    search = f"structure_posterior(networks={networks!r})"
-    score = SearchRequirements(search, class_free=networks == "gbn").accept(score)
-    name = class_of(table)
-    required = tuple(required)
-    rest = SingleStates.of(table, score, required, tuple(forbidden))
-    own = rest.table.without_class() if networks == "gbn" else rest.table
-    features = own.vocabulary.features
-    work = Work(thread_count(n_jobs), progress, memory_limit)
+    limits = Limits(max_parents, required, forbidden, memory_limit, n_jobs, progress)
+    augmented = networks != "gbn"
+    setting = limits.setting(table, score, f"structure_posterior(networks={networks!r})", augmented=augmented)
+    features = setting.table.vocabulary.features
     sums: NetworkSums
     if networks in ("tan", "fan") or not features:
         if max_parents is not None and features:
             raise ValueError(
                 f"max_parents has no meaning for networks={networks!r}: a feature has one feature parent"
             )
-        sums = _tree_sums(own, score, one_parent(features, required, rest.forbidden), work, forest=networks == "fan")
+        sums = _tree_sums(setting, forest=networks == "fan")
     else:
-        constraints = make_constraints(features, max_parents, required, rest.forbidden)
-        sums = _lattice_sums(own, score, constraints, prior, work)
+        sums = _lattice_sums(setting, prior)
     if np.isneginf(sums.log_sum):
         raise ValueError(f"no structure of the kind {networks!r} satisfies the constraints")
-    log_class = 0.0 if networks == "gbn" else score.local_score(table, name, [])
-    maker = StructureMaker(name, networks != "gbn", rest)
+    log_class = setting.log_class(table)
     evidence = log_class + sums.log_sum - sums.log_prior_sum
+    maker = setting.maker
     return StructurePosterior(
-        networks, prior, name, table.vocabulary.features, float(evidence), sums, float(log_class), maker
+        networks, prior, maker.class_name, table.vocabulary.features, float(evidence), sums, log_class, maker
     )
 
 
-def _lattice_sums(
-    table: DiscreteTable, score: Score, constraints: Constraints, prior: str, work: Work
-) -> OrderSums | GraphSums:
+def _lattice_sums(setting: Setting, prior: str) -> OrderSums | GraphSums:
     """Return the sums over all networks."""
-    n = len(table.vocabulary.features)
+    constraints = setting.constraints()
+    n = len(setting.table.vocabulary.features)
     if prior == "graphs" and n > MOST_VARIABLES:
         raise ValueError(
             f"prior='graphs' sums over all graphs in 4ⁿ steps, for up to {MOST_VARIABLES} variables, and "
@@ -295,14 +283,16 @@ def _lattice_sums(
     log_prior: Floats = np.zeros(n)
     if prior == "orders":
         log_prior = gammaln(sizes + 1) + gammaln(n - sizes) - gammaln(n)
-    families = all_family_weights(table, score, constraints, log_prior, work)
-    return OrderSums(families, work) if prior == "orders" else GraphSums(families, work)
+    families = all_family_weights(setting.table, setting.score, constraints, log_prior, setting.work)
+    return OrderSums(families, setting.work) if prior == "orders" else GraphSums(families, setting.work)
 
 
-def _tree_sums(table: DiscreteTable, score: Score, constraints: Constraints, work: Work, *, forest: bool) -> TreeSums:
+def _tree_sums(setting: Setting, *, forest: bool) -> TreeSums:
     """Return the sums over all trees, or forests."""
-    features = table.vocabulary.features
-    scores = pair_scores(FamilyScorer(table, score, work.threads, Deadline(None)), work.progress)
+    features = setting.table.vocabulary.features
+    constraints = one_parent(features, setting.required, setting.maker.rest.forbidden)
+    scorer = FamilyScorer(setting.table, setting.score, setting.work.threads, Deadline(None))
+    scores = pair_scores(scorer, setting.work.progress)
     assert scores is not None
     roots, arcs = scores.alone.copy(), scores.alone + scores.gains
     place = {name: k for k, name in enumerate(features)}
