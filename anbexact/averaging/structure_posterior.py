@@ -51,6 +51,8 @@ class StructurePosterior:
     log_evidence : float
         ln of the probability of the rows, averaged over the structures by their prior; total in nats. It is a
         marginal likelihood if the score is one, as BDeu is.
+    sums : NetworkSums
+        The sums that the answers follow from.
     """
 
     networks: str
@@ -58,7 +60,7 @@ class StructurePosterior:
     class_name: Hashable
     features: tuple[Hashable, ...]
     log_evidence: float
-    _sums: NetworkSums = field(repr=False)
+    sums: NetworkSums = field(repr=False)
     _log_class: float = field(repr=False)
     _maker: StructureMaker = field(repr=False)
 
@@ -73,8 +75,8 @@ class StructurePosterior:
             are joined by an arc in either direction. Arcs from the class, which are certain where it is a parent of
             every feature, and arcs of features with a single state are left out.
         """
-        found = self._sums.arcs()
-        place = {name: k for k, name in enumerate(self._sums.names)}
+        found = self.sums.arcs()
+        place = {name: k for k, name in enumerate(self.sums.names)}
         order = [name for name in self._maker.rest.names if name in place]
         rows = [
             (parent, child, found[place[parent], place[child]], found[place[child], place[parent]])
@@ -109,11 +111,11 @@ class StructurePosterior:
         ValueError
             If ``child`` is not a variable whose parents are summed over.
         """
-        if child not in self._sums.names:
+        if child not in self.sums.names:
             raise ValueError(
-                f"{child!r} is not one of the variables whose parents are summed over: {list(self._sums.names)!r}"
+                f"{child!r} is not one of the variables whose parents are summed over: {list(self.sums.names)!r}"
             )
-        found = self._sums.parent_sets(self._sums.names.index(child))[:most]
+        found = self.sums.parent_sets(self.sums.names.index(child))[:most]
         rows = [(self._maker.in_order(parents), probability) for parents, probability in found]
         return pd.DataFrame(rows, columns=["parents", "probability"])
 
@@ -135,7 +137,7 @@ class StructurePosterior:
         nothing = Certificate.unknown("drawn from the posterior")
         return [
             self._maker.make(drawn.parents, self._log_class + drawn.log_likelihood, nothing)
-            for drawn in self._sums.draw(n, np.random.default_rng(random_state))
+            for drawn in self.sums.draw(n, np.random.default_rng(random_state))
         ]
 
     def effective_networks(self, *, draws: int = 200, random_state: int | np.random.Generator | None = 0) -> float:
@@ -145,7 +147,7 @@ class StructurePosterior:
         exact for ``prior="graphs"`` and for trees and forests. For ``prior="orders"`` it is the mean over ``draws``
         networks, each of which takes n 2ⁿ steps.
         """
-        return exp(self._sums.entropy(draws, np.random.default_rng(random_state)))
+        return exp(self.sums.entropy(draws, np.random.default_rng(random_state)))
 
     def __str__(self) -> str:
         kind = {"anb": "augmented naive Bayes networks", "gbn": "networks", "tan": "trees", "fan": "forests"}
@@ -245,15 +247,32 @@ def structure_posterior(
     0                          ()          0.5
     1  (head_shape, jacket_color)          0.5
     """
+    limits = Limits(max_parents, required, forbidden, memory_limit, n_jobs, progress)
+    return posterior_and_setting(table, score, limits, networks, prior)[0]
+
+
+def posterior_and_setting(
+    table: DiscreteTable, score: Score | None, limits: Limits, networks: str, prior: str | None
+) -> tuple[StructurePosterior, Setting]:
+    """Return the posterior over all structures of a kind, and the setting that it was summed in."""
     check_choice("networks", networks, NETWORKS)
     prior = _chosen_prior(networks, prior)
-    limits = Limits(max_parents, required, forbidden, memory_limit, n_jobs, progress)
     augmented = networks != "gbn"
     setting = limits.setting(table, score, f"structure_posterior(networks={networks!r})", augmented=augmented)
+    sums = _sums_of(setting, networks, prior)
+    log_class = setting.log_class(table)
+    evidence = float(log_class + sums.log_sum - sums.log_prior_sum)
+    maker, features = setting.maker, table.vocabulary.features
+    found = StructurePosterior(networks, prior, maker.class_name, features, evidence, sums, log_class, maker)
+    return found, setting
+
+
+def _sums_of(setting: Setting, networks: str, prior: str) -> NetworkSums:
+    """Return the sums over all structures of a kind; arguments as for :func:`structure_posterior`."""
     features = setting.table.vocabulary.features
     sums: NetworkSums
     if networks in ("tan", "fan") or not features:
-        if max_parents is not None and features:
+        if setting.max_parents is not None and features:
             raise ValueError(
                 f"max_parents has no meaning for networks={networks!r}: a feature has one feature parent"
             )
@@ -262,12 +281,7 @@ def structure_posterior(
         sums = _lattice_sums(setting, prior)
     if np.isneginf(sums.log_sum):
         raise ValueError(f"no structure of the kind {networks!r} satisfies the constraints")
-    log_class = setting.log_class(table)
-    evidence = log_class + sums.log_sum - sums.log_prior_sum
-    maker = setting.maker
-    return StructurePosterior(
-        networks, prior, maker.class_name, table.vocabulary.features, float(evidence), sums, log_class, maker
-    )
+    return sums
 
 
 def _lattice_sums(setting: Setting, prior: str) -> OrderSums | GraphSums:

@@ -2,6 +2,12 @@
 
 from anbexact.classifiers.additive import AdditiveClassifier
 from anbexact.classifiers.aode import AODEClassifier
+from anbexact.classifiers.averaged import (
+    AveragedANBClassifier,
+    AveragedClassifier,
+    AveragedFANClassifier,
+    AveragedTANClassifier,
+)
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
@@ -21,6 +27,10 @@ __all__ = [
     "ANBClassifier",
     "AODEClassifier",
     "AdditiveClassifier",
+    "AveragedANBClassifier",
+    "AveragedClassifier",
+    "AveragedFANClassifier",
+    "AveragedTANClassifier",
     "BNC2PClassifier",
     "CkGClassifier",
     "DiscreteClassifier",

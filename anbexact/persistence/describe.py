@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact.classifiers import (
     AdditiveClassifier,
     AODEClassifier,
+    AveragedClassifier,
     DiscreteClassifier,
     FixedStructureClassifier,
     MeasuredClassifier,
@@ -23,6 +24,7 @@ from anbexact.classifiers import (
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.logit.smooth import SmoothRefit
 from anbexact.networks.network import TableNetwork
+from anbexact.persistence.averages import describe_average
 from anbexact.persistence.proofs import describe_proof
 from anbexact.persistence.refits import describe_refit
 from anbexact.persistence.values import encode, encode_as
@@ -145,6 +147,8 @@ def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int
             "min_weight": classifier.min_weight_,
             "pairs": {"cells": cells.tolist(), "weights": _plain_numbers(weights[cells])},
         }
+    if isinstance(classifier, AveragedClassifier):
+        return describe_average(classifier, number)
     assert isinstance(classifier, NetworkClassifier)
     structure = classifier.structure_
     proof = structure.certificate.proof

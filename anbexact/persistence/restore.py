@@ -14,6 +14,7 @@ from anbexact._runtime.units import human_bytes
 from anbexact.classifiers import (
     AdditiveClassifier,
     AODEClassifier,
+    AveragedClassifier,
     DiscreteClassifier,
     MeasuredClassifier,
     NetworkClassifier,
@@ -31,6 +32,7 @@ from anbexact.networks.estimation import ESTIMATES, HIERARCHICAL, Estimation
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import FamilyCounts
 from anbexact.parameters.tables import ConditionalTable
+from anbexact.persistence.averages import restore_average
 from anbexact.persistence.checked import (
     cells,
     listed,
@@ -121,6 +123,8 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
                 setattr(classifier, name, _read_further(decode(further[name])))
     if isinstance(classifier, AODEClassifier):
         return _restore_aode(classifier, document, vocabulary, cut_points)
+    if isinstance(classifier, AveragedClassifier):
+        return restore_average(classifier, document, vocabulary, cut_points)
     assert isinstance(classifier, NetworkClassifier)
     structure = _read_structure(document, vocabulary)
     if "tables" in document:

@@ -26,6 +26,8 @@ from anbexact import (
 )
 from anbexact.classifiers import (
     AODEClassifier,
+    AveragedANBClassifier,
+    AveragedFANClassifier,
     BNC2PClassifier,
     GreedyGBNClassifier,
     KDBClassifier,
@@ -47,6 +49,8 @@ N_CHECKS = {
     CkGClassifier(): 62,
     KDBClassifier(): 62,
     AODEClassifier(): 62,
+    AveragedANBClassifier(ess=1.0): 62,
+    AveragedFANClassifier(): 62,
     GreedyGBNClassifier(): 62,
     GreedyGBNClassifier(structure_score="cmdl", tabu=3, restarts=1, random_state=0): 62,
     BNC2PClassifier(): 62,
@@ -99,7 +103,8 @@ def on_few_columns(estimator):
 
 def run(check, estimator):
     """Run a check, on fewer columns where it is too large for an exact search without a limit."""
-    exact = isinstance(estimator, ANBClassifier | FSANBClassifier | GBNClassifier) and estimator.max_parents is None
+    exact = isinstance(estimator, ANBClassifier | AveragedANBClassifier | FSANBClassifier | GBNClassifier)
+    exact = exact and estimator.max_parents is None
     check(on_few_columns(estimator) if exact and check.func.__name__ == TOO_LARGE else estimator)
 
 
