@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact._runtime.arrays import Floats
-from anbexact.conformal.ranks import METHODS, Others, p_value
-from anbexact.conformal.sets import ConformalSets
+from anbexact.conformal.ranks import METHODS, Rank
+from anbexact.conformal.sets import ConformalSets, sets_at
 from anbexact.inputs.prediction import check_choice
 
 
@@ -28,8 +26,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     random_state: int | None
 
     @abstractmethod
-    def _p_values(self, X: Any, uniforms: npt.NDArray[np.float64] | None) -> Floats:
-        """Return the p-values of all classes, shape (rows, classes); ``uniforms`` share out ties, one a row."""
+    def _ranks(self, X: Any) -> list[list[Rank]]:
+        """Return where every row stands if it is of each class."""
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -61,9 +59,15 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Rows (with the index of X if it is a pandas frame) by classes.
         """
         check_is_fitted(self, "estimator_")
-        uniforms = np.random.default_rng(self.random_state).random(_length(X)) if self.smoothed else None
+        ranks = self._ranks(X)
+        uniforms = np.random.default_rng(self.random_state).random(len(ranks)).tolist()
+        values = [
+            [of_class.p_value(uniform if self.smoothed else None) for of_class in row]
+            for row, uniform in zip(ranks, uniforms, strict=True)
+        ]
         index = X.index if isinstance(X, pd.DataFrame) else None
-        return pd.DataFrame(self._p_values(X, uniforms), columns=pd.Index(self.classes_), index=index)
+        found = np.array(values, dtype=np.float64).reshape(len(ranks), len(self.classes_))
+        return pd.DataFrame(found, columns=pd.Index(self.classes_), index=index)
 
     def predict_set(self, X: Any, *, confidence: float = 0.9) -> ConformalSets:
         """Return a set of classes for every row.
@@ -84,21 +88,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If ``confidence`` is not between 0 and 1.
         """
-        given: Any = confidence
-        if isinstance(given, bool) or not isinstance(given, Real) or not 0 < float(given) < 1:
-            raise ValueError(f"confidence must be a number between 0 and 1, not {given!r}")
-        p_values = self.p_values(X)
-        return ConformalSets(p_values > 1 - float(given) + 1e-12, p_values, float(given))
+        return sets_at(self.p_values(X), confidence)
 
     def _check(self) -> None:
         check_choice("method", self.method, tuple(METHODS))
         for name in ("by_class", "smoothed"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
-
-    def _rank(self, score: float, class_: int, others: Others, uniform: float | None) -> float:
-        return p_value(score, class_, others, by_class=self.by_class, uniform=uniform)
-
-
-def _length(X: Any) -> int:
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)

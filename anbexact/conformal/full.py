@@ -9,12 +9,11 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from anbexact._runtime.arrays import Floats
 from anbexact.averaging.relearner import Relearner, check_relearnable
 from anbexact.averaging.setting import Limits
 from anbexact.classifiers import ANBClassifier
 from anbexact.conformal.base import ConformalClassifier
-from anbexact.conformal.ranks import METHODS, Others
+from anbexact.conformal.ranks import METHODS, Others, Rank, rank
 from anbexact.discretize import RULES
 from anbexact.scores import BDeu
 
@@ -127,32 +126,30 @@ class FullConformalClassifier(ConformalClassifier):
         self._relearner = Relearner(limits.setting(table, BDeu(fitted.ess), type(self).__name__))
         return self
 
-    def _p_values(self, X: Any, uniforms: npt.NDArray[np.float64] | None) -> Floats:
+    def _ranks(self, X: Any) -> list[list[Rank]]:
         features = self.estimator_.vocabulary_.features
         _refuse_missing(self.estimator_, X)
         codes = self.estimator_.reader_.codes(X)
         places = [features.index(name) for name in self._relearner.ordered]
-        rows = np.ascontiguousarray(codes[places].T)
-        found: dict[bytes, list[tuple[float, Others]]] = {}
-        out = np.empty((len(rows), len(self.classes_)))
-        for r, row in enumerate(rows):
+        found: dict[bytes, list[Rank]] = {}
+        ranks = []
+        for row in np.ascontiguousarray(codes[places].T):
             key = row.tobytes()
             if key not in found:
                 found[key] = self._ranked(row)
-            for c, (score, others) in enumerate(found[key]):
-                out[r, c] = self._rank(score, c, others, None if uniforms is None else float(uniforms[r]))
-        return out
+            ranks.append(found[key])
+        return ranks
 
-    def _ranked(self, row: npt.NDArray[np.int16]) -> list[tuple[float, Others]]:
-        """Return, for every class, the nonconformity of a row and of those that it is ranked among."""
+    def _ranked(self, row: npt.NDArray[np.int16]) -> list[Rank]:
+        """Return where a row stands if it is of each class."""
         relearner, scores_of = self._relearner, METHODS[self.method]
         classes = relearner.classes
-        ranked = []
+        ranks = []
         for c, joined in enumerate(relearner.with_row(row)):
             scores = scores_of(joined.posterior)[np.arange(len(classes)), classes]
             own = float(scores_of(joined.own[None])[0, c])
-            ranked.append((own, Others(scores, classes, relearner.table.weights)))
-        return ranked
+            ranks.append(rank(own, c, Others(scores, classes, relearner.table.weights), by_class=self.by_class))
+        return ranks
 
 
 def _default() -> ANBClassifier:

@@ -36,8 +36,23 @@ class Others(NamedTuple):
     weights: Floats
 
 
-def p_value(score: float, class_: int, others: Others, *, by_class: bool, uniform: float | None) -> float:
-    """Return the share of rows, the new one among them, that conform no better than the new one.
+class Rank(NamedTuple):
+    """Where a new row stands: weight of the rows that conform worse, of those that conform as well, and of all.
+
+    The new row is among the last two.
+    """
+
+    worse: float
+    equal: float
+    total: float
+
+    def p_value(self, uniform: float | None = None) -> float:
+        """Return the share of rows that conform no better; of equal ones, ``uniform`` is the share that counts."""
+        return (self.worse + (1.0 if uniform is None else uniform) * self.equal) / self.total
+
+
+def rank(score: float, class_: int, others: Others, *, by_class: bool) -> Rank:
+    """Return where a new row stands.
 
     Parameters
     ----------
@@ -49,16 +64,11 @@ def p_value(score: float, class_: int, others: Others, *, by_class: bool, unifor
         The other rows.
     by_class : bool
         Whether only rows of this class count.
-    uniform : float, optional
-        Share of the rows of equal nonconformity, the new one among them, that count; all of them by default.
     """
     scores, weights = others.scores, others.weights
     if by_class:
         own = others.classes == class_
         scores, weights = scores[own], weights[own]
-    total = float(weights.sum()) + 1.0
-    if uniform is None:
-        return (float(weights[scores >= score - ROUNDING].sum()) + 1.0) / total
-    above = scores > score + ROUNDING
-    equal = ~above & (scores >= score - ROUNDING)
-    return (float(weights[above].sum()) + uniform * (float(weights[equal].sum()) + 1.0)) / total
+    worse = scores > score + ROUNDING
+    equal = ~worse & (scores >= score - ROUNDING)
+    return Rank(float(weights[worse].sum()), float(weights[equal].sum()) + 1.0, float(weights.sum()) + 1.0)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from anbexact.conformal.ranks import ROUNDING
 from anbexact.tables.native_values import native
 
 
@@ -47,6 +49,10 @@ class ConformalSets:
             for places, row in zip(order.tolist(), inside.tolist(), strict=True)
         ]
 
+    def at(self, confidence: float) -> ConformalSets:
+        """Return the sets of another confidence; nothing is learned again."""
+        return sets_at(self.p_values, confidence)
+
     def coverage(self, y: Any) -> float:
         """Return the share of rows whose set contains their true class."""
         place = {native(label): k for k, label in enumerate(self.sets.columns)}
@@ -62,3 +68,16 @@ class ConformalSets:
             f"{count} with {size} class{'es' * (size != 1)}" for size, count in zip(sizes.index, sizes, strict=True)
         )
         return f"{len(self.sets)} sets at a confidence of {self.confidence:.0%}: {words}"
+
+
+def sets_at(p_values: pd.DataFrame, confidence: Any) -> ConformalSets:
+    """Return the sets of the classes whose p-value is above ``1 - confidence``.
+
+    Raises
+    ------
+    ValueError
+        If ``confidence`` is not between 0 and 1.
+    """
+    if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
+        raise ValueError(f"confidence must be a number between 0 and 1, not {confidence!r}")
+    return ConformalSets(p_values > 1 - float(confidence) + ROUNDING, p_values, float(confidence))

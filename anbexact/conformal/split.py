@@ -6,14 +6,12 @@ from numbers import Real
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 
-from anbexact._runtime.arrays import Floats
 from anbexact.classifiers import ANBClassifier
 from anbexact.conformal.base import ConformalClassifier
-from anbexact.conformal.ranks import METHODS, Others
+from anbexact.conformal.ranks import METHODS, Others, Rank, rank
 from anbexact.tables.native_values import native
 
 
@@ -133,14 +131,9 @@ class SplitConformalClassifier(ConformalClassifier):
         self.n_calibration_ = len(classes)
         return self
 
-    def _p_values(self, X: Any, uniforms: npt.NDArray[np.float64] | None) -> Floats:
+    def _ranks(self, X: Any) -> list[list[Rank]]:
         scores = METHODS[self.method](self.predict_proba(X))
-        return np.array(
-            [
-                [
-                    self._rank(score, c, self._others, None if uniforms is None else float(uniforms[r]))
-                    for c, score in enumerate(row)
-                ]
-                for r, row in enumerate(scores.tolist())
-            ]
-        ).reshape(scores.shape)
+        return [
+            [rank(score, c, self._others, by_class=self.by_class) for c, score in enumerate(row)]
+            for row in scores.tolist()
+        ]

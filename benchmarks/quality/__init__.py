@@ -12,6 +12,7 @@ NAMES = (
     "hierarchical",
     "universal",
     "universal_consistency",
+    "conformal",
     "parents_children",
     "ckg",
     "lr_tables",

@@ -16,7 +16,7 @@ from tiers import examples, repeats
 
 from anbexact import ANBClassifier, BDeu, NaiveBayesClassifier, TANClassifier, learn_anb
 from anbexact.conformal import FullConformalClassifier, SplitConformalClassifier
-from anbexact.conformal.ranks import Others, aps_scores, lac_scores, p_value
+from anbexact.conformal.ranks import Others, aps_scores, lac_scores, rank
 from anbexact.datasets import load_iris, load_lenses, load_monks
 
 
@@ -89,9 +89,10 @@ def test_p_values(data):
     others = Others(np.array(scores), np.array(classes), np.ones(len(scores)))
     for by_class in (False, True):
         kept = [s for s, c in zip(scores, classes, strict=True) if not by_class or c == 1]
-        plain = p_value(score, 1, others, by_class=by_class, uniform=None)
+        found = rank(score, 1, others, by_class=by_class)
+        plain = found.p_value()
         assert plain == (sum(s >= score for s in kept) + 1) / (len(kept) + 1)
-        shares = [p_value(score, 1, others, by_class=by_class, uniform=u) for u in (0.0, 0.5, 1.0)]
+        shares = [found.p_value(u) for u in (0.0, 0.5, 1.0)]
         assert shares[0] == sum(s > score for s in kept) / (len(kept) + 1)
         assert shares[1] == pytest.approx((shares[0] + shares[2]) / 2)
         assert shares[2] == plain
@@ -160,6 +161,7 @@ def test_sets():
     assert "75 sets at a confidence of 80%" in str(found)
     wider = conformal.predict_set(X[1::2], confidence=0.95)
     assert (wider.sets | found.sets).equals(wider.sets)
+    pd.testing.assert_frame_equal(found.at(0.95).sets, wider.sets)
     with pytest.raises(ValueError, match="y has 2 classes"):
         found.coverage(truth[:2])
 
