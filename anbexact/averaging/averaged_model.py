@@ -9,10 +9,11 @@ from itertools import product
 from math import log, prod
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy.special import logsumexp, softmax
 
-from anbexact._runtime.arrays import Floats
+from anbexact._runtime.arrays import Floats, Positions
 from anbexact.averaging.predictive import Predictive, exact_predictive
 from anbexact.averaging.setting import Limits
 from anbexact.averaging.structure_posterior import StructurePosterior, posterior_and_setting
@@ -221,7 +222,7 @@ class AveragedPosterior:
         if not self._terms:
             return self._by_draws(codes, n_jobs)
         names = self._terms[0][1].names
-        places = [self._features.index(name) for name in names]
+        places = np.array([self._features.index(name) for name in names], dtype=np.intp)
         arities = np.array([self._model.vocabulary.arity(name) for name in names], dtype=np.int64)
         missing = codes[places] < 0
         log_completions = np.log(np.where(missing, arities[:, None], 1)).sum(axis=0)
@@ -242,7 +243,7 @@ class AveragedPosterior:
         """Return P(c | observed cells of x), shape (rows, classes)."""
         return np.asarray(np.exp(self.log_posterior(codes, n_jobs)))
 
-    def _completed(self, codes: CodeArray, arities: Floats, n_jobs: int | None) -> Floats:
+    def _completed(self, codes: CodeArray, arities: Positions, n_jobs: int | None) -> Floats:
         """Return ln P(c, observed cells), summed over all states of the missing cells."""
         columns, owners = [], []
         for r, row in enumerate(codes.T):
@@ -285,7 +286,7 @@ class AveragedPosterior:
         return found
 
 
-def _batches(rows: np.ndarray, log_completions: Floats) -> list[np.ndarray]:
+def _batches(rows: npt.NDArray[np.intp], log_completions: Floats) -> list[npt.NDArray[np.intp]]:
     """Return rows in batches of not too many completions."""
     ends = np.cumsum(np.exp(log_completions[rows])) // ROWS_AT_ONCE
     return [own for own in np.split(rows, np.flatnonzero(np.diff(ends)) + 1) if len(own)]

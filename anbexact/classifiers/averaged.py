@@ -265,5 +265,5 @@ class AveragedANBClassifier(AveragedANBParameters, AveragedClassifier):
 
     def averaging(self) -> Averaging:
         """Return which networks are averaged, and how."""
-        limits = {"max_parents": self.max_parents, "memory_limit": self.memory_limit}
-        return replace(super().averaging(), prior=self.prior, **limits)
+        common = super().averaging()
+        return replace(common, prior=self.prior, max_parents=self.max_parents, memory_limit=self.memory_limit)

@@ -119,11 +119,11 @@ class FullConformalClassifier(ConformalClassifier):
         _check_reading(fitted)
         table = fitted.reader_.table(X, y, sample_weight)
         check_relearnable(table.weights, "a row counts as one among the others, or as several")
-        limit = None if fitted.max_parents == "auto" else fitted.max_parents
+        limit: Any = None if fitted.max_parents == "auto" else fitted.max_parents
         edges = tuple(fitted.required_edges), tuple(fitted.forbidden_edges)
         limits = Limits(limit, *edges, fitted.memory_limit, fitted.n_jobs)
         self.estimator_ = fitted
-        self._relearner = Relearner(limits.setting(table, BDeu(fitted.ess), type(self).__name__))
+        self._relearner = Relearner(limits.setting(table, BDeu(fitted.ess_), type(self).__name__))
         return self
 
     def _ranks(self, X: Any) -> list[list[Rank]]:
