@@ -132,8 +132,8 @@ class Explanations(list[Explanation]):
         DataFrame
             ``row`` (the label of the row in the index of the frame, else its position), ``label`` and ``against``
             (the two classes), and the columns of :attr:`Explanation.terms`; the terms of a row largest first. Their
-            ``nats`` add up to the log odds of the row. If intervals of the probabilities were asked for, ``probability``,
-            ``probability_low`` and ``probability_high`` come after ``against``.
+            ``nats`` add up to the log odds of the row. If intervals of the probabilities were asked for,
+            ``probability``, ``probability_low`` and ``probability_high`` come after ``against``.
         """
         frame = _frame([term for explanation in self for term in explanation._terms])
         sizes = [len(explanation._terms) for explanation in self]
