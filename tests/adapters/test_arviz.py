@@ -35,7 +35,8 @@ def rows():
     return X[::4], y[::4]
 
 
-def test_of_a_network(stand_in, rows):
+@pytest.mark.usefixtures("stand_in")
+def test_of_a_network(rows):
     X, y = rows
     network = ANBClassifier(ess=2.0, max_parents=1).fit(X, y)
     groups, coords, dims = to_arviz(network, X[:30], y[:30], draws=600)
@@ -55,7 +56,8 @@ def test_of_a_network(stand_in, rows):
     np.testing.assert_allclose(shares, network.predict_proba(X[:30])[:, 1], atol=0.12)
 
 
-def test_of_an_average(stand_in, rows):
+@pytest.mark.usefixtures("stand_in")
+def test_of_an_average(rows):
     X, y = rows
     averaged = AveragedANBClassifier().fit(X, y)
     groups, coords, dims = to_arviz(averaged, X[:20], draws=500, random_state=2)
@@ -70,7 +72,8 @@ def test_of_an_average(stand_in, rows):
     np.testing.assert_allclose(predicted, averaged.predict_proba(X[:20])[:, 1], atol=0.12)
 
 
-def test_refusals(stand_in, rows):
+@pytest.mark.usefixtures("stand_in")
+def test_refusals(rows):
     X, y = rows
     network = NaiveBayesClassifier(ess=1.0).fit(X, y)
     assert to_arviz(network, draws=2)[0].keys() == {"posterior"}
@@ -82,7 +85,7 @@ def test_refusals(stand_in, rows):
         to_arviz(network, X[:2], y[:1])
     with pytest.raises(ValueError, match="draws"):
         to_arviz(network, draws=0)
-    with pytest.raises(ValueError, match="eap|posterior|interval"):
+    with pytest.raises(ValueError, match="posterior"):
         to_arviz(NaiveBayesClassifier(ess=1.0, parameters="ml").fit(X, y))
     with pytest.raises(TypeError, match="RefittedClassifier has no posterior of tables"):
         to_arviz(RefittedClassifier(NaiveBayesClassifier(ess=1.0), l2=1.0).fit(X, y))
