@@ -13,8 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._kernels.jit import inner, kernel
-from anbexact._kernels.network_sums import log_add, place
+from anbexact._kernels.network_sums import log_add, mask_at, place
 from anbexact._kernels.one_row import agreeing_in_sets, agreements
+
+TOGETHER = 8
+"""Pairs of a row and a class that are averaged over orders together, so that processors work several at once."""
 
 
 class TableOfRows(NamedTuple):
@@ -93,24 +96,26 @@ def rows_by_orders(table, parameters, of_subsets, of_last, rows, out):
     """
     n = table.codes.shape[0]
     size = 1 << n
+    classes = out.shape[1]
     masks = np.empty(table.codes.shape[1], np.int64)
-    counts, totals = np.empty(size), np.empty(size)
-    values = np.empty(size // 2)
-    ratios = np.empty((n, size // 2))
-    row = np.empty(n, np.int16)
-    for r in range(rows.shape[1]):
-        for b in range(n):
-            row[b] = rows[b, r]
-        agreements(table.codes, row, masks)
-        for c in range(out.shape[1]):
-            agreeing_in_sets(masks, table.classes, table.weights, c, counts)
+    own, row = np.empty(size), np.empty(n, np.int16)
+    counts, totals = np.empty((size, TOGETHER)), np.empty((size, TOGETHER))
+    ratios = np.empty((n, size // 2, TOGETHER))
+    pairs = rows.shape[1] * classes
+    for start in range(0, pairs, TOGETHER):
+        for k in range(TOGETHER):
+            pair = min(start + k, pairs - 1)
+            for b in range(n):
+                row[b] = rows[b, pair // classes]
+            agreements(table.codes, row, masks)
+            agreeing_in_sets(masks, table.classes, table.weights, pair % classes, own)
             for s in range(size):
-                counts[s] += parameters[s]
-            for i in range(n):
-                _mean_over_subsets(counts, of_subsets[i], i, values)
-                for t in range(size // 2):
-                    ratios[i, t] = values[t]
-            out[r, c] = _mean_over_orders(ratios, of_last, totals)
+                counts[s, k] = own[s] + parameters[s]
+        for i in range(n):
+            _mean_over_subsets(counts, of_subsets[i], i, ratios[i])
+        _mean_over_orders(ratios, of_last, totals)
+        for k in range(min(TOGETHER, pairs - start)):
+            out[(start + k) // classes, (start + k) % classes] = math.log(totals[size - 1, k])
 
 
 @inner
@@ -118,34 +123,39 @@ def _mean_over_subsets(counts, shares, i, values):
     """Write, for every set, the mean predictive probability of variable i over its subsets as parents."""
     half = values.shape[0]
     for t in range(half):
-        parents = (t >> i << (i + 1)) | (t & ((1 << i) - 1))
-        values[t] = counts[parents | 1 << i] / counts[parents]
+        parents = mask_at(t, i)
+        for k in range(TOGETHER):
+            values[t, k] = counts[parents | 1 << i, k] / counts[parents, k]
     step = 1
     bit = 0
     while step < half:
-        k = 0
+        j = 0
         for base in range(0, half, 2 * step):
             for t in range(base, base + step):
-                values[t + step] = values[t] + shares[bit, k] * (values[t + step] - values[t])
-                k += 1
+                share = shares[bit, j]
+                for k in range(TOGETHER):
+                    values[t + step, k] = values[t, k] + share * (values[t + step, k] - values[t, k])
+                j += 1
         step *= 2
         bit += 1
 
 
 @inner
 def _mean_over_orders(ratios, shares, totals):
-    """Return the logarithm of the mean over all orders."""
+    """Write the means over the orders of every set."""
     n = ratios.shape[0]
-    totals[0] = 1.0
+    for k in range(TOGETHER):
+        totals[0, k] = 1.0
     for members in range(1, totals.shape[0]):
-        total = 0.0
+        for k in range(TOGETHER):
+            totals[members, k] = 0.0
         for i in range(n):
             if members >> i & 1:
                 rest = members ^ (1 << i)
                 t = place(rest, i)
-                total += shares[i, t] * ratios[i, t] * totals[rest]
-        totals[members] = total
-    return math.log(totals[totals.shape[0] - 1])
+                share = shares[i, t]
+                for k in range(TOGETHER):
+                    totals[members, k] += share * ratios[i, t, k] * totals[rest, k]
 
 
 @kernel

@@ -11,7 +11,8 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from anbexact.conformal.ranks import METHODS, Rank
+from anbexact._runtime.warn import warn
+from anbexact.conformal.ranks import METHODS, ROUNDING, Rank
 from anbexact.conformal.sets import ConformalSets, sets_at
 from anbexact.inputs.prediction import check_choice
 
@@ -28,6 +29,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @abstractmethod
     def _ranks(self, X: Any) -> list[list[Rank]]:
         """Return where every row stands if it is of each class."""
+
+    @abstractmethod
+    def _n_others(self) -> int:
+        """Return how many rows a new one is ranked among, at most."""
 
     @property
     def classes_(self) -> npt.NDArray[Any]:
@@ -69,7 +74,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         found = np.array(values, dtype=np.float64).reshape(len(ranks), len(self.classes_))
         return pd.DataFrame(found, columns=pd.Index(self.classes_), index=index)
 
-    def predict_set(self, X: Any, *, confidence: float = 0.9) -> ConformalSets:
+    def predict_set(self, X: Any, *, confidence: float = 0.9, allow_empty: bool = True) -> ConformalSets:
         """Return a set of classes for every row.
 
         Parameters
@@ -78,6 +83,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The features, as for ``predict``.
         confidence : float, default 0.9
             Probability, at least, that the set of a new row contains its class.
+        allow_empty : bool, default True
+            Whether a set can be empty: the row is then unlike the others whatever its class. Otherwise it gets the
+            class of the highest p-value.
 
         Returns
         -------
@@ -88,7 +96,14 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If ``confidence`` is not between 0 and 1.
         """
-        return sets_at(self.p_values(X), confidence)
+        found = sets_at(self.p_values(X), confidence, allow_empty=allow_empty)
+        n = self._n_others()
+        if (n + 1) * (1 - found.confidence) < 1 - ROUNDING and len(found.sets) and found.sets.all(axis=None):
+            warn(
+                f"every set contains every class: rows are ranked among {n:,} others, which can exclude a class up "
+                f"to a confidence of {n / (n + 1):.4f} only, not {found.confidence:g}"
+            )
+        return found
 
     def _check(self) -> None:
         check_choice("method", self.method, tuple(METHODS))

@@ -126,6 +126,9 @@ class FullConformalClassifier(ConformalClassifier):
         self._relearner = Relearner(limits.setting(table, BDeu(fitted.ess_), type(self).__name__))
         return self
 
+    def _n_others(self) -> int:
+        return round(self._relearner.table.weight_sum)
+
     def _ranks(self, X: Any) -> list[list[Rank]]:
         features = self.estimator_.vocabulary_.features
         _refuse_missing(self.estimator_, X)

@@ -49,9 +49,9 @@ class ConformalSets:
             for places, row in zip(order.tolist(), inside.tolist(), strict=True)
         ]
 
-    def at(self, confidence: float) -> ConformalSets:
+    def at(self, confidence: float, *, allow_empty: bool = True) -> ConformalSets:
         """Return the sets of another confidence; nothing is learned again."""
-        return sets_at(self.p_values, confidence)
+        return sets_at(self.p_values, confidence, allow_empty=allow_empty)
 
     def coverage(self, y: Any) -> float:
         """Return the share of rows whose set contains their true class."""
@@ -70,8 +70,10 @@ class ConformalSets:
         return f"{len(self.sets)} sets at a confidence of {self.confidence:.0%}: {words}"
 
 
-def sets_at(p_values: pd.DataFrame, confidence: Any) -> ConformalSets:
+def sets_at(p_values: pd.DataFrame, confidence: Any, *, allow_empty: bool) -> ConformalSets:
     """Return the sets of the classes whose p-value is above ``1 - confidence``.
+
+    Unless ``allow_empty``, an empty set gets the class of the highest p-value.
 
     Raises
     ------
@@ -80,4 +82,10 @@ def sets_at(p_values: pd.DataFrame, confidence: Any) -> ConformalSets:
     """
     if isinstance(confidence, bool) or not isinstance(confidence, Real) or not 0 < float(confidence) < 1:
         raise ValueError(f"confidence must be a number between 0 and 1, not {confidence!r}")
-    return ConformalSets(p_values > 1 - float(confidence) + ROUNDING, p_values, float(confidence))
+    sets = p_values > 1 - float(confidence) + ROUNDING
+    if not allow_empty:
+        values = p_values.to_numpy()
+        best = values == values.max(axis=1, keepdims=True)
+        first = best & (best.cumsum(axis=1) == 1)
+        sets |= ~sets.any(axis=1).to_numpy()[:, None] & first
+    return ConformalSets(sets, p_values, float(confidence))

@@ -131,6 +131,9 @@ class SplitConformalClassifier(ConformalClassifier):
         self.n_calibration_ = len(classes)
         return self
 
+    def _n_others(self) -> int:
+        return self.n_calibration_
+
     def _ranks(self, X: Any) -> list[list[Rank]]:
         scores = METHODS[self.method](self.predict_proba(X))
         return [

@@ -166,6 +166,21 @@ def test_sets():
         found.coverage(truth[:2])
 
 
+def test_empty_sets_and_too_few_rows():
+    X, y = load_iris()
+    conformal = FullConformalClassifier().fit(X[::2], y[::2])
+    found = conformal.predict_set(X[1::2], confidence=0.7)
+    filled = conformal.predict_set(X[1::2], confidence=0.7, allow_empty=False)
+    assert (found.sizes == 0).any()
+    assert (filled.sizes >= 1).all()
+    assert (filled.sizes[found.sizes == 0] == 1).all()
+    pd.testing.assert_frame_equal(filled.sets[found.sizes > 0], found.sets[found.sizes > 0])
+    empty = found.p_values[found.sizes == 0]
+    assert (filled.sets[found.sizes == 0].idxmax(axis=1) == empty.idxmax(axis=1)).all()
+    with pytest.warns(UserWarning, match="every set contains every class: rows are ranked among 75 others"):
+        conformal.predict_set(X[:2], confidence=0.99)
+
+
 @pytest.mark.parametrize("seed", range(2))
 def test_smoothed_p_values_are_uniform(seed):
     rng = np.random.default_rng(seed)
