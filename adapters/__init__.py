@@ -1,6 +1,6 @@
 """Networks and classifiers for other libraries, and for files.
 
-Every function is imported on first use, so that importing this package loads neither pgmpy nor statsmodels.
+Every function is imported on first use, so that importing this package loads neither pgmpy nor statsmodels nor ArviZ.
 """
 
 from typing import TYPE_CHECKING
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from anbexact._runtime.lazy import import_on_first_use
 
 if TYPE_CHECKING:
+    from anbexact.adapters.arviz import to_arviz
     from anbexact.adapters.batch_queries import Explanations, most_probable_explanations, posterior
     from anbexact.adapters.logit import LogitModel, to_logit
     from anbexact.adapters.network_files import from_file, to_file
@@ -31,6 +32,7 @@ __all__ = [
     "most_probable_explanations",
     "posterior",
     "save",
+    "to_arviz",
     "to_file",
     "to_logit",
     "to_pgmpy",
@@ -53,6 +55,7 @@ import_on_first_use(
         "most_probable_explanations": "anbexact.adapters.batch_queries",
         "posterior": "anbexact.adapters.batch_queries",
         "save": "anbexact.persistence.classifiers",
+        "to_arviz": "anbexact.adapters.arviz",
         "to_file": "anbexact.adapters.network_files",
         "to_logit": "anbexact.adapters.logit",
         "to_pgmpy": "anbexact.adapters.pgmpy",

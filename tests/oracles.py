@@ -1676,3 +1676,20 @@ def network_joint(tables, arities):
 def consistent(joint, observed):
     """Return the joint states that agree with what is observed, a mapping of variable to state."""
     return {states: p for states, p in joint.items() if all(states[v] == state for v, state in observed.items())}
+
+
+def averaged_predictive(all_graphs, log_weights, problem, ess, evidence):
+    """Ln P(c, evidence) for every class, averaged over graphs of the features in which the class is a parent of all.
+
+    ``problem`` has rows (the class last), weights and arities; ``log_weights`` are ln of the graphs' posterior
+    weights; ``evidence`` maps observed features to states.
+    """
+    rows, weights, arities = problem
+    class_ = len(arities) - 1
+    of_class = []
+    for graph, log_weight in zip(all_graphs, log_weights, strict=True):
+        families = {class_: (), **{v: (class_, *parents) for v, parents in graph.items()}}
+        tables = {v: (parents, eap(rows, weights, arities, v, parents, ess)) for v, parents in families.items()}
+        joint = log_joint(tables, arities, class_, evidence)
+        of_class.append([log_weight - log_sum(log_weights) + value for value in joint])
+    return [log_sum(values) for values in zip(*of_class, strict=True)]

@@ -6,24 +6,50 @@ from anbexact._kernels.jit import kernel
 
 
 @kernel
-def agreements(codes, t, masks):
-    """Write, for every row, the mask of the features in whose states it agrees with row t.
+def agreements(codes, row, masks):
+    """Write, for every row, the mask of the features in whose states it agrees with a given row.
 
     Parameters
     ----------
     codes : (n, rows) int16
         States.
-    t : int
-        A row.
+    row : (n,) int16
+        States; a negative one agrees with no row.
     masks : (rows,) int64
         Receives the masks.
     """
     for r in range(codes.shape[1]):
         mask = 0
         for b in range(codes.shape[0]):
-            if codes[b, r] == codes[b, t]:
+            if codes[b, r] == row[b]:
                 mask |= 1 << b
         masks[r] = mask
+
+
+@kernel
+def agreeing_in_sets(masks, classes, weights, class_, counts):
+    """Write n_T, the weight of the rows of a class that agree in all features of T, for all sets T.
+
+    Parameters
+    ----------
+    masks, classes, weights : (rows,) int64, int64, float64
+        From :func:`agreements`, and the class and the weight of every row.
+    class_ : int
+        The class.
+    counts : (2**n,) float64
+        Receives n_T.
+    """
+    for s in range(counts.shape[0]):
+        counts[s] = 0.0
+    for r in range(masks.shape[0]):
+        if classes[r] == class_:
+            counts[masks[r]] += weights[r]
+    step = 1
+    while step < counts.shape[0]:
+        for base in range(0, counts.shape[0], 2 * step):
+            for s in range(base, base + step):
+                counts[s] += counts[s + step]
+        step *= 2
 
 
 @kernel
@@ -44,19 +70,20 @@ def scores_without(scores, parameters, masks, classes, weights, class_, counts, 
     counts, out : (2**n,) float64
         Room for n_T; receives the scores.
     """
-    for s in range(counts.shape[0]):
-        counts[s] = 0.0
-    for r in range(masks.shape[0]):
-        if classes[r] == class_:
-            counts[masks[r]] += weights[r]
-    step = 1
-    while step < counts.shape[0]:
-        for base in range(0, counts.shape[0], 2 * step):
-            for s in range(base, base + step):
-                counts[s] += counts[s + step]
-        step *= 2
+    agreeing_in_sets(masks, classes, weights, class_, counts)
     for s in range(counts.shape[0]):
         out[s] = scores[s] - math.log(parameters[s] + counts[s] - 1.0)
+
+
+@kernel
+def scores_with(scores, parameters, masks, classes, weights, class_, counts, out):
+    """Write the set scores of a table with one more row, of this class: they rise by ``ln(a + n_T)``.
+
+    Parameters are those of :func:`scores_without`.
+    """
+    agreeing_in_sets(masks, classes, weights, class_, counts)
+    for s in range(counts.shape[0]):
+        out[s] = scores[s] + math.log(parameters[s] + counts[s])
 
 
 @kernel

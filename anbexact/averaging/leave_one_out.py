@@ -3,29 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import pandas as pd
 
-from anbexact._kernels.one_row import agreeing_weights, agreements, scores_without
-from anbexact._runtime.arrays import Floats, Positions
-from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.progress import Progress
-from anbexact._runtime.tasks import thread_count
-from anbexact.averaging.families import Work, check_fits
+from anbexact.averaging.relearner import FeatureParents, Predicted, Relearner, check_relearnable
+from anbexact.averaging.setting import Limits
 from anbexact.scores import BDeu
-from anbexact.search.constraints import Constraints, Edge, make_constraints
-from anbexact.search.exact.lattice import read_back, set_scorer, solve_sets
-from anbexact.search.exact.solution import ROUNDING
-from anbexact.search.scoring.set_scores import prepare
+from anbexact.search.constraints import Edge
 from anbexact.search.scoring.totals import class_of
-from anbexact.search.single_states import SingleStates
 from anbexact.tables.table import DiscreteTable
-
-FeatureParents = Mapping[Hashable, tuple[Hashable, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,94 +105,20 @@ def relearned_leave_one_out(
            parent      child  in_optimum  rows
     0  astigmatic  tear_rate       False   1.0
     """
-    check_limit("memory_limit", memory_limit)
-    score = BDeu(ess)
-    if not np.array_equal(table.weights, np.rint(table.weights)):
-        raise ValueError("weights must be whole numbers of rows: there is no single row to leave out otherwise")
-    class_of(table)
-    required = tuple(required)
-    rest = SingleStates.of(table, score, required, tuple(forbidden))
-    work = Work(thread_count(n_jobs), progress, memory_limit)
-    check_fits(rest.table, score, work)
-    constraints = make_constraints(rest.table.vocabulary.features, max_parents, required, rest.forbidden)
-    learner = _Relearner(rest.table, score, constraints, work)
-    left_out: list[_LeftOut | None] = [None] * len(table.weights)
+    check_relearnable(table.weights, "there is no single row to leave out otherwise")
+    limits = Limits(max_parents, required, forbidden, memory_limit, n_jobs, progress)
+    setting = limits.setting(table, BDeu(ess), "relearned_leave_one_out")
+    learner = Relearner(setting)
+    left_out: list[Predicted | None] = [None] * len(table.weights)
 
     def leave_out(t: int) -> None:
         left_out[t] = learner.without(t)
 
-    work.run("rows left out", [partial(leave_out, t) for t in range(len(table.weights))])
+    setting.work.run("rows left out", [partial(leave_out, t) for t in range(len(table.weights))])
     return _summary(table, learner.parents, [own for own in left_out if own is not None])
 
 
-@dataclass(frozen=True)
-class _LeftOut:
-    """The structure without a row, and the probabilities of its classes."""
-
-    parents: FeatureParents
-    posterior: Floats
-
-
-class _Relearner:
-    """Learns without one row after the other; threads share it."""
-
-    def __init__(self, table: DiscreteTable, score: BDeu, constraints: Constraints, work: Work) -> None:
-        self.table, self.ess, self.constraints = table, score.ess, constraints
-        self.features = table.vocabulary.features
-        self.classes: Positions = table.column(class_of(table)).astype(np.int64)
-        self.n_classes = table.shape([class_of(table)])[0]
-        self.problem = prepare(table, score, constraints.max_parents + 1) if self.features else None
-        ordered = self.problem.features if self.problem else ()
-        self.place = {name: b for b, name in enumerate(ordered)}
-        self.codes = np.array([table.column(name) for name in ordered]).reshape(len(ordered), len(self.classes))
-        cells = np.full(1 << len(ordered), float(self.n_classes))
-        for b, arity in enumerate(table.shape(ordered)):
-            cells.reshape(-1, 2, 1 << b)[:, 1] *= arity
-        self.parameters: Floats = self.ess / cells
-        self.scores: Floats = np.zeros(1)
-        if self.problem:
-            scores = set_scorer(self.problem)(self.problem, work.threads, Deadline(None), work.progress)
-            assert scores is not None
-            self.scores = scores
-        self.parents = self._parents(self.scores, table.weight_sum)
-
-    def without(self, t: int) -> _LeftOut:
-        """Return what is learned without one row of the t-th kind, and how it predicts that row."""
-        masks = np.empty(len(self.classes), dtype=np.int64)
-        agreements(self.codes, t, masks)
-        counts, scores = np.empty((2, len(self.scores)))
-        class_ = int(self.classes[t])
-        scores_without(self.scores, self.parameters, masks, self.classes, self.table.weights, class_, counts, scores)
-        parents = self._parents(scores, self.table.weight_sum - 1)
-        return _LeftOut(parents, self._posterior(parents, masks, class_))
-
-    def _parents(self, scores: Floats, rows: float) -> FeatureParents:
-        """Return the feature parents in the optimal structure, ties broken as in a search."""
-        if self.problem is None:
-            return {}
-        totals = solve_sets(self.problem, scores, self.constraints, 1, Deadline(None), None)
-        assert totals is not None
-        tolerance = ROUNDING * max(1.0, float(rows * np.log1p(rows)))
-        return read_back(self.problem, scores, totals, self.constraints, 1, tolerance)
-
-    def _posterior(self, parents: FeatureParents, masks: Positions, class_: int) -> Floats:
-        """Return P(class | row) by posterior means of the tables without the row."""
-        sets = [0, *(self._mask(parents[name]) for name in self.features)]
-        sets += [own | 1 << self.place[name] for own, name in zip(sets[1:], self.features, strict=True)]
-        weights = np.empty((len(sets), self.n_classes))
-        agreeing_weights(masks, self.classes, self.table.weights, np.array(sets), weights)
-        weights[:, class_] -= 1.0
-        logs = np.log(weights + self.parameters[sets][:, None])
-        n = len(self.features)
-        joint = logs[0] - logs[1 : n + 1].sum(axis=0) + logs[n + 1 :].sum(axis=0)
-        shares = np.exp(joint - joint.max())
-        return np.asarray(shares / shares.sum())
-
-    def _mask(self, names: Iterable[Hashable]) -> int:
-        return sum(1 << self.place[name] for name in names)
-
-
-def _summary(table: DiscreteTable, optimum: FeatureParents, left_out: Sequence[_LeftOut]) -> RelearnedLeaveOneOut:
+def _summary(table: DiscreteTable, optimum: FeatureParents, left_out: Sequence[Predicted]) -> RelearnedLeaveOneOut:
     """Return the answers of all rows together."""
     name, states = class_of(table), table.vocabulary.states
     classes = table.column(name).astype(np.int64)

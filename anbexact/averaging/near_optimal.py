@@ -15,17 +15,12 @@ import pandas as pd
 
 from anbexact._kernels.network_sums import sum_contexts, sum_orders
 from anbexact._runtime.arrays import Floats
-from anbexact._runtime.deadline import check_limit
 from anbexact._runtime.progress import Progress
-from anbexact._runtime.tasks import thread_count
 from anbexact.averaging.families import FamilyWeights, Work, all_family_weights, mask_at
+from anbexact.averaging.setting import Limits
 from anbexact.averaging.structure_posterior import check_choice
-from anbexact.averaging.structures import StructureMaker
 from anbexact.scores import Score
-from anbexact.search.constraints import Edge, make_constraints
-from anbexact.search.scoring.requirements import SearchRequirements
-from anbexact.search.scoring.totals import class_of
-from anbexact.search.single_states import SingleStates
+from anbexact.search.constraints import Edge
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
@@ -179,30 +174,26 @@ def near_optimal(
     0           1.0                             ()
     1           1.0  ((head_shape, jacket_color),)
     """
-    check_limit("memory_limit", memory_limit)
     check_choice("networks", networks, ("anb", "gbn"))
     _check_factor(bayes_factor)
     if isinstance(most, bool) or not hasattr(most, "__index__") or most < 1:
         raise ValueError(f"most must be a whole number of at least 1, not {most!r}")
-    search = f"near_optimal(networks={networks!r})"
-    score = SearchRequirements(search, class_free=networks == "gbn").accept(score)
-    name = class_of(table)
-    required = tuple(required)
-    rest = SingleStates.of(table, score, required, tuple(forbidden))
-    own = rest.table.without_class() if networks == "gbn" else rest.table
-    features = own.vocabulary.features
-    constraints = make_constraints(features, max_parents, required, rest.forbidden)
-    work = Work(thread_count(n_jobs), progress, memory_limit)
-    log_class = 0.0 if networks == "gbn" else float(score.local_score(table, name, []))
+    limits = Limits(max_parents, required, forbidden, memory_limit, n_jobs, progress)
+    augmented = networks == "anb"
+    setting = limits.setting(table, score, f"near_optimal(networks={networks!r})", augmented=augmented)
+    constraints, maker = setting.constraints(), setting.maker
+    features = setting.table.vocabulary.features
     found: list[tuple[float, Parents]] = [(0.0, ())]
     names, complete = features, True
     if features:
-        families = all_family_weights(own, score, constraints, np.zeros(len(features)), work, highest=True)
+        families = all_family_weights(
+            setting.table, setting.score, constraints, np.zeros(len(features)), setting.work, highest=True
+        )
         names = families.names
-        found, complete = _Search(families, log(bayes_factor), work).run(int(most))
-    classes = _classes(found, apart=not score.score_equivalent)
+        found, complete = _Search(families, log(bayes_factor), setting.work).run(int(most))
+    classes = _classes(found, apart=not setting.score.score_equivalent)
     certificate = Certificate.unknown(f"within a Bayes factor of {bayes_factor:g} of the optimum")
-    maker = StructureMaker(name, networks == "anb", rest)
+    log_class = setting.log_class(table)
     structures = [
         maker.make(_by_name(parents, names), log_class + total, certificate) for total, parents, _ in classes
     ]

@@ -12,21 +12,18 @@ import pandas as pd
 from scipy.special import gammaln
 
 from anbexact._runtime.arrays import Floats
-from anbexact._runtime.deadline import Deadline, check_limit
+from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
-from anbexact._runtime.tasks import thread_count
-from anbexact.averaging.families import Work, all_family_weights
+from anbexact.averaging.families import all_family_weights
 from anbexact.averaging.graphs import MOST_VARIABLES, GraphSums
 from anbexact.averaging.network_sums import NetworkSums
 from anbexact.averaging.orders import OrderSums
+from anbexact.averaging.setting import Limits, Setting
 from anbexact.averaging.structures import StructureMaker
 from anbexact.averaging.trees import TreeSums
 from anbexact.scores import Score
-from anbexact.search.constraints import Constraints, Edge, make_constraints
+from anbexact.search.constraints import Edge
 from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
-from anbexact.search.scoring.requirements import SearchRequirements
-from anbexact.search.scoring.totals import class_of
-from anbexact.search.single_states import SingleStates
 from anbexact.search.trees.branching import one_parent
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
@@ -54,6 +51,8 @@ class StructurePosterior:
     log_evidence : float
         ln of the probability of the rows, averaged over the structures by their prior; total in nats. It is a
         marginal likelihood if the score is one, as BDeu is.
+    sums : NetworkSums
+        The sums that the answers follow from.
     """
 
     networks: str
@@ -61,7 +60,7 @@ class StructurePosterior:
     class_name: Hashable
     features: tuple[Hashable, ...]
     log_evidence: float
-    _sums: NetworkSums = field(repr=False)
+    sums: NetworkSums = field(repr=False)
     _log_class: float = field(repr=False)
     _maker: StructureMaker = field(repr=False)
 
@@ -76,8 +75,8 @@ class StructurePosterior:
             are joined by an arc in either direction. Arcs from the class, which are certain where it is a parent of
             every feature, and arcs of features with a single state are left out.
         """
-        found = self._sums.arcs()
-        place = {name: k for k, name in enumerate(self._sums.names)}
+        found = self.sums.arcs()
+        place = {name: k for k, name in enumerate(self.sums.names)}
         order = [name for name in self._maker.rest.names if name in place]
         rows = [
             (parent, child, found[place[parent], place[child]], found[place[child], place[parent]])
@@ -112,11 +111,11 @@ class StructurePosterior:
         ValueError
             If ``child`` is not a variable whose parents are summed over.
         """
-        if child not in self._sums.names:
+        if child not in self.sums.names:
             raise ValueError(
-                f"{child!r} is not one of the variables whose parents are summed over: {list(self._sums.names)!r}"
+                f"{child!r} is not one of the variables whose parents are summed over: {list(self.sums.names)!r}"
             )
-        found = self._sums.parent_sets(self._sums.names.index(child))[:most]
+        found = self.sums.parent_sets(self.sums.names.index(child))[:most]
         rows = [(self._maker.in_order(parents), probability) for parents, probability in found]
         return pd.DataFrame(rows, columns=["parents", "probability"])
 
@@ -138,7 +137,7 @@ class StructurePosterior:
         nothing = Certificate.unknown("drawn from the posterior")
         return [
             self._maker.make(drawn.parents, self._log_class + drawn.log_likelihood, nothing)
-            for drawn in self._sums.draw(n, np.random.default_rng(random_state))
+            for drawn in self.sums.draw(n, np.random.default_rng(random_state))
         ]
 
     def effective_networks(self, *, draws: int = 200, random_state: int | np.random.Generator | None = 0) -> float:
@@ -148,7 +147,7 @@ class StructurePosterior:
         exact for ``prior="graphs"`` and for trees and forests. For ``prior="orders"`` it is the mean over ``draws``
         networks, each of which takes n 2ⁿ steps.
         """
-        return exp(self._sums.entropy(draws, np.random.default_rng(random_state)))
+        return exp(self.sums.entropy(draws, np.random.default_rng(random_state)))
 
     def __str__(self) -> str:
         kind = {"anb": "augmented naive Bayes networks", "gbn": "networks", "tan": "trees", "fan": "forests"}
@@ -248,42 +247,47 @@ def structure_posterior(
     0                          ()          0.5
     1  (head_shape, jacket_color)          0.5
     """
-    check_limit("memory_limit", memory_limit)
+    limits = Limits(max_parents, required, forbidden, memory_limit, n_jobs, progress)
+    return posterior_and_setting(table, score, limits, networks, prior)[0]
+
+
+def posterior_and_setting(
+    table: DiscreteTable, score: Score | None, limits: Limits, networks: str, prior: str | None
+) -> tuple[StructurePosterior, Setting]:
+    """Return the posterior over all structures of a kind, and the setting that it was summed in."""
     check_choice("networks", networks, NETWORKS)
     prior = _chosen_prior(networks, prior)
-    search = f"structure_posterior(networks={networks!r})"
-    score = SearchRequirements(search, class_free=networks == "gbn").accept(score)
-    name = class_of(table)
-    required = tuple(required)
-    rest = SingleStates.of(table, score, required, tuple(forbidden))
-    own = rest.table.without_class() if networks == "gbn" else rest.table
-    features = own.vocabulary.features
-    work = Work(thread_count(n_jobs), progress, memory_limit)
+    augmented = networks != "gbn"
+    setting = limits.setting(table, score, f"structure_posterior(networks={networks!r})", augmented=augmented)
+    sums = _sums_of(setting, networks, prior)
+    log_class = setting.log_class(table)
+    evidence = float(log_class + sums.log_sum - sums.log_prior_sum)
+    maker, features = setting.maker, table.vocabulary.features
+    found = StructurePosterior(networks, prior, maker.class_name, features, evidence, sums, log_class, maker)
+    return found, setting
+
+
+def _sums_of(setting: Setting, networks: str, prior: str) -> NetworkSums:
+    """Return the sums over all structures of a kind; arguments as for :func:`structure_posterior`."""
+    features = setting.table.vocabulary.features
     sums: NetworkSums
     if networks in ("tan", "fan") or not features:
-        if max_parents is not None and features:
+        if setting.max_parents is not None and features:
             raise ValueError(
                 f"max_parents has no meaning for networks={networks!r}: a feature has one feature parent"
             )
-        sums = _tree_sums(own, score, one_parent(features, required, rest.forbidden), work, forest=networks == "fan")
+        sums = _tree_sums(setting, forest=networks == "fan")
     else:
-        constraints = make_constraints(features, max_parents, required, rest.forbidden)
-        sums = _lattice_sums(own, score, constraints, prior, work)
+        sums = _lattice_sums(setting, prior)
     if np.isneginf(sums.log_sum):
         raise ValueError(f"no structure of the kind {networks!r} satisfies the constraints")
-    log_class = 0.0 if networks == "gbn" else score.local_score(table, name, [])
-    maker = StructureMaker(name, networks != "gbn", rest)
-    evidence = log_class + sums.log_sum - sums.log_prior_sum
-    return StructurePosterior(
-        networks, prior, name, table.vocabulary.features, float(evidence), sums, float(log_class), maker
-    )
+    return sums
 
 
-def _lattice_sums(
-    table: DiscreteTable, score: Score, constraints: Constraints, prior: str, work: Work
-) -> OrderSums | GraphSums:
+def _lattice_sums(setting: Setting, prior: str) -> OrderSums | GraphSums:
     """Return the sums over all networks."""
-    n = len(table.vocabulary.features)
+    constraints = setting.constraints()
+    n = len(setting.table.vocabulary.features)
     if prior == "graphs" and n > MOST_VARIABLES:
         raise ValueError(
             f"prior='graphs' sums over all graphs in 4ⁿ steps, for up to {MOST_VARIABLES} variables, and "
@@ -293,14 +297,16 @@ def _lattice_sums(
     log_prior: Floats = np.zeros(n)
     if prior == "orders":
         log_prior = gammaln(sizes + 1) + gammaln(n - sizes) - gammaln(n)
-    families = all_family_weights(table, score, constraints, log_prior, work)
-    return OrderSums(families, work) if prior == "orders" else GraphSums(families, work)
+    families = all_family_weights(setting.table, setting.score, constraints, log_prior, setting.work)
+    return OrderSums(families, setting.work) if prior == "orders" else GraphSums(families, setting.work)
 
 
-def _tree_sums(table: DiscreteTable, score: Score, constraints: Constraints, work: Work, *, forest: bool) -> TreeSums:
+def _tree_sums(setting: Setting, *, forest: bool) -> TreeSums:
     """Return the sums over all trees, or forests."""
-    features = table.vocabulary.features
-    scores = pair_scores(FamilyScorer(table, score, work.threads, Deadline(None)), work.progress)
+    features = setting.table.vocabulary.features
+    constraints = one_parent(features, setting.required, setting.maker.rest.forbidden)
+    scorer = FamilyScorer(setting.table, setting.score, setting.work.threads, Deadline(None))
+    scores = pair_scores(scorer, setting.work.progress)
     assert scores is not None
     roots, arcs = scores.alone.copy(), scores.alone + scores.gains
     place = {name: k for k, name in enumerate(features)}

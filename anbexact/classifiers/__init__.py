@@ -3,6 +3,12 @@
 from anbexact.classifiers.a2de import A2DEClassifier
 from anbexact.classifiers.additive import AdditiveClassifier
 from anbexact.classifiers.aode import AODEClassifier
+from anbexact.classifiers.averaged import (
+    AveragedANBClassifier,
+    AveragedClassifier,
+    AveragedFANClassifier,
+    AveragedTANClassifier,
+)
 from anbexact.classifiers.averaged_naive_bayes import AveragedNaiveBayesClassifier
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
@@ -28,7 +34,11 @@ __all__ = [
     "ANBClassifier",
     "AODEClassifier",
     "AdditiveClassifier",
+    "AveragedANBClassifier",
+    "AveragedClassifier",
+    "AveragedFANClassifier",
     "AveragedNaiveBayesClassifier",
+    "AveragedTANClassifier",
     "BNC2PClassifier",
     "BSEJClassifier",
     "CkGClassifier",

@@ -26,7 +26,7 @@ from anbexact.networks.estimation import ESTIMATES, HIERARCHICAL, Estimation
 from anbexact.networks.explanation import Explanations
 from anbexact.networks.model import Model
 from anbexact.networks.network import Network, TableNetwork
-from anbexact.networks.table_draws import check_draws, probability_intervals
+from anbexact.networks.table_draws import check_draws, explained_intervals, probability_intervals
 from anbexact.parameters.counts import Counts, count_families
 from anbexact.parameters.hierarchical import best_strengths
 from anbexact.parameters.tables import Tables
@@ -238,7 +238,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         rows = self.reader_.codes(X)
         return probability_intervals(self.model_, rows, check_draws(mass, draws), random_state, self.n_jobs)
 
-    def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
+    def explain(self, X: Any, *, label: Any = None, against: Any = None, intervals: bool = False) -> Explanations:
         """Return, per row, what each feature adds to the log odds of one class against another.
 
         Parameters
@@ -249,6 +249,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
             The class that is explained; by default the most probable one of every row, other than ``against``.
         against : class label, optional
             The class that it is compared with; by default the most probable one of every row, other than ``label``.
+        intervals : bool, default False
+            Whether probabilities get their 95 % intervals, by the 1,000 draws of :meth:`predict_proba_interval`.
 
         Returns
         -------
@@ -263,7 +265,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
             If ``label`` or ``against`` is not a class, or both are the same.
         """
         rows = self.reader_.rows(X)
-        return self.model_.explain(rows, label, against)
+        found = self.model_.explain(rows, label, against)
+        return explained_intervals(self.model_, rows.codes, found, self.n_jobs) if intervals else found
 
     def family_sum(self) -> FamilySum:
         """Return the class posterior as a sum of functions of a few features each, for exact explanations."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from anbexact.classifiers import (
     A2DEClassifier,
     AODEClassifier,
+    AveragedClassifier,
     DiscreteClassifier,
     MeasuredClassifier,
     NetworkClassifier,
@@ -25,6 +26,7 @@ from anbexact.cli.tables import take_weights, training_table
 from anbexact.discretize import AUTO, cut_texts
 from anbexact.networks.probable_levels import most_probable_levels
 from anbexact.report import feature_report
+from anbexact.report.averaged import print_averaged
 from anbexact.report.text import (
     class_sizes,
     describe,
@@ -170,6 +172,8 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
     print(f"{title}, {sample_sizes(classifier)}")
     if isinstance(classifier, AODEClassifier | A2DEClassifier):
         print_mixture(classifier)
+    elif isinstance(classifier, AveragedClassifier):
+        print_averaged(classifier)
     elif isinstance(classifier, NetworkClassifier):
         print_structure(classifier)
     if isinstance(chosen, RefittedClassifier):

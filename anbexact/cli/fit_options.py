@@ -38,6 +38,7 @@ PARAMETER_NAMES = (
     "tabu",
     "restarts",
     "random_state",
+    "draws",
 )
 """Parameters of classifiers that options of the same name set."""
 
@@ -110,8 +111,8 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         "--ess",
         type=numbers_or_auto,
         metavar="A",
-        help="equivalent sample size, or auto (the default): chosen from the data; fsanb accepts several values "
-        "separated by commas and chooses one",
+        help="equivalent sample size, or auto (the default): chosen from the data, or averaged over (averaged-...); "
+        "fsanb accepts several values separated by commas and chooses one",
     )
     group.add_argument(
         "--smoothing",
@@ -157,7 +158,8 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
         "--max-parents",
         type=int,
         metavar="K",
-        help="maximum number of parents of a feature: besides the class (anb, fsanb), or in total (gbn, ggbn, mcdag)",
+        help="maximum number of parents of a feature: besides the class (anb, fsanb, averaged-anb), or in total "
+        "(gbn, ggbn, mcdag)",
     )
     group.add_argument(
         "--k", type=int, metavar="K", help="maximum number of feature parents of a feature (ckg, kdb; default 2)"
@@ -182,4 +184,15 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--memory-limit", type=size, metavar="SIZE", help="maximum memory of a search, such as 4GB")
     group.add_argument("--tabu", type=int, metavar="N", help="length of the tabu list (ggbn)")
     group.add_argument("--restarts", type=int, metavar="N", help="number of random restarts (ggbn)")
-    group.add_argument("--random-state", type=int, metavar="SEED", help="seed of the restarts (ggbn)")
+    group.add_argument(
+        "--random-state",
+        type=int,
+        metavar="SEED",
+        help="seed of the restarts (ggbn), or of the draws (averaged-...)",
+    )
+    group.add_argument(
+        "--draws",
+        type=int,
+        metavar="N",
+        help="number of networks drawn where there are too many to sum over (averaged-...)",
+    )

@@ -65,6 +65,11 @@ def add(commands: Commands) -> None:
         "--models", type=_names, default=(), metavar="A,B,...", help="rivals, by their names in anbexact compare"
     )
     group.add_argument("--no-validation", action="store_true", help="leave it out; it takes by far the longest")
+    parser.add_argument(
+        "--stability",
+        action="store_true",
+        help="add how sure the arcs and the probabilities are; with many features this takes up to some minutes",
+    )
     add_weights(parser)
     add_reading(parser)
     parser.set_defaults(run=run)
@@ -89,7 +94,7 @@ def run(args: argparse.Namespace) -> None:
     command = "anbexact report " + " ".join(map(shlex.quote, _arguments(args, folds)))
     with ProgressLine() as line, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*are left out of training")  # a note of the report says so
-        settings: Settings = Settings(args.models, folds, args.seed, command, line.show)
+        settings: Settings = Settings(args.models, folds, args.seed, command, line.show, args.stability)
         try:
             made = make_report(Subject.of(classifier, X, y, weights), settings)
         except (TypeError, ValueError) as error:

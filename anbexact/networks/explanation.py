@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -50,6 +51,9 @@ class Explanation:
         The two most probable classes.
     probability : float
         P(label | row).
+    low, high : float
+        Ends of its 95 % interval (see :meth:`~anbexact.NetworkClassifier.predict_proba_interval`); NaN unless it was
+        asked for.
     log_odds : float
         ln P(label | row) - ln P(against | row), in nats: the sum of all terms.
     terms : DataFrame
@@ -83,6 +87,8 @@ class Explanation:
     log_odds: float
     note: str = field(repr=False)
     _terms: tuple[Term, ...] = field(repr=False)
+    low: float = math.nan
+    high: float = math.nan
 
     @cached_property
     def terms(self) -> pd.DataFrame:
@@ -113,6 +119,11 @@ class Explanations(list[Explanation]):
         super().__init__(explanations)
         self.rows = rows
 
+    def with_intervals(self, ends: Iterable[Sequence[float]]) -> Explanations:
+        """Return the explanations with the ends of the intervals of their probabilities, one pair for each row."""
+        own = [replace(of, low=float(low), high=float(high)) for of, (low, high) in zip(self, ends, strict=True)]
+        return Explanations(own, self.rows)
+
     def to_frame(self) -> pd.DataFrame:
         """Return the terms of all rows in one table, in the order of the rows.
 
@@ -121,17 +132,21 @@ class Explanations(list[Explanation]):
         DataFrame
             ``row`` (the label of the row in the index of the frame, else its position), ``label`` and ``against``
             (the two classes), and the columns of :attr:`Explanation.terms`; the terms of a row largest first. Their
-            ``nats`` add up to the log odds of the row.
+            ``nats`` add up to the log odds of the row. If intervals of the probabilities were asked for,
+            ``probability``, ``probability_low`` and ``probability_high`` come after ``against``.
         """
         frame = _frame([term for explanation in self for term in explanation._terms])
         sizes = [len(explanation._terms) for explanation in self]
-        for place, (name, values) in enumerate(
-            {
-                "row": list(self.rows),
-                "label": [explanation.label for explanation in self],
-                "against": [explanation.against for explanation in self],
-            }.items()
-        ):
+        columns: dict[str, list[Any]] = {
+            "row": list(self.rows),
+            "label": [explanation.label for explanation in self],
+            "against": [explanation.against for explanation in self],
+        }
+        if any(not math.isnan(explanation.low) for explanation in self):
+            columns["probability"] = [explanation.probability for explanation in self]
+            columns["probability_low"] = [explanation.low for explanation in self]
+            columns["probability_high"] = [explanation.high for explanation in self]
+        for place, (name, values) in enumerate(columns.items()):
             repeated = [value for value, size in zip(values, sizes, strict=True) for _ in range(size)]
             frame.insert(place, name, pd.Series(repeated, dtype=object).infer_objects())
         return frame

@@ -45,8 +45,11 @@ def explanation_text(explanation: Explanation) -> str:
     """Return the text of an explanation: the odds, the terms that make them up, and what they rest on."""
     label, against = (_short(of) for of in (explanation.label, explanation.against))
     predicted = "" if explanation.label == explanation.predicted else f" (predicted: {explanation.predicted})"
+    interval = ""
+    if not math.isnan(explanation.low):
+        interval = f" (95 % interval {explanation.low:.4f} to {explanation.high:.4f})"
     lines = textwrap.wrap(
-        f"{explanation.label} with probability {explanation.probability:.4f}{predicted}; log odds "
+        f"{explanation.label} with probability {explanation.probability:.4f}{interval}{predicted}; log odds "
         f"{explanation.log_odds:+.3f} nats against {explanation.against}:",
         WIDTH,
     )

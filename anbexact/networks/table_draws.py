@@ -11,13 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
+from anbexact.networks.explanation import Explanations
+from anbexact.networks.intervals import CREDIBLE_MASS
 from anbexact.networks.network import Network
 from anbexact.networks.posterior import Posterior
-from anbexact.parameters.counts import FamilyCounts
+from anbexact.parameters.counts import Counts, FamilyCounts
 from anbexact.parameters.tables import ConditionalTable, Tables
 
 VALUES_PER_BATCH = 1 << 24
 """Probabilities that are kept at once: draws times rows times classes (128 MB)."""
+DRAWS = 1000
+"""Draws behind the intervals of explained probabilities."""
 LEAST_PROBABILITY = 1e-300
 """Smaller draws are rounded up to this, so that their logarithms are finite."""
 
@@ -80,11 +84,25 @@ def probability_intervals(
         rng = np.random.default_rng(seed)  # the same tables for all rows
         drawn = np.empty((draws, part.shape[1], n_classes))
         for k in range(draws):
-            tables = {name: _drawn_table(own, smoothing, rng) for name, own in counts.items()}
+            tables = drawn_tables(counts, smoothing, rng)
             drawn[k] = _posterior(network, tables).posterior(part, n_jobs)
         tails = (1 - mass) / 2
         intervals[first : first + step] = np.moveaxis(np.quantile(drawn, [tails, 1 - tails], axis=0), 0, -1)
     return intervals
+
+
+def explained_intervals(
+    network: Network, codes: npt.NDArray[np.int16], found: Explanations, n_jobs: int | None
+) -> Explanations:
+    """Return explanations with the 95 % intervals of their probabilities, by 1,000 draws."""
+    ends = probability_intervals(network, codes, Wanted(CREDIBLE_MASS, DRAWS), 0, n_jobs)
+    classes = list(network.vocabulary.states[network.structure.class_name])
+    return found.with_intervals([own[classes.index(of.label)] for own, of in zip(ends, found, strict=True)])
+
+
+def drawn_tables(counts: Counts, smoothing: float, rng: np.random.Generator) -> Tables:
+    """Return conditional tables drawn from their posterior, given counts and the equivalent sample size."""
+    return {name: _drawn_table(own, smoothing, rng) for name, own in counts.items()}
 
 
 def _posterior(network: Network, tables: Tables) -> Posterior:

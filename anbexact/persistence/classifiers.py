@@ -34,7 +34,8 @@ def save(classifier: DiscreteClassifier, path: str | Path) -> None:
 
     The file is replaced only when the new one is complete; until then an older file of that name remains. The file of
     a :class:`~anbexact.RefittedClassifier` contains the distinct training rows, as codes of states, because standard
-    errors and the identification of terms depend on them.
+    errors and the identification of terms depend on them; so does that of an
+    :class:`~anbexact.classifiers.AveragedClassifier`, whose posterior over structures depends on them.
 
     Parameters
     ----------

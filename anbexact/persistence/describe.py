@@ -13,6 +13,7 @@ from anbexact.classifiers import (
     A2DEClassifier,
     AdditiveClassifier,
     AODEClassifier,
+    AveragedClassifier,
     DiscreteClassifier,
     FixedStructureClassifier,
     MeasuredClassifier,
@@ -24,6 +25,7 @@ from anbexact.classifiers import (
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.logit.smooth import SmoothRefit
 from anbexact.networks.network import TableNetwork
+from anbexact.persistence.averages import describe_average
 from anbexact.persistence.proofs import describe_proof
 from anbexact.persistence.refits import describe_refit
 from anbexact.persistence.values import encode, encode_as
@@ -152,6 +154,8 @@ def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int
             "pairs": _describe_weights(counts.pairs.weights),
             "triples": _describe_weights(counts.weights),
         }
+    if isinstance(classifier, AveragedClassifier):
+        return describe_average(classifier, number)
     assert isinstance(classifier, NetworkClassifier)
     structure = classifier.structure_
     proof = structure.certificate.proof

@@ -15,6 +15,7 @@ from anbexact.classifiers import (
     A2DEClassifier,
     AdditiveClassifier,
     AODEClassifier,
+    AveragedClassifier,
     DiscreteClassifier,
     MeasuredClassifier,
     NetworkClassifier,
@@ -33,6 +34,7 @@ from anbexact.networks.estimation import ESTIMATES, HIERARCHICAL, Estimation
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import FamilyCounts
 from anbexact.parameters.tables import ConditionalTable
+from anbexact.persistence.averages import restore_average
 from anbexact.persistence.checked import (
     cells,
     listed,
@@ -125,6 +127,8 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
         return _restore_aode(classifier, document, vocabulary, cut_points)
     if isinstance(classifier, A2DEClassifier):
         return _restore_a2de(classifier, document, vocabulary, cut_points)
+    if isinstance(classifier, AveragedClassifier):
+        return restore_average(classifier, document, vocabulary, cut_points)
     assert isinstance(classifier, NetworkClassifier)
     structure = _read_structure(document, vocabulary)
     if "tables" in document:

@@ -4,6 +4,7 @@ Every display has the class methods ``from_...`` that compute and draw, the meth
 and the attributes ``ax_`` and ``figure_``. matplotlib is imported by the first figure that is drawn.
 """
 
+from anbexact.plots.arc_probabilities import ArcProbabilityDisplay
 from anbexact.plots.comparisons import ComparisonDisplay
 from anbexact.plots.explanations import WaterfallDisplay
 from anbexact.plots.information import InformationDisplay
@@ -22,6 +23,7 @@ from anbexact.plots.sample_size import SampleSizeDisplay
 from anbexact.plots.shapes import ShapeDisplay
 
 __all__ = [
+    "ArcProbabilityDisplay",
     "ComparisonDisplay",
     "ConfusionDisplay",
     "GainsDisplay",

@@ -12,8 +12,9 @@ if TYPE_CHECKING:
     from anbexact.report.evidence_panel import panel
     from anbexact.report.features import feature_report
     from anbexact.report.making import Report, report
+    from anbexact.report.stability import stability_report
 
-__all__ = ["Report", "arc_report", "feature_report", "panel", "report"]
+__all__ = ["Report", "arc_report", "feature_report", "panel", "report", "stability_report"]
 
 import_on_first_use(
     __name__,
@@ -23,5 +24,6 @@ import_on_first_use(
         "feature_report": "anbexact.report.features",
         "panel": "anbexact.report.evidence_panel",
         "report": "anbexact.report.making",
+        "stability_report": "anbexact.report.stability",
     },
 )

@@ -25,6 +25,7 @@ from anbexact.report.sections.performance import performance_section, refit_sect
 from anbexact.report.sections.reproduce import reproduce_section
 from anbexact.report.sections.rows import rows_section
 from anbexact.report.sections.shapes import shapes_section
+from anbexact.report.sections.stability import stability_section
 from anbexact.report.subject import Subject
 from anbexact.report.text import plain_values
 from anbexact.report.validation import Validation, obstacle, validate
@@ -49,6 +50,8 @@ class Settings:
         What makes the report again.
     progress : callable or None
         Called with the progress of the cross-validation.
+    stability : bool
+        Whether there is a section on how sure the arcs are.
     """
 
     models: tuple[str, ...] = ()
@@ -56,6 +59,7 @@ class Settings:
     seed: int = 0
     command: str = ""
     progress: Progress | None = None
+    stability: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +146,7 @@ def report(
     folds: int | None = 5,
     seed: int = 0,
     progress: Progress | None = None,
+    stability: bool = False,
 ) -> Report:
     """Report on a fitted classifier: the data, the network, how well it predicts, what the features tell, its limits.
 
@@ -163,6 +168,10 @@ def report(
         Seed of the folds.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
+    stability : bool, default False
+        Whether there is a section on how sure the arcs and the probabilities are: the posterior over structures, what
+        hangs on single rows, and intervals of the probabilities of the single cases. With many features it takes up
+        to some minutes.
 
     Returns
     -------
@@ -189,13 +198,14 @@ def report(
     ['summary', 'data', 'network', 'performance']
     """
     named = (models,) if isinstance(models, str) else tuple(models)
-    command = _call(type(classifier).__name__, named, folds, seed)
+    command = _call(type(classifier).__name__, named, folds, seed, stability=stability)
     subject = Subject.of(classifier, X, y, sample_weight)
-    return make_report(subject, Settings(named, folds, seed, command, progress))
+    return make_report(subject, Settings(named, folds, seed, command, progress, stability))
 
 
-def _call(name: str, models: tuple[str, ...], folds: int | None, seed: int) -> str:
+def _call(name: str, models: tuple[str, ...], folds: int | None, seed: int, *, stability: bool) -> str:
     listed = f", models={list(models)!r}" if models else ""
+    listed += ", stability=True" if stability else ""
     return (
         "from anbexact.report import report\n"
         f"report(classifier, X, y{listed}, folds={folds}, seed={seed}).save('report.html')  # classifier: {name}"
@@ -218,6 +228,7 @@ def make_report(subject: Subject, settings: Settings) -> Report:
         cases_section(subject),
         _panel(subject.classifier),
         arcs_section(subject),
+        stability_section(subject) if settings.stability else None,
         limits_section(subject, validation),
         reproduce_section(subject, settings.command, settings.folds if validation else None, settings.seed),
     ]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from anbexact.classifiers import (
     A2DEClassifier,
     AODEClassifier,
+    AveragedClassifier,
     DiscreteClassifier,
     MeasuredClassifier,
     NetworkClassifier,
@@ -24,6 +25,7 @@ from anbexact.displays.frames import BASELINE
 from anbexact.logit.refit import Refit
 from anbexact.logit.smooth import SmoothRefit
 from anbexact.logit.smooth_terms import strengths_text
+from anbexact.report.averaged import describe_averaged
 from anbexact.report.pools import describe_pool, pool_lines
 from anbexact.scores import Universal
 from anbexact.tables.vocabulary import MISSING_STATE
@@ -78,6 +80,8 @@ def describe(classifier: DiscreteClassifier) -> dict[str, Any]:
         return {**common, "ess": classifier.ess_, "min_weight": classifier.min_weight_}
     if isinstance(classifier, A2DEClassifier):
         return {**common, "ess": classifier.ess_}
+    if isinstance(classifier, AveragedClassifier):
+        return {**common, **describe_averaged(classifier)}
     assert isinstance(classifier, NetworkClassifier)
     structure = classifier.structure_
     if isinstance(classifier, MeasuredClassifier) and classifier.densities_ is not None:
@@ -172,6 +176,9 @@ def sample_sizes(classifier: DiscreteClassifier) -> str:
     """Return the equivalent sample sizes of score and tables as text, or what takes their place."""
     if isinstance(classifier, AODEClassifier | A2DEClassifier):
         return f"equivalent sample size {classifier.ess_:.4g}"
+    if isinstance(classifier, AveragedClassifier):
+        averaged = "equivalent sample size averaged, mean" if classifier.ess == "auto" else "equivalent sample size"
+        return f"{averaged} {classifier.ess_:.4g}"
     assert isinstance(classifier, NetworkClassifier)
     if isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None:
         return _measure(classifier.universal_score_, classifier.model_.discrete_cut_points)

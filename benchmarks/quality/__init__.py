@@ -14,6 +14,7 @@ NAMES = (
     "universal_consistency",
     "class_parameters",
     "relatives",
+    "conformal",
     "parents_children",
     "ckg",
     "lr_tables",

@@ -25,6 +25,7 @@ LAYERS = (
     ("averaging",),
     ("datasets",),
     ("classifiers",),
+    ("conformal",),
     ("persistence",),
     ("adapters",),
     ("displays",),

@@ -81,6 +81,30 @@ def test_against_all_structures(networks, prior, problem, ess):
         assert posterior.effective_networks() == pytest.approx(math.exp(entropy), rel=1e-8)
 
 
+@pytest.mark.parametrize(
+    ("networks", "prior", "n"),
+    [
+        ("anb", "orders", 4),
+        ("anb", "graphs", 4),
+        pytest.param("gbn", "orders", 3, marks=pytest.mark.slow),
+        pytest.param("gbn", "graphs", 3, marks=pytest.mark.slow),
+        ("tan", None, 5),
+        pytest.param("fan", None, 5, marks=pytest.mark.slow),
+    ],
+)
+def test_four_variables_and_trees_of_five(networks, prior, n):
+    problem = random_problem(8, n, n_rows=50, max_arity=3, n_classes=2, weights="real")
+    local = local_of(problem, networks, 1.7)
+    graphs, weights, _ = expected(problem, local, networks, prior)
+    posterior = structure_posterior(problem.table, BDeu(1.7), networks=networks, prior=prior)
+    names = problem.names if networks == "gbn" else problem.names[:-1]
+    arcs = np.zeros((len(names), len(names)))
+    for graph, probability in zip(graphs, np.exp(np.array(weights) - logsumexp(weights)), strict=True):
+        for v, parents in graph.items():
+            arcs[list(parents), v] += probability
+    np.testing.assert_allclose(matrix(posterior, names), arcs, atol=1e-10)
+
+
 @pytest.mark.parametrize(("networks", "prior"), KINDS)
 @pytest.mark.parametrize("seed", repeats(2))
 def test_draws_have_the_posterior(networks, prior, seed):

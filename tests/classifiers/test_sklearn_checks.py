@@ -27,6 +27,8 @@ from anbexact import (
 from anbexact.classifiers import (
     A2DEClassifier,
     AODEClassifier,
+    AveragedANBClassifier,
+    AveragedFANClassifier,
     AveragedNaiveBayesClassifier,
     BNC2PClassifier,
     BSEJClassifier,
@@ -63,6 +65,8 @@ N_CHECKS = {
     WeightedNaiveBayesClassifier(): 62,
     SelectiveKDBClassifier(): 62,
     A2DEClassifier(): 62,
+    AveragedANBClassifier(ess=1.0): 62,
+    AveragedFANClassifier(): 62,
     GreedyGBNClassifier(): 62,
     GreedyGBNClassifier(structure_score="cmdl", tabu=3, restarts=1, random_state=0): 62,
     BNC2PClassifier(): 62,
@@ -113,7 +117,7 @@ def on_few_columns(estimator):
     return FewColumns(**estimator.get_params())
 
 
-EXACT = ANBClassifier | FSANBClassifier | GBNClassifier | MinimalClassParametersClassifier
+EXACT = ANBClassifier | AveragedANBClassifier | FSANBClassifier | GBNClassifier | MinimalClassParametersClassifier
 """What enumerates all sets of features."""
 
 

@@ -3,6 +3,7 @@
 import copy
 import json
 import random
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,7 @@ from tiers import scaled
 import anbexact
 from anbexact import AdditiveClassifier, ANBClassifier, TANClassifier, verify
 from anbexact.adapters import from_pgmpy
-from anbexact.classifiers import AODEClassifier, FSANBClassifier
+from anbexact.classifiers import AODEClassifier, AveragedANBClassifier, AveragedTANClassifier, FSANBClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.persistence import classifiers as files
 from anbexact.tables.table import DiscreteTable
@@ -41,6 +42,18 @@ def universal():
 def aode():
     X, y = load_monks(1)
     return AODEClassifier(min_weight=2.0).fit(X.iloc[:, :3], y)
+
+
+def averaged():
+    X, y = load_monks(1)
+    return AveragedTANClassifier(ess=1.0).fit(X.iloc[:60, :3], y[:60])
+
+
+def drawn():
+    X, y = load_monks(1)
+    classifier = AveragedANBClassifier(draws=3).fit(X.iloc[:60, :3], y[:60])
+    model = classifier.model_
+    return classifier.set_model(replace(model, drawn=model.members))
 
 
 def given_tables():
@@ -125,7 +138,7 @@ def write(document, path):
 FIELDS = (
     "format", "estimator", "parameters", "variables", "class", "cut_points", "n_features_in", "feature_names_in",
     "further", "structure", "counts", "tables", "measure", "pairs", "ess", "sha256", "newer than the format",
-    "network", "refined", "refit",
+    "network", "refined", "refit", "rows", "drawn",
 )  # fmt: skip
 
 
@@ -134,7 +147,7 @@ FIELDS = (
     "make",
     [
         *(discrete, continuous, universal, smooth),
-        *(pytest.param(make, marks=pytest.mark.slow) for make in (aode, given_tables, selected)),
+        *(pytest.param(make, marks=pytest.mark.slow) for make in (aode, averaged, drawn, given_tables, selected)),
     ],
 )
 def test_an_edited_file(make, tmp_path):

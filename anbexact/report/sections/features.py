@@ -73,7 +73,7 @@ def cases_section(subject: Subject) -> Section | None:
     """Return a typical, a doubtful and a wrong case with their explanations; None without explanations."""
     if subject.generative is None:
         return None
-    chosen = _chosen(subject)
+    chosen = chosen_cases(subject)
     explanations = subject.explain(np.array(list(chosen.values()), dtype=np.intp))
     assert explanations is not None
     blocks: list[Block] = [
@@ -100,7 +100,7 @@ def cases_section(subject: Subject) -> Section | None:
     return Section("cases", "Single cases", blocks)
 
 
-def _chosen(subject: Subject) -> dict[str, int]:
+def chosen_cases(subject: Subject) -> dict[str, int]:
     """Return a row that is right with a median probability, the one with the closest classes, and the worst error."""
     proba = np.nan_to_num(subject.proba)
     predicted, best = proba.argmax(axis=1), proba.max(axis=1)

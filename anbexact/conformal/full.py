@@ -1,0 +1,215 @@
+"""Full conformal prediction: the structure is learned anew with the new row, for each class that it may have."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import clone
+from sklearn.utils import get_tags
+
+from anbexact.averaging.relearner import Relearner, check_relearnable
+from anbexact.averaging.setting import Limits
+from anbexact.classifiers import ANBClassifier
+from anbexact.conformal.base import ConformalClassifier
+from anbexact.conformal.ranks import METHODS, Others, Rank, rank
+from anbexact.discretize import RULES
+from anbexact.scores import BDeu
+
+
+class FullConformalClassifier(ConformalClassifier):
+    """Sets of classes by full conformal prediction, with the optimal augmented naive Bayes relearned for each class.
+
+    For every class that a new row may have, the row joins the training rows with that class. The optimal structure of
+    all of them is learned, and every row is predicted from the others by tables of that structure. The p-value of the
+    class is the share of rows, the new one among them, whose own class is no better predicted than the new one's. The
+    set has the classes whose p-value is above ``1 - confidence``.
+
+    If the new row and the training rows are exchangeable (independent draws from one population are), the set
+    contains the true class with a probability of ``confidence`` or more, whatever the population, and however wrong
+    the model. No row is set aside. The probability is over the training rows as well as the new one, and over all new
+    rows together; with ``by_class`` it holds in each class.
+
+    This needs rules that treat the new row as all others. Cut points and groups of values that were learned from the
+    classes, sample sizes that were chosen with their help, and rows whose missing cells are summed out do not, and
+    are refused. Cut points that depend on the features of the training rows alone are taken as given.
+
+    Parameters
+    ----------
+    estimator : ANBClassifier, optional
+        Its search limits and its reading of tables are used. ``ess`` must be a number. By default,
+        ``ANBClassifier(ess=1.0, discretizer="equal_frequency", group_categories=None)``.
+    method : {"lac", "aps"}, default "lac"
+        Nonconformity of a row: 1 - P(its class), which makes sets small; or the probability of all classes that are
+        at least as probable as its own (adaptive prediction sets), which makes larger sets where classes are hard to
+        tell apart.
+    by_class : bool, default False
+        Whether a row is only ranked among rows of the class that it is tried with (Mondrian): the probability then
+        holds in each class, and sets are larger.
+    smoothed : bool, default False
+        Whether ties count in part, by chance. The probability is then ``confidence`` exactly; otherwise it is that or
+        more.
+    random_state : int, optional
+        Seed of that chance.
+
+    Attributes
+    ----------
+    estimator_ : ANBClassifier
+        Fitted to the training rows; ``predict`` and ``predict_proba`` are its own.
+
+    The cost of a row and class is that of one search over all sets of features, n² 2ⁿ steps, and of predicting all
+    training rows: for 13 features and 200 rows, some milliseconds.
+
+    References
+    ----------
+    Vovk, Gammerman and Shafer, *Algorithmic Learning in a Random World* (2005), chapter 2; Angelopoulos and Bates,
+    *Conformal prediction: a gentle introduction*, Foundations and Trends in Machine Learning 16 (2023); Romano, Sesia
+    and Candès, *Classification with valid and adaptive coverage*, NeurIPS 2020.
+
+    Examples
+    --------
+    >>> from anbexact.conformal import FullConformalClassifier
+    >>> from anbexact.datasets import load_wine
+    >>> X, y = load_wine()
+    >>> conformal = FullConformalClassifier().fit(X.iloc[1:, :6], y[1:])
+    >>> found = conformal.predict_set(X.iloc[:1, :6], confidence=0.95)
+    >>> found.labels, found.coverage(y[:1])
+    ([('class_0',)], 1.0)
+    """
+
+    def __init__(
+        self,
+        estimator: ANBClassifier | None = None,
+        *,
+        method: str = "lac",
+        by_class: bool = False,
+        smoothed: bool = False,
+        random_state: int | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.method = method
+        self.by_class = by_class
+        self.smoothed = smoothed
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Read the training rows, and learn from them.
+
+        Parameters
+        ----------
+        X, y : table, classes
+            As for :class:`~anbexact.ANBClassifier`.
+        sample_weight : (rows,) array, optional
+            Whole numbers: how many equal rows each stands for.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        TypeError, ValueError
+            If something would treat the new row unlike the others; the message says what, and what to do.
+        """
+        self._check()
+        given = _default() if self.estimator is None else clone(self.estimator)
+        _check_estimator(given)
+        fitted = given.fit(X, y, sample_weight=sample_weight)
+        _check_reading(fitted)
+        table = fitted.reader_.table(X, y, sample_weight)
+        check_relearnable(table.weights, "a row counts as one among the others, or as several")
+        limit: Any = None if fitted.max_parents == "auto" else fitted.max_parents
+        edges = tuple(fitted.required_edges), tuple(fitted.forbidden_edges)
+        limits = Limits(limit, *edges, fitted.memory_limit, fitted.n_jobs)
+        self.estimator_ = fitted
+        self._relearner = Relearner(limits.setting(table, BDeu(fitted.ess_), type(self).__name__))
+        return self
+
+    def _n_others(self) -> int:
+        return round(self._relearner.table.weight_sum)
+
+    def _ranks(self, X: Any) -> list[list[Rank]]:
+        features = self.estimator_.vocabulary_.features
+        _refuse_missing(self.estimator_, X)
+        codes = self.estimator_.reader_.codes(X)
+        places = [features.index(name) for name in self._relearner.ordered]
+        found: dict[bytes, list[Rank]] = {}
+        ranks = []
+        for row in np.ascontiguousarray(codes[places].T):
+            key = row.tobytes()
+            if key not in found:
+                found[key] = self._ranked(row)
+            ranks.append(found[key])
+        return ranks
+
+    def _ranked(self, row: npt.NDArray[np.int16]) -> list[Rank]:
+        """Return where a row stands if it is of each class."""
+        relearner, scores_of = self._relearner, METHODS[self.method]
+        classes = relearner.classes
+        ranks = []
+        for c, joined in enumerate(relearner.with_row(row)):
+            scores = scores_of(joined.posterior)[np.arange(len(classes)), classes]
+            own = float(scores_of(joined.own[None])[0, c])
+            ranks.append(rank(own, c, Others(scores, classes, relearner.table.weights), by_class=self.by_class))
+        return ranks
+
+
+def _default() -> ANBClassifier:
+    return ANBClassifier(ess=1.0, discretizer="equal_frequency", group_categories=None)
+
+
+def _check_estimator(given: Any) -> None:
+    """Refuse what a new row cannot join."""
+    if not isinstance(given, ANBClassifier):
+        raise TypeError(
+            f"full conformal prediction relearns an ANBClassifier, not {type(given).__name__}: use "
+            "SplitConformalClassifier for other classifiers"
+        )
+    reasons = {
+        "ess": (
+            not isinstance(given.ess, str),
+            "a number, as a choice would treat the new row apart",
+        ),
+        "structure_score": (given.structure_score == "bdeu", "'bdeu'"),
+        "parameters": (given.parameters == "eap", "'eap'"),
+        "smoothing": (given.smoothing is None, "None"),
+        "continuous": (given.continuous == "discretize", "'discretize'"),
+        "class_weight": (given.class_weight is None, "None, as rows must count alike"),
+    }
+    for name, (fits, wanted) in reasons.items():
+        if not fits:
+            raise ValueError(f"{name} of the estimator must be {wanted}, not {getattr(given, name)!r}")
+
+
+def _check_reading(fitted: ANBClassifier) -> None:
+    """Refuse states that were learned from the classes."""
+    if fitted.groups_:
+        raise ValueError(
+            f"the values of column {next(iter(fitted.groups_))!r} were grouped with the help of the classes, but the "
+            "new row's class had no part in it, so the sets would not be valid: use group_categories=None"
+        )
+    rule = fitted.discretizer
+    if isinstance(rule, str):
+        rule = RULES[rule]()
+    if rule is not None and fitted.cut_points_ and get_tags(rule).target_tags.required:
+        raise ValueError(
+            f"column {next(iter(fitted.cut_points_))!r} was cut with the help of the classes, but the new row's "
+            "class had no part in it, so the sets would not be valid: use discretizer='equal_frequency', or another "
+            "rule that does not look at the classes"
+        )
+
+
+def _refuse_missing(fitted: ANBClassifier, X: Any) -> None:
+    """Refuse rows with a missing cell that is not a state."""
+    from anbexact.tables.frames import read_columns
+
+    for column in read_columns(X):
+        rule = fitted.handle_missing_.get(column.name, "error")
+        if rule != "own_state" and column.missing.any() and fitted.vocabulary_.arity(column.name) > 1:
+            row = int(column.missing.argmax())
+            raise ValueError(
+                f"column {column.name!r}, row {row}: the cell is missing, but training rows with a missing cell "
+                "there were left out, so that the row is unlike the others: use handle_missing='own_state', or fill "
+                "the cell in"
+            )
