@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
-from anbexact.classifiers.sample_size import Learn, Learned, Learner, learn_structure
+from anbexact.classifiers.sample_size import PLAIN, Learn, Learned, Learner, Validation, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
@@ -34,11 +34,13 @@ from anbexact.scores import Score
 from anbexact.scores.registry import SCORES, score_names
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.structures.structure import Structure
+from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.table import DiscreteTable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from anbexact.classifiers.em_record import EMRecord
     from anbexact.classifiers.fixed import FixedStructureClassifier
     from anbexact.explanations.family_sum import FamilySum
     from anbexact.logit.model import LogitModel
@@ -117,6 +119,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
     """
 
     model_: Network
+    em_: EMRecord | None
+    _completes = True
     _relearns = True
     """Whether structures may be learned again in folds of the rows, to choose equivalent sample sizes."""
 
@@ -168,7 +172,13 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
 
     def _learn_model(self, read: TrainingColumns) -> Network:
         """Return the network: structure and parameters."""
-        table, cut_points = read.discretised(self.discretizer)
+        self.__dict__.pop("em_", None)  # of an earlier fit
+        if read.completes:
+            return self._learn_completing(*read.incomplete(self.discretizer))
+        return self._learn_complete(*read.discretised(self.discretizer))
+
+    def _learn_complete(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts]) -> TableNetwork:
+        """Return the network of rows without missing cells."""
         learned = self._structure_learner(table)()
         score = self.score_of(learned.ess)
         strengths = best_strengths(table, learned.structure) if self.parameters == HIERARCHICAL else ()
@@ -182,23 +192,34 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
         counts = count_families(table, structure)
         return TableNetwork.from_counts(table.vocabulary, structure, counts, cut_points, estimation)
 
+    def _learn_completing(self, table: IncompleteTable, cut_points: dict[Hashable, Cuts]) -> TableNetwork:
+        """Return the network of rows with missing cells, by expectation maximisation."""
+        from anbexact.classifiers.gaps import learn_from_gaps
+
+        if not table.n_incomplete:
+            self.em_ = None
+            return self._learn_complete(table.complete(), cut_points)
+        network, self.em_ = learn_from_gaps(self, self._structure_learner, table, cut_points)
+        return network
+
     def set_model(self, model: Model) -> Self:
         """Store a network that was learned elsewhere; see :meth:`TableClassifier.set_model`."""
         self._network = None
         return super().set_model(model)
 
-    def _structure_learner(self, table: DiscreteTable) -> Callable[[], Learned]:
+    def _structure_learner(self, table: DiscreteTable, validation: Validation = PLAIN) -> Callable[..., Learned]:
         """Return what learns the structure, and the equivalent sample sizes of its score and of its tables."""
         chooses_ess = self.ess == "auto" and self.structure_score == "bdeu"
         chooses_smoothing = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
         smooths = self.parameters == "eap"
         learner = Learner(
             self._learn, self._rehearsal(table), self.score_of, chooses_ess, chooses_smoothing and smooths,
-            smooths and self._relearns, *self._alternatives(table),
+            smooths and self._relearns, *self._alternatives(table), validation=validation,
         )  # fmt: skip
         ess = 1.0 if isinstance(self.ess, str) else float(self.ess)
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
-        return partial(learn_structure, table, learner, ess, smoothing, getattr(self, "time_limit", None))
+        limit = getattr(self, "time_limit", None)
+        return partial(learn_structure, table, learner, ess, smoothing, time_limit=limit)
 
     def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:  # likewise
         """Return searches with fewer parents to choose from where rows are few, and whether the rehearsal will do."""

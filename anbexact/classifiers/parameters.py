@@ -66,6 +66,7 @@ class TableParameters:
     group_categories: int | str | None = "auto"
     handle_unknown: str = "marginalize"
     handle_missing: str = "auto"
+    missing_class: str = "error"
     drop_identifiers: bool | str = "auto"
     class_weight: str | Mapping[Any, float] | None = None
     n_jobs: int | None = None

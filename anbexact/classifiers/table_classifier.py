@@ -25,7 +25,7 @@ from anbexact.inputs.reader import Reader
 from anbexact.inputs.training import TrainingColumns, training_columns
 from anbexact.networks.evidence import query_network
 from anbexact.networks.model import Model
-from anbexact.tables.missing import check_handle_missing
+from anbexact.tables.missing import EM, MISSING_CLASS, check_handle_missing
 from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -53,13 +53,18 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         only grouped with their neighbours. None disables grouping.
     handle_unknown : {"marginalize", "error"}, default "marginalize"
         Whether a value that is not a known state is summed out at prediction or refused.
-    handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
+    handle_missing : {"auto", "marginalize", "own_state", "error", "em"}, default "auto"
         How missing cells of features are treated. ``"marginalize"``: they are summed out at prediction, and their
         rows are left out of training, with a warning; but a column with a single state does not exclude any row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
         a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
-        marginalised in the others (measurements: ``docs/missing-cells.md``). ``"error"``: they are refused. The cut
-        points of a column come from all rows in which it is observed.
+        marginalised in the others (measurements: ``docs/missing-cells.md``). ``"error"``: they are refused.
+        ``"em"``, for networks with conditional tables: they are completed as the network itself expects, by
+        expectation maximisation, and summed out at prediction (``docs/incomplete-rows.md``). The cut points of a
+        column come from all rows in which it is observed.
+    missing_class : {"error", "em"}, default "error"
+        How rows without a class are treated in training: refused, or, for networks with conditional tables, learned
+        from by expectation maximisation. ``"em"`` goes together with ``handle_missing="em"`` or ``"own_state"``.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
         them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers that
@@ -81,6 +86,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     model_: Model
     handle_missing_: dict[Hashable, str]
     dropped_: dict[Hashable, str]
+    _completes = False
+    """Whether missing cells can be completed by expectation maximisation."""
 
     @abstractmethod
     def _learn_model(self, read: TrainingColumns) -> Model:
@@ -324,7 +331,13 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
         check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
-        check_handle_missing(self.handle_missing)
+        check_handle_missing(self.handle_missing, (EM,) if self._completes else ())
+        check_choice("missing_class", self.missing_class, MISSING_CLASS if self._completes else MISSING_CLASS[:1])
+        if self.missing_class == EM and self.handle_missing not in (EM, "own_state"):
+            raise ValueError(
+                f"missing_class='em' goes together with handle_missing='em' or 'own_state', not with "
+                f"{self.handle_missing!r}, which may leave out the rows"
+            )
         if self.drop_identifiers is not False and self.drop_identifiers != "auto":
             raise ValueError(f"drop_identifiers must be 'auto' or False, not {self.drop_identifiers!r}")
         check_class_weight(self.class_weight)

@@ -1,0 +1,158 @@
+"""The E-step: what a network expects in the place of the missing cells of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from anbexact._runtime.arrays import Floats
+from anbexact.networks.gap_queries import GapQueries
+from anbexact.networks.posterior import Posterior
+from anbexact.parameters.counts import Counts, FamilyCounts, count_families
+from anbexact.parameters.tables import ConditionalTable, Tables
+from anbexact.structures.structure import Structure
+from anbexact.tables.incomplete import Completed, IncompleteTable, all_completions
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import CodeArray
+
+N_DRAWS = 32
+"""Completions that stand for a row with too many missing cells while a structure is searched."""
+
+
+class GapExpectation:
+    """The completions of a table with missing cells, laid out once and weighted by one network after the other.
+
+    Rows are completed in every way, those with the fewest completions first, as long as there are no more than
+    ``most_completions`` in all. Of the remaining rows, the counts of families are expected exactly, family by family,
+    and each is represented by 32 draws while a structure is searched.
+
+    Parameters
+    ----------
+    table : IncompleteTable
+        The rows.
+    most_completions : int
+        Completions that are laid out at most.
+    n_jobs : int, optional
+        Number of threads.
+    """
+
+    def __init__(self, table: IncompleteTable, most_completions: int, n_jobs: int | None = None) -> None:
+        self.table = table
+        counts = table.n_completions()
+        order = np.argsort(counts, kind="stable")
+        within = np.cumsum(counts[order]) <= most_completions
+        self._rows = np.sort(order[within | (counts[order] == 1)])
+        self.drawn = np.setdiff1d(np.arange(len(counts)), self._rows)
+        codes, row = all_completions(table, self._rows)
+        self._completed = Completed.of(table.vocabulary, codes, row)
+        self._starts = np.flatnonzero(np.diff(row, prepend=-1))
+        self.n_completions = len(row)
+        self._queries = GapQueries(table.rows(self.drawn), n_jobs) if len(self.drawn) else None
+
+    def under(self, tables: Tables) -> Expected:
+        """Return what the network of these tables expects."""
+        vocabulary = self.table.vocabulary
+        position = {name: j for j, name in enumerate(vocabulary.names)}
+        logs = np.zeros(len(self._completed.codes))
+        for table in tables.values():
+            logs += _log_values(table, self._completed.codes, position)
+        entries = logs[self._completed.place]
+        sizes = np.diff(self._starts, append=len(entries))
+        top = np.maximum.reduceat(entries, self._starts) if len(entries) else entries
+        top = np.where(np.isneginf(top), 0.0, top)
+        shares = np.exp(entries - np.repeat(top, sizes))
+        totals = np.add.reduceat(shares, self._starts) if len(entries) else shares
+        with np.errstate(divide="ignore"):
+            log_likelihood = float(self.table.weights[self._rows] @ (top + np.log(totals)))
+        shares /= np.repeat(np.where(totals > 0, totals, 1.0), sizes)
+        posterior = None
+        if self._queries is not None:
+            posterior = Posterior(tables, vocabulary.class_name, vocabulary.features)
+            log_likelihood += self._queries.log_likelihood(posterior)
+        return Expected(self, self._completed, shares, log_likelihood, posterior)
+
+    def completed(self, codes: CodeArray) -> DiscreteTable:
+        """Return the table of rows that were completed in one way each, codes (rows, variables)."""
+        one = Completed.of(self.table.vocabulary, codes, np.arange(len(codes)))
+        return one.table(np.ones(len(codes)), self.table.weights, self.table.n_rows)
+
+    def drawn_counts(self, posterior: Posterior, structure: Structure) -> Counts:
+        """Return the expected counts of the rows that are not laid out."""
+        assert self._queries is not None
+        found: Counts = {}
+        for name, values in self._queries.counts(posterior, structure).items():
+            cells = np.flatnonzero(values)
+            parents = structure.parents[name]
+            found[name] = FamilyCounts(name, parents, values.shape, cells, values.ravel()[cells])
+        return found
+
+    def draws(self, posterior: Posterior) -> CodeArray:
+        """Return the draws of the rows that are not laid out, 32 of each."""
+        assert self._queries is not None
+        return self._queries.draws(posterior, N_DRAWS)
+
+
+def _log_values(table: ConditionalTable, codes: CodeArray, position: dict[Hashable, int]) -> Floats:
+    """Return the log of a conditional table at every row."""
+    flat = np.zeros(len(codes), dtype=np.int64)
+    for name, arity in zip(table.variables, table.values.shape, strict=True):
+        flat *= arity
+        flat += codes[:, position[name]]
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(table.values).ravel()[flat])
+
+
+@dataclass(frozen=True, eq=False)
+class Expected:
+    """What one network expects of the rows of a table with missing cells.
+
+    Attributes
+    ----------
+    expectation : GapExpectation
+        The rows.
+    laid_out : Completed
+        The completions that are laid out.
+    shares : (entries,) float64
+        The posterior probability of each of them, given the observed cells of its row.
+    log_likelihood : float
+        Σ_t w_t ln P(observed cells of row t); total in nats.
+    posterior : Posterior or None
+        The network, where it is asked about rows that are not laid out.
+    """
+
+    expectation: GapExpectation
+    laid_out: Completed
+    shares: Floats
+    log_likelihood: float
+    posterior: Posterior | None
+
+    def counts(self, structure: Structure) -> Counts:
+        """Return the expected counts of every family of a structure."""
+        table = self.expectation.table
+        counts = count_families(self.laid_out.table(self.shares, table.weights, table.n_rows), structure)
+        if self.posterior is None:
+            return counts
+        drawn = self.expectation.drawn_counts(self.posterior, structure)
+        return {name: family + drawn[name] for name, family in counts.items()}
+
+    def rows(self, weights: Floats | None = None) -> DiscreteTable:
+        """Return the completions as a table for searches, the rows having other weights if they are given."""
+        table = self.expectation.table
+        completed, shares = self._with_draws
+        return completed.table(shares, table.weights if weights is None else weights, table.n_rows)
+
+    @cached_property
+    def _with_draws(self) -> tuple[Completed, Floats]:
+        """Return all entries, those of the draws too, and their shares."""
+        if self.posterior is None:
+            return self.laid_out, self.shares
+        drawn = self.expectation.drawn
+        codes = np.concatenate([self.laid_out.codes[self.laid_out.place], self.expectation.draws(self.posterior)])
+        row = np.concatenate([self.laid_out.row, np.repeat(drawn, N_DRAWS)])
+        shares = np.concatenate([self.shares, np.full(len(drawn) * N_DRAWS, 1.0 / N_DRAWS)])
+        return Completed.of(self.laid_out.vocabulary, codes, row), shares
+
+
