@@ -5,6 +5,7 @@ from anbexact.classifiers.aode import AODEClassifier
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.em_record import EMRecord
 from anbexact.classifiers.exact import ANBClassifier, GBNClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.fsanb import FSANBClassifier
@@ -24,6 +25,7 @@ __all__ = [
     "BNC2PClassifier",
     "CkGClassifier",
     "DiscreteClassifier",
+    "EMRecord",
     "FANClassifier",
     "FSANBClassifier",
     "FixedStructureClassifier",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from copy import copy
 from functools import partial
 from inspect import signature
 from numbers import Real
@@ -14,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact.classifiers.counted_apart import CountedApart
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
@@ -53,10 +53,7 @@ def _check_ess(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be a finite number above 0, or 'auto', not {value!r}")
 
 
-NOT_MERGED = "densities of a universal measure depend on the number of rows and cannot be counted apart"
-
-
-class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaining):
+class NetworkClassifier(NetworkParameters, HasNetwork, CountedApart, TableClassifier, Explaining):
     """A Bayesian network classifier. Subclasses define how the structure is learned.
 
     Parameters
@@ -107,7 +104,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
     cut_points_ : dict
         Cut points of every column that was discretised.
     handle_missing_ : dict
-        The rule used for every feature: ``"own_state"``, ``"marginalize"`` or ``"error"``.
+        The rule used for every feature: ``"own_state"``, ``"marginalize"``, ``"error"`` or ``"em"``.
+    em_ : EMRecord or None
+        With ``handle_missing="em"`` or ``missing_class="em"``: how expectation maximisation went
+        (:class:`~anbexact.classifiers.EMRecord`); None if no cell was missing.
     dropped_ : dict
         The columns left out as identifiers, each with the reason.
     groups_ : dict
@@ -295,59 +295,6 @@ class NetworkClassifier(NetworkParameters, HasNetwork, TableClassifier, Explaini
 
         check_is_fitted(self)
         return FamilySum.of_network(self.model_)
-
-    def without_rows(self) -> Self:
-        """Return a copy with the same states, cut points, arcs and sample sizes that has counted no row yet.
-
-        Its ``partial_fit`` counts rows somewhere else; see :meth:`merge`.
-
-        Raises
-        ------
-        ValueError
-            If the network has no counts.
-        """
-        check_is_fitted(self)
-        if not isinstance(self.model_, TableNetwork):
-            raise ValueError(NOT_MERGED)
-        empty = copy(self)
-        return empty._keep_network(self.model_.without_rows())
-
-    def merge(self, *others: NetworkClassifier) -> Self:
-        """Add what other classifiers of the same structure counted from other rows; the rows need not be pooled.
-
-        For example, one hospital learns a classifier and sends its :meth:`without_rows` to the others, each of which
-        counts its own rows with ``partial_fit`` and sends it back. Counts add up: the tables are those of all rows.
-
-        Parameters
-        ----------
-        *others : NetworkClassifier
-            Fitted, with the same variables, states, cut points, arcs and equivalent sample sizes. Rows that two of
-            them have counted count twice.
-
-        Returns
-        -------
-        self
-
-        Raises
-        ------
-        ValueError
-            If they differ in one of these, or have no counts; the message says in which. Nothing is added then.
-        """
-        check_is_fitted(self)
-        network = self.model_
-        for other in others:
-            check_is_fitted(other)
-            if not isinstance(network, TableNetwork) or not isinstance(other.model_, TableNetwork):
-                raise ValueError(NOT_MERGED)
-            network = network.merge(other.model_)
-        return self._keep_network(network)
-
-    def _keep_network(self, network: Network) -> Self:
-        """Store a network, and keep which columns were left out."""
-        dropped = self.dropped_
-        self.set_model(network)
-        self.dropped_ = dropped
-        return self
 
     @property
     def score_name_(self) -> str:

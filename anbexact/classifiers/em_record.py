@@ -26,16 +26,13 @@ class EMStart:
     log_likelihood : float
         Of the observed cells, at the end; total in nats.
     n_rounds : int
-        Rounds until there.
-    converged : bool
-        Whether neither structure nor tables changed any more.
+        Rounds until there, after at most two searches (of the first start, four).
     """
 
     name: str
     score: float
     log_likelihood: float
     n_rounds: int
-    converged: bool
 
 
 @dataclass(frozen=True)
@@ -51,7 +48,7 @@ class EMRecord:
     rounds : tuple of Round
         Its rounds: ``searched``, ``log_likelihood`` and ``objective`` of each (:class:`~anbexact.search.Round`).
     starts : tuple of EMStart
-        All starts that were tried.
+        All starts that were tried, as they stood when the best was chosen; it alone went on until it converged.
     n_incomplete, n_drawn : int
         Distinct rows with a missing cell, and those of them with too many completions to be enumerated.
     n_completions : int

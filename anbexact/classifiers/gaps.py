@@ -22,7 +22,7 @@ from anbexact.parameters.counts import Counts
 from anbexact.parameters.hierarchical import best_strengths
 from anbexact.parameters.tables import Tables
 from anbexact.search.em_starts import STARTS
-from anbexact.search.structural_em import Climb, MStep, climb, first_expected
+from anbexact.search.structural_em import LONG, SHORT, Climb, MStep, Patience, climb, first_expected
 from anbexact.structures.structure import Structure
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.table import DiscreteTable
@@ -61,14 +61,16 @@ class LearnedFromGaps:
         check_limit("time_limit", limit)
         self._deadline = Deadline(limit)
         self._progress = classifier.progress()
-        self._expectation = GapExpectation(table, self._most_completions(), classifier.n_jobs)
+        self._expectation = GapExpectation(table, self._most_completions())
 
     def network(self, cut_points: Mapping[Hashable, Cuts]) -> tuple[TableNetwork, EMRecord]:
         """Return the network of the best start, and how it was found."""
         self._say_what_is_drawn()
         with abandonable(), heard_once():
             learned, climbs = self._climbs()
-        best = max(climbs, key=lambda one: one.score)
+            best = max(climbs, key=lambda one: one.score)
+            last = self._climb(best.start, best.expected, learned, LONG)
+            best = replace(last, rounds=best.rounds + last.rounds)
         if not best.converged:
             warn(
                 f"expectation maximisation did not converge in {len(best.rounds)} rounds"
@@ -108,7 +110,9 @@ class LearnedFromGaps:
         limit = seconds_left(self._deadline.within(SHARE_OF_CHOICE * self._deadline.left))
         return self._learner(expected.rows(), validation)(time_limit=limit)
 
-    def _climb(self, start: str, first: Expected | DiscreteTable, learned: Learned) -> Climb:
+    def _climb(
+        self, start: str, first: Expected | DiscreteTable, learned: Learned, patience: Patience = SHORT
+    ) -> Climb:
         rule = self._classifier.parameters if self._classifier.parameters in IN_ROUNDS else "eap"
         score = self._classifier.score_of(learned.ess)
         estimation = Estimation(score, learned.ess, learned.smoothing, rule)
@@ -119,7 +123,7 @@ class LearnedFromGaps:
                 return estimation.tables(counts, self._table.vocabulary.class_name)
 
         m_step = MStep(learned.learn, score, estimate, learned.smoothing if rule == "eap" else 0.0)
-        return climb(self._expectation, start, first, m_step, self._deadline, self._progress)
+        return climb(self._expectation, start, first, m_step, patience, self._deadline, self._progress)
 
     def _estimation(self, learned: Learned, rows: DiscreteTable, structure: Structure) -> Estimation:
         rule = self._classifier.parameters
@@ -138,14 +142,19 @@ class LearnedFromGaps:
         if len(drawn):
             most = float(self._table.n_completions()[drawn].max())
             warn(
-                f"{len(drawn)} of {len(self._table.weights)} distinct rows have too many missing cells to be completed "
-                f"in every way (up to {most:.2g} ways): while the structure is searched, each is represented by "
-                f"{N_DRAWS} completions drawn from the network of the round before; the tables use exact expectations"
+                f"{len(drawn)} of {len(self._table.weights)} distinct rows have too many missing cells to be "
+                f"completed in every way (up to {most:.2g} ways): while the structure is searched, each is represented "
+                f"by {N_DRAWS} completions drawn from the network of the round before; the tables use exact "
+                "expectations"
             )
 
     def _certified(self, structure: Structure) -> Structure:
         """Return the structure with a certificate that says what it speaks of."""
-        drawn = f", {len(self._expectation.drawn)} of them by {N_DRAWS} draws each" if len(self._expectation.drawn) else ""
+        drawn = (
+            f", {len(self._expectation.drawn)} of them by {N_DRAWS} draws each"
+            if len(self._expectation.drawn)
+            else ""
+        )
         about = (
             f"about the expected counts of the last round, in which the missing cells of {self._table.n_incomplete} "
             f"distinct rows were completed{drawn}"
@@ -155,8 +164,7 @@ class LearnedFromGaps:
 
     def _record(self, best: Climb, climbs: list[Climb], rows: DiscreteTable) -> EMRecord:
         starts = tuple(
-            EMStart(one.start, one.score, one.rounds[-1].log_likelihood, len(one.rounds), one.converged)
-            for one in climbs
+            EMStart(one.start, one.score, one.rounds[-1].log_likelihood, len(one.rounds)) for one in climbs
         )
         return EMRecord(
             best.start,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -152,9 +153,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Raises
         ------
         ValueError
-            For a value or class that is not a known state (the message names it; no rows are added then), for other
-            classes than in the first call, for ``class_weight="balanced"``, which depends on all rows, or for a
-            network whose tables were given, not counted.
+            For a value or class that is not a known state (the message names it; no rows are added then), for a
+            missing cell with ``handle_missing="em"``, for other classes than in the first call, for
+            ``class_weight="balanced"``, which depends on all rows, or for a network whose tables were given, not
+            counted.
         """
         if self.class_weight == "balanced":
             raise ValueError(
@@ -171,8 +173,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             raise ValueError(
                 f"classes are {list(classes)!r}, but were {known!r} in the first call: they cannot change"
             )
-        dropped = self.dropped_
-        self.set_model(self.model_.add(self.reader_.table(X, y, sample_weight)))
+        dropped, reader = self.dropped_, self.reader_
+        if self.handle_missing == EM:  # what is missing would have to be expected again, in all rows
+            reader = replace(reader, handle_missing="error")
+        self.set_model(self.model_.add(reader.table(X, y, sample_weight)))
         self.dropped_ = dropped
         return self
 
@@ -331,8 +335,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
         check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
-        check_handle_missing(self.handle_missing, (EM,) if self._completes else ())
-        check_choice("missing_class", self.missing_class, MISSING_CLASS if self._completes else MISSING_CLASS[:1])
+        check_handle_missing(self.handle_missing, (EM,) if self.can_complete() else ())
+        check_choice("missing_class", self.missing_class, MISSING_CLASS if self.can_complete() else MISSING_CLASS[:1])
         if self.missing_class == EM and self.handle_missing not in (EM, "own_state"):
             raise ValueError(
                 f"missing_class='em' goes together with handle_missing='em' or 'own_state', not with "
@@ -342,6 +346,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             raise ValueError(f"drop_identifiers must be 'auto' or False, not {self.drop_identifiers!r}")
         check_class_weight(self.class_weight)
         thread_count(self.n_jobs)
+
+    def can_complete(self) -> bool:
+        """Whether missing cells can be completed by expectation maximisation, by the parameters."""
+        return self._completes
 
     def progress(self) -> Progress | None:
         """Return what is called with the progress of long work, as ``verbose`` says; None if nothing is."""

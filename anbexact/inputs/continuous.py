@@ -64,7 +64,9 @@ def fit_cut_points(
     refuse_infinite(continuous, kept)
     values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
     labelled = kept & ~target.missing if kept.any() and not target.missing[kept].all() else kept
-    found = find_cut_points(discretizer, values[labelled], target.coded[0][labelled].astype(np.int64), weights[labelled])
+    found = find_cut_points(
+        discretizer, values[labelled], target.coded[0][labelled].astype(np.int64), weights[labelled]
+    )
     if not any(map(len, found)):
         warn(
             f"no cut point was found in any of the {len(names)} continuous columns ({names[0]!r}, ...), so they "

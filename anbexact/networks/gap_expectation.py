@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from anbexact._runtime.arrays import Floats
-from anbexact.networks.gap_queries import GapQueries
-from anbexact.networks.posterior import Posterior
+from anbexact.networks.gap_elimination import GapElimination, Orders
 from anbexact.parameters.counts import Counts, FamilyCounts, count_families
 from anbexact.parameters.tables import ConditionalTable, Tables
 from anbexact.structures.structure import Structure
@@ -18,7 +17,7 @@ from anbexact.tables.incomplete import Completed, IncompleteTable, all_completio
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray
 
-N_DRAWS = 32
+N_DRAWS = 8
 """Completions that stand for a row with too many missing cells while a structure is searched."""
 
 
@@ -27,7 +26,7 @@ class GapExpectation:
 
     Rows are completed in every way, those with the fewest completions first, as long as there are no more than
     ``most_completions`` in all. Of the remaining rows, the counts of families are expected exactly, family by family,
-    and each is represented by 32 draws while a structure is searched.
+    and each is represented by 8 draws while a structure is searched.
 
     Parameters
     ----------
@@ -35,11 +34,9 @@ class GapExpectation:
         The rows.
     most_completions : int
         Completions that are laid out at most.
-    n_jobs : int, optional
-        Number of threads.
     """
 
-    def __init__(self, table: IncompleteTable, most_completions: int, n_jobs: int | None = None) -> None:
+    def __init__(self, table: IncompleteTable, most_completions: int) -> None:
         self.table = table
         counts = table.n_completions()
         order = np.argsort(counts, kind="stable")
@@ -50,7 +47,8 @@ class GapExpectation:
         self._completed = Completed.of(table.vocabulary, codes, row)
         self._starts = np.flatnonzero(np.diff(row, prepend=-1))
         self.n_completions = len(row)
-        self._queries = GapQueries(table.rows(self.drawn), n_jobs) if len(self.drawn) else None
+        self._others = table.rows(self.drawn)
+        self._orders: Orders = {}
 
     def under(self, tables: Tables) -> Expected:
         """Return what the network of these tables expects."""
@@ -68,31 +66,15 @@ class GapExpectation:
         with np.errstate(divide="ignore"):
             log_likelihood = float(self.table.weights[self._rows] @ (top + np.log(totals)))
         shares /= np.repeat(np.where(totals > 0, totals, 1.0), sizes)
-        posterior = None
-        if self._queries is not None:
-            posterior = Posterior(tables, vocabulary.class_name, vocabulary.features)
-            log_likelihood += self._queries.log_likelihood(posterior)
-        return Expected(self, self._completed, shares, log_likelihood, posterior)
+        others = GapElimination(self._others, tables, self._orders) if len(self.drawn) else None
+        if others is not None:
+            log_likelihood += others.log_likelihood
+        return Expected(self, tables, self._completed, shares, log_likelihood, others)
 
     def completed(self, codes: CodeArray) -> DiscreteTable:
         """Return the table of rows that were completed in one way each, codes (rows, variables)."""
         one = Completed.of(self.table.vocabulary, codes, np.arange(len(codes)))
         return one.table(np.ones(len(codes)), self.table.weights, self.table.n_rows)
-
-    def drawn_counts(self, posterior: Posterior, structure: Structure) -> Counts:
-        """Return the expected counts of the rows that are not laid out."""
-        assert self._queries is not None
-        found: Counts = {}
-        for name, values in self._queries.counts(posterior, structure).items():
-            cells = np.flatnonzero(values)
-            parents = structure.parents[name]
-            found[name] = FamilyCounts(name, parents, values.shape, cells, values.ravel()[cells])
-        return found
-
-    def draws(self, posterior: Posterior) -> CodeArray:
-        """Return the draws of the rows that are not laid out, 32 of each."""
-        assert self._queries is not None
-        return self._queries.draws(posterior, N_DRAWS)
 
 
 def _log_values(table: ConditionalTable, codes: CodeArray, position: dict[Hashable, int]) -> Floats:
@@ -113,30 +95,41 @@ class Expected:
     ----------
     expectation : GapExpectation
         The rows.
+    tables : dict
+        The network.
     laid_out : Completed
         The completions that are laid out.
     shares : (entries,) float64
         The posterior probability of each of them, given the observed cells of its row.
     log_likelihood : float
         Σ_t w_t ln P(observed cells of row t); total in nats.
-    posterior : Posterior or None
-        The network, where it is asked about rows that are not laid out.
+    others : GapElimination or None
+        The rows that are not laid out, if there are any.
     """
 
     expectation: GapExpectation
+    tables: Tables
     laid_out: Completed
     shares: Floats
     log_likelihood: float
-    posterior: Posterior | None
+    others: GapElimination | None
 
     def counts(self, structure: Structure) -> Counts:
-        """Return the expected counts of every family of a structure."""
+        """Return the expected counts of every family of a structure.
+
+        They are exact, unless rows are not laid out and the structure is not that of the network: then these rows
+        are represented by their draws.
+        """
         table = self.expectation.table
+        if self.others is None:
+            return count_families(self.rows(), structure)
+        if any(self.tables[name].parents != of for name, of in structure.parents.items()):
+            return count_families(self.rows(), structure)
         counts = count_families(self.laid_out.table(self.shares, table.weights, table.n_rows), structure)
-        if self.posterior is None:
-            return counts
-        drawn = self.expectation.drawn_counts(self.posterior, structure)
-        return {name: family + drawn[name] for name, family in counts.items()}
+        for name, values in self.others.counts().items():
+            cells = np.flatnonzero(values)
+            counts[name] += FamilyCounts(name, counts[name].parents, values.shape, cells, values.ravel()[cells])
+        return counts
 
     def rows(self, weights: Floats | None = None) -> DiscreteTable:
         """Return the completions as a table for searches, the rows having other weights if they are given."""
@@ -147,12 +140,10 @@ class Expected:
     @cached_property
     def _with_draws(self) -> tuple[Completed, Floats]:
         """Return all entries, those of the draws too, and their shares."""
-        if self.posterior is None:
+        if self.others is None:
             return self.laid_out, self.shares
         drawn = self.expectation.drawn
-        codes = np.concatenate([self.laid_out.codes[self.laid_out.place], self.expectation.draws(self.posterior)])
+        codes = np.concatenate([self.laid_out.codes[self.laid_out.place], self.others.draws(N_DRAWS)])
         row = np.concatenate([self.laid_out.row, np.repeat(drawn, N_DRAWS)])
         shares = np.concatenate([self.shares, np.full(len(drawn) * N_DRAWS, 1.0 / N_DRAWS)])
         return Completed.of(self.laid_out.vocabulary, codes, row), shares
-
-

@@ -44,15 +44,24 @@ def available_tables(table: IncompleteTable) -> Tables:
 
 
 def most_probable(table: IncompleteTable, tables: Tables) -> CodeArray:
-    """Return the rows completed by the most probable states under naive Bayes: the class first, then the others."""
+    """Return the rows completed by the most probable states under naive Bayes: the class first, then the others.
+
+    The missing cells of a feature that is never observed in a class get its states in turn: a single state would
+    count as if it had been observed.
+    """
     vocabulary = table.vocabulary
     codes, labels = table.codes.copy(), _labels(table, tables)
     for j, name in enumerate(vocabulary.names):
         if name == vocabulary.class_name:
             codes[:, j] = labels
-        else:
-            best = tables[name].values.argmax(axis=0)[labels].astype(np.int16)
-            codes[:, j] = np.where(codes[:, j] < 0, best, codes[:, j])
+            continue
+        gap = codes[:, j] < 0
+        best = tables[name].values.argmax(axis=0)[labels].astype(np.int16)
+        observed = np.bincount(labels[~gap], minlength=vocabulary.arity(vocabulary.class_name)) > 0
+        for label in np.flatnonzero(~observed):
+            rows = np.flatnonzero(labels == label)
+            best[rows] = np.arange(len(rows)) % vocabulary.arity(name)
+        codes[:, j] = np.where(gap, best, codes[:, j])
     return codes
 
 

@@ -29,14 +29,32 @@ from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
-TOLERANCE = 1e-6
-"""Nats per row by which the objective must rise for another round with the same structure."""
-MOST_ROUNDS = 200
-"""Rounds with the same structure at most."""
-MOST_SEARCHES = 15
-"""Structures that are searched from one start at most."""
-
 Learn = Callable[[DiscreteTable, Any, float | None], Structure]
+
+
+@dataclass(frozen=True)
+class Patience:
+    """When a climb ends.
+
+    Attributes
+    ----------
+    tolerance : float
+        Nats per row by which the objective must rise for another round with the same structure.
+    most_rounds : int
+        Rounds after each search at most.
+    most_searches : int
+        Searches at most.
+    """
+
+    tolerance: float
+    most_rounds: int
+    most_searches: int
+
+
+SHORT = Patience(1e-4, 20, 2)
+"""For comparing starts."""
+LONG = Patience(1e-5, 50, 10)
+"""For the start that is chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +153,7 @@ def climb(
     start: str,
     first: Expected | DiscreteTable,
     m_step: MStep,
+    patience: Patience,
     deadline: Deadline,
     progress: Progress | None = None,
 ) -> Climb:
@@ -149,7 +168,7 @@ def climb(
     expected: Expected | None = None if isinstance(first, DiscreteTable) else first
     rows = first if isinstance(first, DiscreteTable) else first.rows()
     same = settled = False
-    for search in range(MOST_SEARCHES):
+    for search in range(patience.most_searches):
         found = m_step.learn(rows, m_step.score, seconds_left(deadline))
         same = structure is not None and found.parents == structure.parents
         structure = found
@@ -158,7 +177,9 @@ def climb(
         arcs = frozenset(found.edges)
         again = arcs in seen
         seen.add(arcs)
-        expected, settled = _settle(expectation, rows if expected is None else expected, found, m_step, rounds, deadline)
+        expected, settled = _settle(
+            expectation, rows if expected is None else expected, found, m_step, patience, rounds, deadline
+        )
         rows = expected.rows()
         if progress is not None:
             progress(f"EM from {start}, {len(rounds)} rounds", min((search + 1) / 4, 0.99))
@@ -177,18 +198,19 @@ def _settle(
     first: Expected | DiscreteTable,
     structure: Structure,
     m_step: MStep,
+    patience: Patience,
     rounds: list[Round],
     deadline: Deadline,
 ) -> tuple[Expected, bool]:
     """Repeat both steps with the same structure; return the last E-step and whether the objective stood still."""
     counts = count_families(first, structure) if isinstance(first, DiscreteTable) else first.counts(structure)
     last = -np.inf
-    for step in range(MOST_ROUNDS):
+    for step in range(patience.most_rounds):
         tables = m_step.estimate(counts)
         expected = expectation.under(tables)
         objective = expected.log_likelihood + m_step.penalty(tables)
         rounds.append(Round(step == 0, expected.log_likelihood, objective))
-        if objective - last <= TOLERANCE * expectation.table.weight_sum:
+        if objective - last <= patience.tolerance * expectation.table.weight_sum:
             return expected, True
         if deadline.passed:
             return expected, False

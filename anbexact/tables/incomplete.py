@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -62,10 +62,10 @@ class IncompleteTable:
             place[kept] = np.arange(len(kept))
             states[name] = tuple(states[name][k] for k in kept)
             codes[:, j] = place[codes[:, j]]
-        own = Vocabulary(
-            states, vocabulary.class_name, quantities=vocabulary.quantities, groups=vocabulary.groups
+        own = Vocabulary(states, vocabulary.class_name, quantities=vocabulary.quantities, groups=vocabulary.groups)
+        distinct, inverse = _row_groups(
+            (codes + np.int16(1)).T, [own.arity(name) + 1 for name in own.names], len(codes)
         )
-        distinct, inverse = _row_groups((codes + np.int16(1)).T, [own.arity(name) + 1 for name in own.names], len(codes))
         weights = np.bincount(inverse, table.weights, len(distinct)).astype(np.float64, copy=False)
         return cls(own, np.asfortranarray(codes[distinct]), weights, table.n_rows)
 
@@ -177,4 +177,3 @@ def with_unlabelled(target: Column) -> Column:
         raise ValueError(f"a class of {target.name!r} is called {MISSING_STATE!r}: rename it")
     filled = np.where(target.missing, len(classes), codes)
     return Column(target.name, filled, (*classes, MISSING_STATE), target.declared)
-

@@ -37,7 +37,7 @@ def check_handle_missing(value: object, further: Sequence[str] = ()) -> None:
     """Refuse a ``handle_missing`` that does not exist; ``further`` are values that only some classifiers know."""
     known = (*HANDLE_MISSING, *further)
     if value not in known:
-        only = "; only networks with conditional tables are learned by 'em'" if value == EM else ""
+        only = "; 'em' is for networks whose tables follow from counts" if value == EM else ""
         raise ValueError(f"handle_missing must be one of {', '.join(map(repr, known))}, not {value!r}{only}")
 
 
