@@ -243,7 +243,8 @@ def expected_rows(rows, weights, arities, tables):
 
 def em_round(rows, weights, arities, tables, graph, ess):
     """One round of expectation maximisation with EAP tables: new tables, and the log likelihood and the objective of
-    the old ones, Σ w ln P(observed) + Σ_v α / (q r) Σ ln θ."""
+    the old ones, Σ w ln P(observed) + Σ_v α / (q r) Σ ln θ.
+    """
     completed, shares, total = expected_rows(rows, weights, arities, tables)
     prior = sum(ess / len(table) * sum(map(log, table.values())) for _, table in tables.values())
     after = {

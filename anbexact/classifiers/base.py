@@ -35,6 +35,7 @@ from anbexact.scores.registry import SCORES, score_names
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.structures.structure import Structure
 from anbexact.tables.incomplete import IncompleteTable
+from anbexact.tables.missing import check_missing_class
 from anbexact.tables.table import DiscreteTable
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ class NetworkClassifier(NetworkParameters, HasNetwork, CountedApart, TableClassi
         Where an exact search would take more than half a second, these searches are limited to two feature parents,
         and one exact search follows. See :func:`~anbexact.classifiers.sample_size.learn_structure` and
         ``docs/equivalent-sample-size.md``. The papers use 1.0.
+    missing_class : {"error", "em"}, default "error"
+        How rows without a class are treated in training: refused, or learned from by expectation maximisation.
+        ``"em"`` goes together with ``handle_missing="em"`` or ``"own_state"``; see ``docs/incomplete-rows.md``.
     parameters : {"eap", "ml", "friedman", "acll", "hierarchical"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.parameters.tables.eap_tables`, ``ml_tables``,
         ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
@@ -174,11 +178,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, CountedApart, TableClassi
         """Return the network: structure and parameters."""
         self.__dict__.pop("em_", None)  # of an earlier fit
         if read.completes:
-            return self._learn_completing(*read.incomplete(self.discretizer))
-        return self._learn_complete(*read.discretised(self.discretizer))
-
-    def _learn_complete(self, table: DiscreteTable, cut_points: dict[Hashable, Cuts]) -> TableNetwork:
-        """Return the network of rows without missing cells."""
+            self.em_ = None
+        table, cut_points = (read.incomplete if read.completes else read.discretised)(self.discretizer)
+        if isinstance(table, IncompleteTable):
+            return self._learn_completing(table, cut_points)
         learned = self._structure_learner(table)()
         score = self.score_of(learned.ess)
         strengths = best_strengths(table, learned.structure) if self.parameters == HIERARCHICAL else ()
@@ -196,9 +199,6 @@ class NetworkClassifier(NetworkParameters, HasNetwork, CountedApart, TableClassi
         """Return the network of rows with missing cells, by expectation maximisation."""
         from anbexact.classifiers.gaps import learn_from_gaps
 
-        if not table.n_incomplete:
-            self.em_ = None
-            return self._learn_complete(table.complete(), cut_points)
         network, self.em_ = learn_from_gaps(self, self._structure_learner, table, cut_points)
         return network
 
@@ -334,6 +334,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, CountedApart, TableClassi
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        check_missing_class(self.missing_class, self.handle_missing, self.can_complete())
         check_choice("parameters", self.parameters, ESTIMATES)
         for value in self._ess_values():
             _check_ess("ess", value)

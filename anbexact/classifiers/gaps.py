@@ -143,9 +143,9 @@ class LearnedFromGaps:
             most = float(self._table.n_completions()[drawn].max())
             warn(
                 f"{len(drawn)} of {len(self._table.weights)} distinct rows have too many missing cells to be "
-                f"completed in every way (up to {most:.2g} ways): while the structure is searched, each is represented "
-                f"by {N_DRAWS} completions drawn from the network of the round before; the tables use exact "
-                "expectations"
+                f"completed in every way (up to {most:.2g} ways): while the structure is searched, each is "
+                f"represented by {N_DRAWS} completions drawn from the network of the round before; the tables use "
+                "exact expectations"
             )
 
     def _certified(self, structure: Structure) -> Structure:

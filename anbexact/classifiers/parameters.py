@@ -66,7 +66,6 @@ class TableParameters:
     group_categories: int | str | None = "auto"
     handle_unknown: str = "marginalize"
     handle_missing: str = "auto"
-    missing_class: str = "error"
     drop_identifiers: bool | str = "auto"
     class_weight: str | Mapping[Any, float] | None = None
     n_jobs: int | None = None
@@ -77,6 +76,7 @@ class TableParameters:
 class NetworkParameters(TableParameters):
     """How a structure is scored, and its conditional tables are estimated."""
 
+    missing_class: str = "error"
     structure_score: Any = "bdeu"
     ess: float | str = "auto"
     parameters: str = "eap"

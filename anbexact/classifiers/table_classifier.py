@@ -26,7 +26,7 @@ from anbexact.inputs.reader import Reader
 from anbexact.inputs.training import TrainingColumns, training_columns
 from anbexact.networks.evidence import query_network
 from anbexact.networks.model import Model
-from anbexact.tables.missing import EM, MISSING_CLASS, check_handle_missing
+from anbexact.tables.missing import EM, check_handle_missing
 from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -63,9 +63,6 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         ``"em"``, for networks with conditional tables: they are completed as the network itself expects, by
         expectation maximisation, and summed out at prediction (``docs/incomplete-rows.md``). The cut points of a
         column come from all rows in which it is observed.
-    missing_class : {"error", "em"}, default "error"
-        How rows without a class are treated in training: refused, or, for networks with conditional tables, learned
-        from by expectation maximisation. ``"em"`` goes together with ``handle_missing="em"`` or ``"own_state"``.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
         them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers that
@@ -336,12 +333,6 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         """Refuse invalid parameters."""
         check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
         check_handle_missing(self.handle_missing, (EM,) if self.can_complete() else ())
-        check_choice("missing_class", self.missing_class, MISSING_CLASS if self.can_complete() else MISSING_CLASS[:1])
-        if self.missing_class == EM and self.handle_missing not in (EM, "own_state"):
-            raise ValueError(
-                f"missing_class='em' goes together with handle_missing='em' or 'own_state', not with "
-                f"{self.handle_missing!r}, which may leave out the rows"
-            )
         if self.drop_identifiers is not False and self.drop_identifiers != "auto":
             raise ValueError(f"drop_identifiers must be 'auto' or False, not {self.drop_identifiers!r}")
         check_class_weight(self.class_weight)

@@ -78,8 +78,8 @@ class TrainingColumns:
         """Whether missing cells, or classes, are to be completed by expectation maximisation."""
         return EM in (self.handle_missing, self.missing_class)
 
-    def incomplete(self, discretizer: Any) -> tuple[IncompleteTable, dict[Hashable, Cuts]]:
-        """Return the table with its missing cells, its continuous columns cut, and the cut points.
+    def incomplete(self, discretizer: Any) -> tuple[DiscreteTable | IncompleteTable, dict[Hashable, Cuts]]:
+        """Return the table with its missing cells, if there are any, its continuous columns cut, and the cut points.
 
         Cells that are not to be completed have a state of their own. Cut points are those of :meth:`discretised`; a
         rule that looks at the class sees the rows that have one.
@@ -100,7 +100,8 @@ class TrainingColumns:
             groups=self.groups,
             handle_missing="own_state",
         )
-        return IncompleteTable.with_gaps(table, gaps), cut_points
+        found = IncompleteTable.with_gaps(table, gaps)
+        return (found if found.n_incomplete else found.complete()), cut_points
 
     def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
         """Return the table, columns cut as given; in those ``measured`` a missing cell cannot be a state."""

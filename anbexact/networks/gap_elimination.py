@@ -22,7 +22,7 @@ from anbexact.tables.vocabulary import CodeArray
 MEMORY_OF_FACTORS = 1 << 28
 """Bytes that all factors of the rows that are worked together may take."""
 SEED = 0
-"""Seed of the order in which uniform numbers are dealt to draws."""
+"""Seed of the order in which draws get uniform numbers."""
 Orders = dict[tuple[tuple[int, ...], ...], dict[tuple[int, ...], tuple[list[int], float]]]
 """By families, and by missing variables: an order in which these are summed out, and the cells of all factors."""
 

@@ -70,7 +70,7 @@ class GapValidation:
     def split(self, _: DiscreteTable, folds: int) -> Sequence[tuple[DiscreteTable, IncompleteTable]]:
         """Return, for every fold, completions of the rows of the others, and its own rows that have a class.
 
-        Rows with the same observed cells are dealt to folds as :func:`~anbexact.tables.folds.split_weights` says. A
+        Rows with the same observed cells come into folds as :func:`~anbexact.tables.folds.split_weights` says. A
         fold that would leave nothing to learn from, or to predict, is left out.
         """
         table = self._expected.expectation.table

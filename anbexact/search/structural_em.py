@@ -172,10 +172,10 @@ def climb(
         found = m_step.learn(rows, m_step.score, seconds_left(deadline))
         same = structure is not None and found.parents == structure.parents
         structure = found
-        if same or (expected is not None and search and deadline.passed):
+        if (same and settled) or (expected is not None and search and deadline.passed):
             break
         arcs = frozenset(found.edges)
-        again = arcs in seen
+        again = arcs in seen and not same
         seen.add(arcs)
         expected, settled = _settle(
             expectation, rows if expected is None else expected, found, m_step, patience, rounds, deadline

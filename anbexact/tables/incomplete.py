@@ -143,8 +143,7 @@ class Completed:
 
     def table(self, shares: Floats, weights: Floats, n_rows: int) -> DiscreteTable:
         """Return the completions as a table: an entry weighs its share, (entries,), of the weight of its row."""
-        totals = np.bincount(self.place, shares * weights[self.row], len(self.codes))
-        totals = totals.astype(np.float64, copy=False)
+        totals: Floats = np.bincount(self.place, shares * weights[self.row], len(self.codes)).astype(np.float64)
         kept = np.flatnonzero(totals > 0)
         codes = self.codes if len(kept) == len(totals) else np.asfortranarray(self.codes[kept])
         return DiscreteTable(self.vocabulary, codes, totals[kept], n_rows)

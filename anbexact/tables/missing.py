@@ -41,6 +41,18 @@ def check_handle_missing(value: object, further: Sequence[str] = ()) -> None:
         raise ValueError(f"handle_missing must be one of {', '.join(map(repr, known))}, not {value!r}{only}")
 
 
+def check_missing_class(value: object, handle_missing: object, completes: bool) -> None:
+    """Refuse a ``missing_class`` that does not exist, or does not go with what becomes of missing cells."""
+    known = MISSING_CLASS if completes else MISSING_CLASS[:1]
+    if value not in known:
+        raise ValueError(f"missing_class must be {' or '.join(map(repr, known))}, not {value!r}")
+    if value == EM and handle_missing not in (EM, "own_state"):
+        raise ValueError(
+            "missing_class='em' goes together with handle_missing='em' or 'own_state', not with "
+            f"{handle_missing!r}, which may leave out the rows"
+        )
+
+
 @dataclass(frozen=True)
 class MissingCells:
     """What becomes of the missing cells of a table.

@@ -85,7 +85,7 @@ def test_all_completions_as_rows_have_the_expected_counts_of_any_set():
 
 @pytest.mark.parametrize("seed", repeats(4))
 def test_draws_keep_what_is_observed_and_have_the_posterior_of_a_single_gap(seed):
-    rows, weights, arities, table = with_gaps(seed, share=0.25)
+    rows, _, arities, table = with_gaps(seed, share=0.25)
     network = random_network(seed, arities)
     drawn = GapElimination(table, as_tables(network, table.vocabulary.names, arities), {}).draws(N_DRAWS)
     draws = drawn.reshape(len(rows), N_DRAWS, -1)
@@ -103,7 +103,7 @@ def test_draws_keep_what_is_observed_and_have_the_posterior_of_a_single_gap(seed
 
 
 def test_a_pattern_whose_factors_are_too_large_is_refused(monkeypatch):
-    rows, _, arities, table = with_gaps(1)
+    _, _, arities, table = with_gaps(1)
     monkeypatch.setattr("anbexact.networks.gap_elimination.MEMORY_OF_FACTORS", 8)
     tables = as_tables(random_network(1, arities), table.vocabulary.names, arities)
     with pytest.raises(ValueError, match="limit the parents with max_parents"):
