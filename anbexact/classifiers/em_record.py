@@ -26,7 +26,7 @@ class EMStart:
     log_likelihood : float
         Of the observed cells, at the end; total in nats.
     n_rounds : int
-        Rounds until there, after at most two searches (of the first start, four).
+        Rounds until there, after at most two searches.
     """
 
     name: str

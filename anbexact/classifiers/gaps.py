@@ -21,7 +21,7 @@ from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import Counts
 from anbexact.parameters.hierarchical import best_strengths
 from anbexact.parameters.tables import Tables
-from anbexact.search.em_starts import STARTS
+from anbexact.search.em_starts import STARTS, available_tables
 from anbexact.search.structural_em import LONG, SHORT, Climb, MStep, Patience, climb, first_expected
 from anbexact.structures.structure import Structure
 from anbexact.tables.incomplete import IncompleteTable
@@ -91,21 +91,15 @@ class LearnedFromGaps:
         begun = firsts[STARTS[0]]
         assert isinstance(begun, Expected)
         learned = self._chosen(begun)
-        found = self._climb(STARTS[0], begun, learned)
-        if "auto" in (self._classifier.ess, self._classifier.smoothing) and not self._deadline.passed:
-            learned = self._chosen(found.expected)
-            again = self._climb(STARTS[0], found.expected, learned)
-            found = replace(again, rounds=found.rounds + again.rounds)
-        climbs = [found]
-        for start in STARTS[1:]:
-            if not self._deadline.passed:
+        climbs = []
+        for start in STARTS:
+            if not (climbs and self._deadline.passed):
                 climbs.append(self._climb(start, firsts[start], learned))
         return learned, climbs
 
     def _chosen(self, expected: Expected) -> Learned:
         """Return the equivalent sample sizes, and the search, that suit the expected counts."""
-        most = max(100.0, self._table.weight_sum)
-        folds = GapValidation(expected, most)
+        folds = GapValidation(self._expectation, available_tables)
         validation = Validation(folds.split, GapHeldOut, folds.best_smoothing)
         limit = seconds_left(self._deadline.within(SHARE_OF_CHOICE * self._deadline.left))
         return self._learner(expected.rows(), validation)(time_limit=limit)
@@ -183,10 +177,10 @@ def learn_from_gaps(
 ) -> tuple[TableNetwork, EMRecord]:
     """Return the network that expectation maximisation learns from rows with missing cells, and how.
 
-    Equivalent sample sizes that are to be chosen are chosen twice, on expected counts: those of naive Bayes from
-    available cases, and those of the network to which it leads. Where rows are held out, their missing cells are
-    summed out. With these sizes, the method climbs from every start (:mod:`anbexact.search.em_starts`), and the
-    result of the highest score is taken (:class:`~anbexact.classifiers.em_record.EMStart`).
+    Equivalent sample sizes that are to be chosen are chosen on the expected counts of naive Bayes from available
+    cases. Where rows are held out, the method is applied to the others alone, and the missing cells of the held-out
+    rows are summed out. With these sizes, the method climbs from every start (:mod:`anbexact.search.em_starts`), and
+    the result of the highest score is taken (:class:`~anbexact.classifiers.em_record.EMStart`).
 
     Warns
     -----

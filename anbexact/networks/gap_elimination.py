@@ -219,12 +219,15 @@ class GapElimination:
             order.append(v)
         return order, total
 
-    def counts(self) -> dict[Hashable, Floats]:
-        """Return the expected counts of the network's own families, axes as in their conditional tables."""
+    def counts(self, row_weights: Floats) -> dict[Hashable, Floats]:
+        """Return the expected counts of the network's own families, axes as in their conditional tables.
+
+        ``row_weights``, (rows,), take the place of the weights of the table.
+        """
         totals = [np.zeros(table.logs.size) for table in self._tables]
         for rows, pattern in self._patterns:
             beliefs = pattern.beliefs()
-            weights = self._table.weights[rows]
+            weights = row_weights[rows]
             for k, table in enumerate(self._tables):
                 weighted = beliefs[k] * weights.reshape(-1, *[1] * (beliefs[k].ndim - 1))
                 table.add(pattern.codes, pattern.factors[k].names, weighted, totals[k])

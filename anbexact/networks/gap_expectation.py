@@ -114,19 +114,20 @@ class Expected:
     log_likelihood: float
     others: GapElimination | None
 
-    def counts(self, structure: Structure) -> Counts:
+    def counts(self, structure: Structure, row_weights: Floats | None = None) -> Counts:
         """Return the expected counts of every family of a structure.
 
         They are exact, unless rows are not laid out and the structure is not that of the network: then these rows
-        are represented by their draws.
+        are represented by their draws. ``row_weights`` may take the place of the weights of the rows.
         """
         table = self.expectation.table
+        weights = table.weights if row_weights is None else row_weights
         if self.others is None:
-            return count_families(self.rows(), structure)
+            return count_families(self.rows(weights), structure)
         if any(self.tables[name].parents != of for name, of in structure.parents.items()):
-            return count_families(self.rows(), structure)
-        counts = count_families(self.laid_out.table(self.shares, table.weights, table.n_rows), structure)
-        for name, values in self.others.counts().items():
+            return count_families(self.rows(weights), structure)
+        counts = count_families(self.laid_out.table(self.shares, weights, table.n_rows), structure)
+        for name, values in self.others.counts(weights[self.expectation.drawn]).items():
             cells = np.flatnonzero(values)
             counts[name] += FamilyCounts(name, counts[name].parents, values.shape, cells, values.ravel()[cells])
         return counts
