@@ -27,8 +27,8 @@ def to_sql(
     """Return a query that computes the class posterior of every row of a table.
 
     The query adds up the logarithms of the conditional tables, ln P(c, x) = Σ ln P(variable | parents), for every
-    class c less the first, and normalises them. Its result has the columns ``keep``, then a column ``P(label)`` for every class in
-    the order of ``classes_``. It differs from ``predict_proba`` by rounding alone.
+    class c less the first, and normalises them. Its result has the columns ``keep``, then a column ``P(label)`` for
+    every class in the order of ``classes_``. It differs from ``predict_proba`` by rounding alone.
 
     Cells that are missing (NULL or NaN) or hold an unknown value are states of their own, where missing cells were in
     training, or are summed out. A feature is summed out only if none of the features below it in the network is

@@ -215,6 +215,55 @@ def log_posterior(tables, arities, class_, evidence):
     return [value - log_sum(joint) for value in joint]
 
 
+def completions(row, arities):
+    """All rows without None that agree with a row elsewhere."""
+    return list(product(*([cell] if cell is not None else range(arities[v]) for v, cell in enumerate(row))))
+
+
+def expected_rows(rows, weights, arities, tables):
+    """The completions of all rows, weighted by P(completion | observed cells), and Σ w ln P(observed cells).
+
+    ``tables`` maps a variable to ``(parents, dict as from eap)``; a missing cell is None.
+    """
+    completed, shares, total = [], [], 0.0
+    for row, weight in zip(rows, weights, strict=True):
+        own = completions(row, arities)
+        logs = [
+            sum(
+                log(table[(state[v], *(state[parent] for parent in parents))])
+                for v, (parents, table) in tables.items()
+            )
+            for state in own
+        ]
+        total += weight * log_sum(logs)
+        completed += own
+        shares += [weight * exp(value - log_sum(logs)) for value in logs]
+    return completed, shares, total
+
+
+def em_round(rows, weights, arities, tables, graph, ess):
+    """One round of expectation maximisation with EAP tables: new tables, and the log likelihood and the objective of
+    the old ones, Σ w ln P(observed) + Σ_v α / (q r) Σ ln θ.
+    """
+    completed, shares, total = expected_rows(rows, weights, arities, tables)
+    prior = sum(ess / len(table) * sum(map(log, table.values())) for _, table in tables.values())
+    after = {
+        child: (parents, eap(completed, shares, arities, child, parents, ess)) for child, parents in graph.items()
+    }
+    return after, total, total + prior
+
+
+def available_naive_bayes(rows, weights, arities, class_):
+    """Naive Bayes, every table from the rows in which its cells are observed; α = 1."""
+    tables = {}
+    for v in range(len(arities)):
+        parents = [] if v == class_ else [class_]
+        known = [t for t, row in enumerate(rows) if row[v] is not None and row[class_] is not None]
+        own = [rows[t] for t in known]
+        tables[v] = (parents, eap(own, [weights[t] for t in known], arities, v, parents, 1.0))
+    return tables
+
+
 def explained_term(rows, weights, arities, child, parents, class_, cells, label, against, ess):
     """The term of a family in the log odds of two classes, and the weights behind it.
 

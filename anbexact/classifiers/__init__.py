@@ -14,6 +14,7 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import CkGClassifier, FANClassifier, TANClassifier
 from anbexact.classifiers.class_parameters import MinimalClassParametersClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
+from anbexact.classifiers.em_record import EMRecord
 from anbexact.classifiers.exact import ANBClassifier, GBNClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.fsanb import FSANBClassifier
@@ -43,6 +44,7 @@ __all__ = [
     "BSEJClassifier",
     "CkGClassifier",
     "DiscreteClassifier",
+    "EMRecord",
     "FANClassifier",
     "FSANBClassifier",
     "FSSJClassifier",

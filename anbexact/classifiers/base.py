@@ -17,7 +17,7 @@ from anbexact.classifiers.counting import Counting
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
-from anbexact.classifiers.sample_size import Learn, Learned, Learner, learn_structure
+from anbexact.classifiers.sample_size import PLAIN, Learn, Learned, Learner, Validation, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
@@ -34,11 +34,14 @@ from anbexact.scores import Score
 from anbexact.scores.registry import SCORES, score_names
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.structures.structure import Structure
+from anbexact.tables.incomplete import IncompleteTable
+from anbexact.tables.missing import check_missing_class
 from anbexact.tables.table import DiscreteTable
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
 
+    from anbexact.classifiers.em_record import EMRecord
     from anbexact.classifiers.fixed import FixedStructureClassifier
     from anbexact.explanations.family_sum import FamilySum
     from anbexact.logit.model import LogitModel
@@ -68,6 +71,9 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         Where an exact search would take more than half a second, these searches are limited to two feature parents,
         and one exact search follows. See :func:`~anbexact.classifiers.sample_size.learn_structure` and
         ``docs/equivalent-sample-size.md``. The papers use 1.0.
+    missing_class : {"error", "em"}, default "error"
+        How rows without a class are treated in training: refused, or learned from by expectation maximisation.
+        ``"em"`` goes together with ``handle_missing="em"`` or ``"own_state"``; see ``docs/incomplete-rows.md``.
     parameters : {"eap", "ml", "friedman", "acll", "hierarchical"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.parameters.tables.eap_tables`, ``ml_tables``,
         ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
@@ -102,7 +108,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
     cut_points_ : dict
         Cut points of every column that was discretised.
     handle_missing_ : dict
-        The rule used for every feature: ``"own_state"``, ``"marginalize"`` or ``"error"``.
+        The rule used for every feature: ``"own_state"``, ``"marginalize"``, ``"error"`` or ``"em"``.
+    em_ : EMRecord or None
+        With ``handle_missing="em"`` or ``missing_class="em"``: how expectation maximisation went
+        (:class:`~anbexact.classifiers.EMRecord`); None if no cell was missing.
     dropped_ : dict
         The columns left out as identifiers, each with the reason.
     groups_ : dict
@@ -114,6 +123,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
     """
 
     model_: Network
+    em_: EMRecord | None
+    _completes = True
     _relearns = True
     """Whether structures may be learned again in folds of the rows, to choose equivalent sample sizes."""
 
@@ -165,7 +176,12 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
 
     def _learn_model(self, read: TrainingColumns) -> Network:
         """Return the network: structure and parameters."""
-        table, cut_points = read.discretised(self.discretizer)
+        self.__dict__.pop("em_", None)  # of an earlier fit
+        if read.completes:
+            self.em_ = None
+        table, cut_points = (read.incomplete if read.completes else read.discretised)(self.discretizer)
+        if isinstance(table, IncompleteTable):
+            return self._learn_completing(table, cut_points)
         learned = self._structure_learner(table)()
         score = self.score_of(learned.ess)
         strengths = best_strengths(table, learned.structure) if self.parameters == HIERARCHICAL else ()
@@ -179,23 +195,31 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         counts = count_families(table, structure)
         return TableNetwork.from_counts(table.vocabulary, structure, counts, cut_points, estimation)
 
+    def _learn_completing(self, table: IncompleteTable, cut_points: dict[Hashable, Cuts]) -> TableNetwork:
+        """Return the network of rows with missing cells, by expectation maximisation."""
+        from anbexact.classifiers.gaps import learn_from_gaps
+
+        network, self.em_ = learn_from_gaps(self, self._structure_learner, table, cut_points)
+        return network
+
     def set_model(self, model: Model) -> Self:
         """Store a network that was learned elsewhere; see :meth:`TableClassifier.set_model`."""
         self._network = None
         return super().set_model(model)
 
-    def _structure_learner(self, table: DiscreteTable) -> Callable[[], Learned]:
+    def _structure_learner(self, table: DiscreteTable, validation: Validation = PLAIN) -> Callable[..., Learned]:
         """Return what learns the structure, and the equivalent sample sizes of its score and of its tables."""
         chooses_ess = self.ess == "auto" and self.structure_score == "bdeu"
         chooses_smoothing = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
         smooths = self.parameters == "eap"
         learner = Learner(
             self._learn, self._rehearsal(table), self.score_of, chooses_ess, chooses_smoothing and smooths,
-            smooths and self._relearns, *self._alternatives(table),
+            smooths and self._relearns, *self._alternatives(table), validation=validation,
         )  # fmt: skip
         ess = 1.0 if isinstance(self.ess, str) else float(self.ess)
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
-        return partial(learn_structure, table, learner, ess, smoothing, getattr(self, "time_limit", None))
+        limit = getattr(self, "time_limit", None)
+        return partial(learn_structure, table, learner, ess, smoothing, time_limit=limit)
 
     def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:  # likewise
         """Return searches with fewer parents to choose from where rows are few, and whether the rehearsal will do."""
@@ -313,6 +337,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
 
     def check_parameters(self) -> None:
         super().check_parameters()
+        check_missing_class(self.missing_class, self.handle_missing, self.can_complete())
         check_choice("parameters", self.parameters, ESTIMATES)
         for value in self._ess_values():
             _check_ess("ess", value)

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.parameters import ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.sample_size import Learned
+from anbexact.classifiers.sample_size import PLAIN, Learned, Validation
 from anbexact.parameters.smoothing import best_smoothing
 from anbexact.scores import Score
 from anbexact.scores.acll import check_positive
@@ -124,10 +124,10 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
         if self.network_ess is not None:
             check_positive("network_ess", self.network_ess)
 
-    def _structure_learner(self, table: DiscreteTable) -> Callable[[], Learned]:
-        return partial(self._learn_selected, table)
+    def _structure_learner(self, table: DiscreteTable, validation: Validation = PLAIN) -> Callable[..., Learned]:
+        return partial(self._learn_selected, table, time_limit=self.time_limit)
 
-    def _learn_selected(self, table: DiscreteTable) -> Learned:
+    def _learn_selected(self, table: DiscreteTable, time_limit: float | None) -> Learned:
         """Return the structure over the selected features, with the equivalent sample sizes."""
         make_constraints(table.vocabulary.features, self.max_parents, self.required_edges, self.forbidden_edges)
         sizes = check_thresholds("ess", self._ess_values())
@@ -138,16 +138,33 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
             choices=[(ess, threshold) for ess in sizes for threshold in thresholds],
             network_ess=self.network_ess,
             always={name for edge in self.required_edges for name in edge},
-            time_limit=self.time_limit,
+            time_limit=time_limit,
             n_jobs=self.n_jobs,
             progress=self.progress(),
         )
         self.selection_ess_, self.threshold_ = found.ess, found.threshold
         self.log_bayes_factors_ = found.log_bayes_factors
         structure, ess = found.structure, found.network_ess
+        learn = partial(self._learn_chosen, found.ess, found.threshold)
         if isinstance(self.smoothing, str):
-            return Learned(structure, ess, best_smoothing(table, structure))
-        return Learned(structure, ess, ess if self.smoothing is None else float(self.smoothing))
+            return Learned(structure, ess, best_smoothing(table, structure), learn)
+        return Learned(structure, ess, ess if self.smoothing is None else float(self.smoothing), learn)
+
+    def _learn_chosen(
+        self, ess: float, threshold: float, table: DiscreteTable, score: Score, time_limit: float | None
+    ) -> Structure:
+        """Return the structure over the features that one choice selects from other rows."""
+        found = learn_selected(
+            table,
+            self._learn,
+            choices=[(ess, threshold)],
+            network_ess=self.network_ess,
+            always={name for edge in self.required_edges for name in edge},
+            time_limit=time_limit,
+            n_jobs=self.n_jobs,
+        )
+        self.log_bayes_factors_ = found.log_bayes_factors
+        return found.structure
 
     def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
         kept = set(table.vocabulary.features)

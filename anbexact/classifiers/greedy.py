@@ -93,6 +93,9 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
         """Add rows to what was learned; see :meth:`anbexact.NetworkClassifier.partial_fit`."""
         return super().partial_fit(X, y, classes, sample_weight)
 
+    def can_complete(self) -> bool:
+        return super().can_complete() and self._is_decomposable()
+
     def score_of(self, ess: float) -> Any:
         if scores_structures(self.structure_score):
             return self.structure_score

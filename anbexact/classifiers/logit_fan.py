@@ -109,6 +109,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
     1.0
     """
 
+    _completes = False
     _edges = True
     l2_: float
 

@@ -97,6 +97,9 @@ class MeasuredClassifier(NetworkClassifier):
                 f"{self.continuous!r}"
             )
 
+    def can_complete(self) -> bool:
+        return super().can_complete() and self.continuous == "discretize"
+
     def _universal(self) -> UniversalMeasure | None:
         """Return how continuous columns are measured; None if they are discretised."""
         if isinstance(self.continuous, UniversalMeasure):

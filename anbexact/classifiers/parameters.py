@@ -76,6 +76,7 @@ class TableParameters:
 class NetworkParameters(TableParameters):
     """How a structure is scored, and its conditional tables are estimated."""
 
+    missing_class: str = "error"
     structure_score: Any = "bdeu"
     ess: float | str = "auto"
     parameters: str = "eap"

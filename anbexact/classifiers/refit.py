@@ -5,8 +5,13 @@ from __future__ import annotations
 import warnings
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.inputs.labels import read_labels
+from anbexact.tables.missing import EM
+from anbexact.tables.table import check_weights
 
 if TYPE_CHECKING:
     from anbexact.logit.model import LogitModel
@@ -46,6 +51,7 @@ def refitted_model(
             + (" alone: use continuous='discretize', or" if network.counts_ is not None else ":")
             + " set l2 to a number, such as 10"
         )
+    sample_weight = _of_labelled(network, y, sample_weight)
     return _refit(to_logit(network), X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
 
 
@@ -64,11 +70,28 @@ def smoothed_model(
     """
     from anbexact.adapters.logit import to_logit
 
+    sample_weight = _of_labelled(network, y, sample_weight)
     return _refit(to_logit(network, X, sample_weight, intervals=intervals), X, y, sample_weight, **how)
 
 
+def _of_labelled(network: NetworkClassifier, y: Any, sample_weight: Any) -> Any:
+    """Return the weights of rows, 0 without a class if such rows were completed; say what else takes no part."""
+    if getattr(network, "em_", None) is None:
+        return sample_weight
+    if network.handle_missing == EM:
+        warn(
+            "the network was learned from rows with missing cells, too; the refit by conditional likelihood uses the "
+            "complete rows alone"
+        )
+    missing = read_labels(y).missing
+    return np.where(missing, 0.0, check_weights(sample_weight, len(missing))) if missing.any() else sample_weight
+
+
 def _refit(model: LogitModel, X: Any, y: Any, sample_weight: Any, **how: Any) -> LogitModel:
-    """Return a model refitted to rows of which all there was to warn of was said before."""
+    """Return a model refitted to rows of which all there was to warn of was said before.
+
+    Of rows with missing cells that were completed to learn the network, none takes part.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model = model.refit(X, y, sample_weight, **how)

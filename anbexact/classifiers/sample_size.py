@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
+from typing import Any
 
 import numpy as np
 
@@ -32,8 +33,31 @@ TIE_NATS = 1e-9
 """Nats per row by which one equivalent sample size must predict better than the one before it."""
 
 Learn = Callable[[DiscreteTable, Score, float | None], Structure]
-Fold = tuple[DiscreteTable, DiscreteTable]
+Fold = tuple[DiscreteTable, Any]
 """Rows to learn from, and rows that are held out."""
+
+
+@dataclass(frozen=True)
+class Validation:
+    """How rows are held out to choose from.
+
+    Attributes
+    ----------
+    split : callable
+        ``split(table, folds)`` returns, for every fold, the rows to learn from and those that are held out.
+    held_out : callable
+        ``held_out(rows, others, structure)`` returns what predicts the others, as :class:`HeldOut` does.
+    best_smoothing : callable
+        ``best_smoothing(table, structure)`` returns the equivalent sample size of tables where no fold is learned.
+    """
+
+    split: Callable[[DiscreteTable, int], Sequence[Fold]] = split_table
+    held_out: Callable[[DiscreteTable, Any, Structure], Any] = HeldOut
+    best_smoothing: Callable[[DiscreteTable, Structure], float] = best_smoothing
+
+
+PLAIN = Validation()
+"""Rows without missing cells are held out."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +81,8 @@ class Learner:
         Like ``rehearse``, with fewer and fewer parents: alternatives where rows are few.
     settles_for_rehearsal : bool
         Whether, where rows are few, what ``rehearse`` returns is the structure to be used.
+    validation : Validation
+        How rows are held out.
     """
 
     learn: Learn
@@ -67,15 +93,17 @@ class Learner:
     validates: bool
     fewer: tuple[Learn, ...] = ()
     settles_for_rehearsal: bool = False
+    validation: Validation = PLAIN
 
 
 @dataclass(frozen=True)
 class Learned:
-    """A structure, and the equivalent sample sizes of its score and of its tables."""
+    """A structure, the equivalent sample sizes of its score and of its tables, and the search that found it."""
 
     structure: Structure
     ess: float
     smoothing: float
+    learn: Learn
 
 
 def learn_structure(
@@ -116,7 +144,7 @@ def learn_structure(
     """
     if not (learner.chooses_ess or learner.chooses_smoothing):
         structure = learner.learn(table, learner.score(ess), time_limit)
-        return Learned(structure, ess, ess if smoothing is None else smoothing)
+        return Learned(structure, ess, ess if smoothing is None else smoothing, learner.learn)
     check_limit("time_limit", time_limit)
     deadline = Deadline(time_limit)
     few = learner.validates and table.weight_sum < FEW_ROWS
@@ -137,8 +165,8 @@ def learn_structure(
         known = found.get(size) if final == learner.rehearse else None
         structure = known or final(table, learner.score(size), seconds_left(deadline))
         if smoothed is None:
-            smoothed = best_smoothing(table, structure) if learner.chooses_smoothing else size
-    return Learned(structure, size, smoothed)
+            smoothed = learner.validation.best_smoothing(table, structure) if learner.chooses_smoothing else size
+    return Learned(structure, size, smoothed, final)
 
 
 @dataclass(frozen=True)
@@ -178,7 +206,7 @@ def _cross_validated(
     Of equally good ones, the first. If time runs out, the best of what was tried.
     """
     sizes = tuple(sizes)
-    folds = split_table(table, FOLDS)
+    folds = learner.validation.split(table, FOLDS)
     best = _Choice(learner.rehearse, sizes[0], smoothing)
     if not folds:  # all weight is on one row
         return best
@@ -203,12 +231,12 @@ def _held_out(
     table: DiscreteTable, folds: Sequence[Fold], learner: Learner, choice: _Choice, deadline: Deadline
 ) -> tuple[_Choice, float] | None:
     """Return a choice with its smoothing, and the log likelihood of held-out rows; None where time ran out."""
-    held_out = []
+    held_out: list[Any] = []
     for rows, others in folds:
         if deadline.passed:
             return None
         structure = choice.learn(rows, learner.score(choice.ess), seconds_left(deadline))
-        held_out.append(HeldOut(rows, others, structure))
+        held_out.append(learner.validation.held_out(rows, others, structure))
     if learner.chooses_smoothing:
         smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table))
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Hashable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ from anbexact.inputs.reader import Reader
 from anbexact.inputs.training import TrainingColumns, training_columns
 from anbexact.networks.evidence import query_network
 from anbexact.networks.model import Model
-from anbexact.tables.missing import check_handle_missing
+from anbexact.tables.missing import EM, check_handle_missing
 from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -53,13 +54,15 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         only grouped with their neighbours. None disables grouping.
     handle_unknown : {"marginalize", "error"}, default "marginalize"
         Whether a value that is not a known state is summed out at prediction or refused.
-    handle_missing : {"auto", "marginalize", "own_state", "error"}, default "auto"
+    handle_missing : {"auto", "marginalize", "own_state", "error", "em"}, default "auto"
         How missing cells of features are treated. ``"marginalize"``: they are summed out at prediction, and their
         rows are left out of training, with a warning; but a column with a single state does not exclude any row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
         a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
-        marginalised in the others (measurements: ``docs/missing-cells.md``). ``"error"``: they are refused. The cut
-        points of a column come from all rows in which it is observed.
+        marginalised in the others (measurements: ``docs/missing-cells.md``). ``"error"``: they are refused.
+        ``"em"``, for networks with conditional tables: they are completed as the network itself expects, by
+        expectation maximisation, and summed out at prediction (``docs/incomplete-rows.md``). The cut points of a
+        column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
         them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers that
@@ -81,6 +84,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     model_: Model
     handle_missing_: dict[Hashable, str]
     dropped_: dict[Hashable, str]
+    _completes = False
+    """Whether missing cells can be completed by expectation maximisation."""
 
     @abstractmethod
     def _learn_model(self, read: TrainingColumns) -> Model:
@@ -148,9 +153,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Raises
         ------
         ValueError
-            For a value or class that is not a known state (the message names it; no rows are added then), for other
-            classes than in the first call, for ``class_weight="balanced"``, which depends on all rows, or for a
-            network whose tables were given, not counted.
+            For a value or class that is not a known state (the message names it; no rows are added then), for a
+            missing cell with ``handle_missing="em"``, for other classes than in the first call, for
+            ``class_weight="balanced"``, which depends on all rows, or for a network whose tables were given, not
+            counted.
         """
         if self.class_weight == "balanced":
             raise ValueError(
@@ -167,8 +173,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             raise ValueError(
                 f"classes are {list(classes)!r}, but were {known!r} in the first call: they cannot change"
             )
-        dropped = self.dropped_
-        self.set_model(self.model_.add(self.reader_.table(X, y, sample_weight)))
+        dropped, reader = self.dropped_, self.reader_
+        if self.handle_missing == EM:  # what is missing would have to be expected again, in all rows
+            reader = replace(reader, handle_missing="error")
+        self.set_model(self.model_.add(reader.table(X, y, sample_weight)))
         self.dropped_ = dropped
         return self
 
@@ -327,11 +335,15 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
         check_choice("handle_unknown", self.handle_unknown, HANDLE_UNKNOWN)
-        check_handle_missing(self.handle_missing)
+        check_handle_missing(self.handle_missing, (EM,) if self.can_complete() else ())
         if self.drop_identifiers is not False and self.drop_identifiers != "auto":
             raise ValueError(f"drop_identifiers must be 'auto' or False, not {self.drop_identifiers!r}")
         check_class_weight(self.class_weight)
         thread_count(self.n_jobs)
+
+    def can_complete(self) -> bool:
+        """Whether missing cells can be completed by expectation maximisation, by the parameters."""
+        return self._completes
 
     def progress(self) -> Progress | None:
         """Return what is called with the progress of long work, as ``verbose`` says; None if nothing is."""

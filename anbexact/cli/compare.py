@@ -44,7 +44,7 @@ from anbexact.report.text import (
     read_comparison,
     sample_sizes,
 )
-from anbexact.tables.missing import HANDLE_MISSING
+from anbexact.tables.missing import EM, HANDLE_MISSING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +92,7 @@ def add(commands: Commands) -> None:
         help="leave out the refitted models, which take longest on large tables",
     )
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="seed of the random folds (default 0)")
-    parser.add_argument("--missing", choices=HANDLE_MISSING, help=MISSING_HELP)
+    parser.add_argument("--missing", choices=(*HANDLE_MISSING, EM), help=MISSING_HELP)
     add_weights(parser)
     add_common(parser)
     add_reading(parser)

@@ -40,6 +40,7 @@ from anbexact.report.text import (
     print_wrapped,
     sample_sizes,
 )
+from anbexact.tables.missing import EM
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,6 +55,7 @@ EXAMPLES = """\
   anbexact fit data.csv --class NAME -o model.json
   anbexact fit data.xlsx --class NAME --drop id,name --text postcode
   anbexact fit data.csv --class NAME --model tan --ess 1 --missing own_state
+  anbexact fit data.csv --class NAME --missing em
   anbexact fit data.csv --class NAME --max-parents 2 --forbidden 'a->b'
   zcat data.csv.gz | anbexact fit - --class NAME --json
 
@@ -126,7 +128,8 @@ def _count_trained(classifier: TableClassifier, X: pd.DataFrame, weights: pd.Ser
     """Return the number of rows that counted: weight above zero, and no missing cell that costs the row."""
     vocabulary = classifier.vocabulary_
     rules = classifier.handle_missing_
-    costly = [name for name in vocabulary.features if rules[name] != "own_state" and vocabulary.arity(name) > 1]
+    kept = ("own_state", EM)
+    costly = [name for name in vocabulary.features if rules[name] not in kept and vocabulary.arity(name) > 1]
     trained = X[costly].notna().all(axis=1)
     return int((trained if weights is None else trained & (weights > 0)).sum())
 
@@ -176,6 +179,8 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
         print_averaged(classifier)
     elif isinstance(classifier, NetworkClassifier):
         print_structure(classifier)
+        if (em := getattr(classifier, "em_", None)) is not None:
+            print_wrapped(str(em))
     if isinstance(chosen, RefittedClassifier):
         print_refit(chosen)
     _print_accuracy(accuracy)

@@ -14,7 +14,7 @@ from anbexact.discretize import AUTO, RULES
 from anbexact.inputs.prediction import HANDLE_UNKNOWN
 from anbexact.networks.estimation import ESTIMATES
 from anbexact.scores.registry import CONDITIONAL_SCORES, score_names
-from anbexact.tables.missing import HANDLE_MISSING
+from anbexact.tables.missing import EM, HANDLE_MISSING
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,7 +65,7 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
     add_weights(group)
     group.add_argument(
         "--missing",
-        choices=HANDLE_MISSING,
+        choices=(*HANDLE_MISSING, EM),
         help=MISSING_HELP,
     )
     group.add_argument(

@@ -18,7 +18,8 @@ DATA_HELP = (
 )
 MISSING_HELP = (
     "missing cells: marginalize leaves their rows out of training and sums them out at prediction, own_state treats "
-    "them as a state, auto (the default) chooses between the two for each column, error refuses them"
+    "them as a state, auto (the default) chooses between the two for each column, error refuses them; "
+    "em completes them as the network itself expects (networks with conditional tables)"
 )
 FORMATTER = argparse.RawDescriptionHelpFormatter
 

@@ -23,6 +23,7 @@ MISSING_NOTES = {
     "marginalize": "such a row is left out of training, and its missing cells are summed out at prediction",
     "own_state": "a missing cell is a state of its own",
     "error": "a missing cell is an error",
+    "em": "a missing cell is completed as the network itself expects, and summed out at prediction",
 }
 """What ``handle_missing`` means for a comparison."""
 

@@ -28,6 +28,7 @@ from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.logit.smooth import SmoothRefit
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
+from anbexact.tables.missing import EM
 
 OTHERS = ("CategoricalNB", "logistic regression", BASELINE)
 """scikit-learn's classifiers that are compared by default."""
@@ -89,8 +90,14 @@ def choose(
         label: entry.estimator(n_jobs=n_jobs, **line.parameters) for label, (entry, line) in compared_lines().items()
     }
     if handle_missing is not None:
-        for estimator in own.values():
-            estimator.set_params(handle_missing=handle_missing)
+        others = []
+        for label, estimator in own.items():
+            if handle_missing == EM and not _completes(estimator):
+                others += [label] if label in names else []
+            else:
+                estimator.set_params(handle_missing=handle_missing)
+        if others:
+            data.notes.append(f"{', '.join(others)} cannot learn by expectation maximisation and keep 'auto'")
     own |= {refitted: RefittedClassifier(own[name]) for refitted, name in refits().items()} | {
         smooth: AdditiveClassifier(own[name]) for smooth, name in smooths().items()
     }
@@ -101,6 +108,11 @@ def choose(
     ready["GaussianNB"] = Contender(_of_numbers(GaussianNB()), numbers, gaussian_nb_parameters)
     ready["KDE-NB"] = Contender(_of_numbers(KernelNaiveBayes()), numbers, _unknown)
     return {name: ready[name] for name in names}
+
+
+def _completes(estimator: Any) -> bool:
+    """Whether a classifier can learn by expectation maximisation."""
+    return isinstance(estimator, TableClassifier) and estimator.can_complete()
 
 
 def _check_own(models: Mapping[str, Any]) -> None:

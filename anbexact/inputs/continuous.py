@@ -48,7 +48,9 @@ def fit_cut_points(
     refuse_uncut(continuous, discretizer)
     refuse_infinite(continuous, kept)
     values = np.column_stack([np.asarray(column.numbers, dtype=np.float64) for column in continuous])
-    found = find_cut_points(discretizer, values[kept], target.coded[0][kept].astype(np.int64), weights[kept])
+    labelled = kept & ~target.missing if kept.any() and not target.missing[kept].all() else kept
+    labels = target.coded[0][labelled].astype(np.int64)
+    found = find_cut_points(discretizer, values[labelled], labels, weights[labelled])
     cut_points = {column.name: cuts for column, cuts in zip(continuous, found, strict=True)}
     warn_of_no_cuts(cut_points)
     return cut_points

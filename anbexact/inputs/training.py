@@ -17,8 +17,9 @@ from anbexact.inputs.identifiers import question_class, without_identifiers
 from anbexact.inputs.labels import check_classes, read_target
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import frame_names, read_columns
+from anbexact.tables.incomplete import IncompleteTable, with_unlabelled
 from anbexact.tables.lazy import is_lazy
-from anbexact.tables.missing import missing_cells
+from anbexact.tables.missing import EM, missing_cells
 from anbexact.tables.table import (
     DiscreteTable,
     Weights,
@@ -26,7 +27,7 @@ from anbexact.tables.table import (
     check_weights,
     table_from_columns,
 )
-from anbexact.tables.vocabulary import Groups
+from anbexact.tables.vocabulary import MISSING_STATE, Groups
 
 
 def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
@@ -79,6 +80,8 @@ class TrainingColumns:
         What becomes of missing cells.
     dropped : mapping
         The columns that are left out because they look like identifiers, each with the reason.
+    missing_class : {"error", "em"}
+        What becomes of rows without a class.
     """
 
     columns: list[Column]
@@ -88,6 +91,37 @@ class TrainingColumns:
     groups: Mapping[Hashable, Groups]
     handle_missing: str
     dropped: Mapping[Hashable, str]
+    missing_class: str = "error"
+
+    @property
+    def completes(self) -> bool:
+        """Whether missing cells, or classes, are to be completed by expectation maximisation."""
+        return EM in (self.handle_missing, self.missing_class)
+
+    def incomplete(self, discretizer: Any) -> tuple[DiscreteTable | IncompleteTable, dict[Hashable, Cuts]]:
+        """Return the table with its missing cells, if there are any, its continuous columns cut, and the cut points.
+
+        Cells that are not to be completed have a state of their own. Cut points are those of :meth:`discretised`; a
+        rule that looks at the class sees the rows that have one.
+        """
+        cut_points = fit_cut_points(self.columns, self.target, self.weights, discretizer, self.categories)
+        kept, target, categories = self.weights > 0, self.target, dict(self.categories)
+        gaps = {c.name for c in self.columns if self.handle_missing == EM and (c.missing & kept).any()}
+        if self.missing_class == EM and (target.missing & kept).any():
+            gaps.add(target.name)
+            target = with_unlabelled(target)
+            if target.name in categories:
+                categories[target.name] = [*categories[target.name], MISSING_STATE]
+        table = table_from_columns(
+            [discretise(column, cut_points) for column in self.columns],
+            target,
+            self.weights,
+            categories=categories,
+            groups=self.groups,
+            handle_missing="own_state",
+        )
+        found = IncompleteTable.with_gaps(table, gaps)
+        return (found if found.n_incomplete else found.complete()), cut_points
 
     def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
         """Return the table, columns cut as given; in those ``measured`` a missing cell cannot be a state."""
@@ -147,4 +181,7 @@ def training_columns(
         columns, dropped = without_identifiers(columns, weights, {*categories, *named})
     columns = [column.exactly(weights > 0) for column in columns]
     groups = fit_groups(columns, target, weights, estimator.group_categories, categories)
-    return TrainingColumns(columns, target, weights, categories, groups, estimator.handle_missing, dropped)
+    missing_class = getattr(estimator, "missing_class", "error")
+    return TrainingColumns(
+        columns, target, weights, categories, groups, estimator.handle_missing, dropped, missing_class
+    )

@@ -26,6 +26,7 @@ from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.logit.smooth import SmoothRefit
 from anbexact.networks.network import TableNetwork
 from anbexact.persistence.averages import describe_average
+from anbexact.persistence.em import describe_em
 from anbexact.persistence.proofs import describe_proof
 from anbexact.persistence.refits import describe_refit
 from anbexact.persistence.values import encode, encode_as
@@ -170,6 +171,7 @@ def _describe_learned(classifier: TableClassifier, number: Mapping[Hashable, int
             **({} if proof is None else {"proof": {"score": encode(proof.score), **describe_proof(proof, number)}}),
         },
         **_describe_tables(classifier, number),
+        **({} if (em := getattr(classifier, "em_", None)) is None else {"em": describe_em(em)}),
     }
 
 

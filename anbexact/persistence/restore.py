@@ -47,6 +47,7 @@ from anbexact.persistence.checked import (
     text,
     whole,
 )
+from anbexact.persistence.em import restore_em
 from anbexact.persistence.pools import restore_pool
 from anbexact.persistence.proofs import restore_proof
 from anbexact.persistence.refits import restore_refit
@@ -54,6 +55,7 @@ from anbexact.persistence.values import decode
 from anbexact.scores import BDeu
 from anbexact.scores.universal import as_universal
 from anbexact.structures.structure import Certificate, Structure
+from anbexact.tables.missing import EM
 from anbexact.tables.quantities import Quantity
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -96,6 +98,9 @@ def _restore_refitted(document: Mapping[str, Any], estimator: type[RefittedClass
 def _restore(document: Mapping[str, Any]) -> TableClassifier:
     """Return the classifier that a document describes."""
     classifier = _restore_learned(document)
+    if isinstance(classifier, NetworkClassifier) and EM in (classifier.handle_missing, classifier.missing_class):
+        with reading("em"):
+            classifier.em_ = restore_em(mapped(document["em"])) if "em" in document else None
     features = list(classifier.vocabulary_.names)
     with reading("dropped"):
         described = [listed(pair, 2) for pair in listed(document.get("dropped", []))]  # older files have none

@@ -14,7 +14,11 @@ from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Groups, Vocabulary
 
 HANDLE_MISSING = ("auto", "marginalize", "own_state", "error")
-"""What can become of missing cells."""
+"""What can become of missing cells, whatever is learned."""
+EM = "em"
+"""What becomes of missing cells in networks that are learned by expectation maximisation."""
+MISSING_CLASS = ("error", EM)
+"""What can become of rows without a class."""
 MOST_LOST = 0.02
 """Share of the weight of all rows, and of any class, that ``handle_missing="auto"`` may leave out of training."""
 COMPARED_DECIMALS = 12
@@ -29,10 +33,24 @@ Categories: TypeAlias = Mapping[Hashable, Sequence[Any]] | None
 Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
-def check_handle_missing(value: object) -> None:
-    """Refuse a ``handle_missing`` that does not exist."""
-    if value not in HANDLE_MISSING:
-        raise ValueError(f"handle_missing must be one of {', '.join(map(repr, HANDLE_MISSING))}, not {value!r}")
+def check_handle_missing(value: object, further: Sequence[str] = ()) -> None:
+    """Refuse a ``handle_missing`` that does not exist; ``further`` are values that only some classifiers know."""
+    known = (*HANDLE_MISSING, *further)
+    if value not in known:
+        only = "; 'em' is for networks whose tables follow from counts" if value == EM else ""
+        raise ValueError(f"handle_missing must be one of {', '.join(map(repr, known))}, not {value!r}{only}")
+
+
+def check_missing_class(value: object, handle_missing: object, completes: bool) -> None:
+    """Refuse a ``missing_class`` that does not exist, or does not go with what becomes of missing cells."""
+    known = MISSING_CLASS if completes else MISSING_CLASS[:1]
+    if value not in known:
+        raise ValueError(f"missing_class must be {' or '.join(map(repr, known))}, not {value!r}")
+    if value == EM and handle_missing not in (EM, "own_state"):
+        raise ValueError(
+            "missing_class='em' goes together with handle_missing='em' or 'own_state', not with "
+            f"{handle_missing!r}, which may leave out the rows"
+        )
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ NAMES = (
     "ess",
     "ess_few_rows",
     "missing",
+    "incomplete",
     "prior_precision",
     "smooth_shapes",
     "pool",

@@ -1,0 +1,90 @@
+"""What is kept of expectation maximisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from anbexact.search.structural_em import Round
+from anbexact.tables.table import DiscreteTable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class EMStart:
+    """Where one start of expectation maximisation led.
+
+    Attributes
+    ----------
+    name : str
+        ``"available cases"``, ``"mode"`` or ``"hot deck"``; see :mod:`anbexact.search.em_starts`.
+    score : float
+        By which the starts are compared: the score of the expected counts, less their log likelihood, plus that of
+        the observed cells (Cheeseman and Stutz); total in nats.
+    log_likelihood : float
+        Of the observed cells, at the end; total in nats.
+    n_rounds : int
+        Rounds until there, after at most two searches.
+    """
+
+    name: str
+    score: float
+    log_likelihood: float
+    n_rounds: int
+
+
+@dataclass(frozen=True)
+class EMRecord:
+    """How a network was learned from rows with missing cells.
+
+    Attributes
+    ----------
+    start : str
+        The start that was chosen: the one with the highest score.
+    converged : bool
+        Whether its last search found the structure of the rounds before, and the objective stood still.
+    rounds : tuple of Round
+        Its rounds: ``searched``, ``log_likelihood`` and ``objective`` of each (:class:`~anbexact.search.Round`).
+    starts : tuple of EMStart
+        All starts that were tried, as they stood when the best was chosen; it alone went on until it converged.
+    n_incomplete, n_drawn : int
+        Distinct rows with a missing cell, and those of them with too many completions to be enumerated.
+    n_completions : int
+        Completions of the others, and of the complete rows.
+    table : DiscreteTable or None
+        The completions from which the structure was learned, weighted as expected: the table that the certificate
+        speaks of and that :func:`anbexact.verify` takes. It is not saved: None after :func:`anbexact.load`.
+    """
+
+    start: str
+    converged: bool
+    rounds: tuple[Round, ...]
+    starts: tuple[EMStart, ...]
+    n_incomplete: int
+    n_drawn: int
+    n_completions: int
+    table: DiscreteTable | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def log_likelihoods(self) -> tuple[float, ...]:
+        """Observed-data log likelihood of every round; total in nats."""
+        return tuple(one.log_likelihood for one in self.rounds)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the rounds, one row each: ``searched``, ``log_likelihood``, ``objective``."""
+        import pandas as pd
+
+        frame = pd.DataFrame([vars(one) for one in self.rounds], columns=["searched", "log_likelihood", "objective"])
+        return frame.rename_axis("round").rename(index=lambda k: k + 1)
+
+    def __str__(self) -> str:
+        verdict = "converged" if self.converged else "did not converge"
+        n_searches = sum(one.searched for one in self.rounds)
+        drawn = f", {self.n_drawn} of them by draws" if self.n_drawn else ""
+        return (
+            f"expectation maximisation over {self.n_incomplete:,} distinct incomplete rows{drawn}: {verdict} after "
+            f"{len(self.rounds)} rounds and {n_searches} structures from the start '{self.start}', log likelihood "
+            f"{self.rounds[-1].log_likelihood:.6g} nats"
+        )
