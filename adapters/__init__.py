@@ -10,7 +10,9 @@ from anbexact._runtime.lazy import import_on_first_use
 if TYPE_CHECKING:
     from anbexact.adapters.logit import LogitModel, to_logit
     from anbexact.adapters.network_files import from_file, to_file
+    from anbexact.adapters.onnx import register_onnx_converters, to_onnx
     from anbexact.adapters.pgmpy import from_pgmpy, to_pgmpy
+    from anbexact.adapters.python_scorer import to_python
     from anbexact.adapters.queries import class_posterior, d_separated
     from anbexact.persistence.classifiers import load, save
 
@@ -21,10 +23,13 @@ __all__ = [
     "from_file",
     "from_pgmpy",
     "load",
+    "register_onnx_converters",
     "save",
     "to_file",
     "to_logit",
+    "to_onnx",
     "to_pgmpy",
+    "to_python",
 ]
 
 import_on_first_use(
@@ -36,9 +41,12 @@ import_on_first_use(
         "from_file": "anbexact.adapters.network_files",
         "from_pgmpy": "anbexact.adapters.pgmpy",
         "load": "anbexact.persistence.classifiers",
+        "register_onnx_converters": "anbexact.adapters.onnx",
         "save": "anbexact.persistence.classifiers",
         "to_file": "anbexact.adapters.network_files",
         "to_logit": "anbexact.adapters.logit",
+        "to_onnx": "anbexact.adapters.onnx",
         "to_pgmpy": "anbexact.adapters.pgmpy",
+        "to_python": "anbexact.adapters.python_scorer",
     },
 )
