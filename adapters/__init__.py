@@ -9,11 +9,14 @@ from anbexact._runtime.lazy import import_on_first_use
 
 if TYPE_CHECKING:
     from anbexact.adapters.logit import LogitModel, to_logit
+    from anbexact.adapters.mlflow import log_mlflow, save_mlflow
     from anbexact.adapters.network_files import from_file, to_file
     from anbexact.adapters.onnx import register_onnx_converters, to_onnx
     from anbexact.adapters.pgmpy import from_pgmpy, to_pgmpy
+    from anbexact.adapters.pmml import to_pmml
     from anbexact.adapters.python_scorer import to_python
     from anbexact.adapters.queries import class_posterior, d_separated
+    from anbexact.adapters.skops import skops_types
     from anbexact.persistence.classifiers import load, save
 
 __all__ = [
@@ -23,12 +26,16 @@ __all__ = [
     "from_file",
     "from_pgmpy",
     "load",
+    "log_mlflow",
     "register_onnx_converters",
     "save",
+    "save_mlflow",
+    "skops_types",
     "to_file",
     "to_logit",
     "to_onnx",
     "to_pgmpy",
+    "to_pmml",
     "to_python",
 ]
 
@@ -41,12 +48,16 @@ import_on_first_use(
         "from_file": "anbexact.adapters.network_files",
         "from_pgmpy": "anbexact.adapters.pgmpy",
         "load": "anbexact.persistence.classifiers",
+        "log_mlflow": "anbexact.adapters.mlflow",
         "register_onnx_converters": "anbexact.adapters.onnx",
         "save": "anbexact.persistence.classifiers",
+        "save_mlflow": "anbexact.adapters.mlflow",
+        "skops_types": "anbexact.adapters.skops",
         "to_file": "anbexact.adapters.network_files",
         "to_logit": "anbexact.adapters.logit",
         "to_onnx": "anbexact.adapters.onnx",
         "to_pgmpy": "anbexact.adapters.pgmpy",
+        "to_pmml": "anbexact.adapters.pmml",
         "to_python": "anbexact.adapters.python_scorer",
     },
 )

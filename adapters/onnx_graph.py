@@ -281,7 +281,7 @@ def _text_states(graph: Graph, column: CodedColumn, extended: _Extended, source:
     attributes: dict[str, Any] = {
         "keys_strings": list(states),
         "values_int64s": list(states.values()),
-        "default_int64": unknown,
+        "default_int64": extended.state(column.unknown),
     }
     return graph.add("Cast", graph.add("LabelEncoder", cells, domain=ML, **attributes), to=np.float32)
 

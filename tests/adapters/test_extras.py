@@ -1,0 +1,24 @@
+"""A package that is not installed: one clear sentence."""
+
+import sys
+
+import pytest
+
+import anbexact.adapters
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "message"),
+    [
+        ("to_onnx", "onnx", r"to_onnx needs the package onnx: pip install 'anbexact\[onnx\]'"),
+        ("save_mlflow", "mlflow", r"MLflow models need the package mlflow-skinny: pip install 'anbexact\[mlflow\]'"),
+    ],
+)
+def test_missing_packages_are_named(name, package, message, monkeypatch):
+    for module in [module for module in sys.modules if module.split(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.delitem(sys.modules, f"anbexact.adapters.{package}", raising=False)
+    monkeypatch.delitem(vars(anbexact.adapters), name, raising=False)
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(ImportError, match=message):
+        getattr(anbexact.adapters, name)
