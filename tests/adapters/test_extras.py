@@ -12,6 +12,8 @@ import anbexact.adapters
     [
         ("to_onnx", "onnx", r"to_onnx needs the package onnx: pip install 'anbexact\[onnx\]'"),
         ("save_mlflow", "mlflow", r"MLflow models need the package mlflow-skinny: pip install 'anbexact\[mlflow\]'"),
+        ("to_numpyro", "numpyro", r"need the package numpyro: pip install 'anbexact\[numpyro\]'"),
+        ("logit_to_pymc", "pymc", r"need the package pymc: pip install 'anbexact\[pymc\]'"),
     ],
 )
 def test_missing_packages_are_named(name, package, message, monkeypatch):
