@@ -13,14 +13,6 @@ import anbexact
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.persistence.classifiers import load
 
-try:
-    import mlflow.pyfunc
-    from mlflow.models import ModelSignature
-    from mlflow.types import ColSpec, Schema
-    from mlflow.types.schema import AnyType
-except ImportError as error:
-    raise ImportError("MLflow models need the package mlflow-skinny: pip install 'anbexact[mlflow]'") from error
-
 __all__ = ["log_mlflow", "save_mlflow"]
 
 FILE = "classifier.json"
@@ -77,8 +69,9 @@ def save_mlflow(classifier: DiscreteClassifier, path: str | Path, **options: Any
     NotFittedError
         If the classifier is not fitted.
     """
+    pyfunc = _pyfunc()
     with TemporaryDirectory() as folder:
-        mlflow.pyfunc.save_model(path=str(path), **_described(classifier, folder, options))
+        pyfunc.save_model(path=str(path), **_described(classifier, folder, options))
 
 
 def log_mlflow(classifier: DiscreteClassifier, name: str, **options: Any) -> Any:
@@ -93,8 +86,18 @@ def log_mlflow(classifier: DiscreteClassifier, name: str, **options: Any) -> Any
     **options
         What ``mlflow.pyfunc.log_model`` takes besides, such as ``registered_model_name``.
     """
+    pyfunc = _pyfunc()
     with TemporaryDirectory() as folder:
-        return mlflow.pyfunc.log_model(name=name, **_described(classifier, folder, options))
+        return pyfunc.log_model(name=name, **_described(classifier, folder, options))
+
+
+def _pyfunc() -> Any:
+    """Return MLflow's module of the flavour."""
+    try:
+        import mlflow.pyfunc
+    except ImportError as error:
+        raise ImportError("MLflow models need the package mlflow-skinny: pip install 'anbexact[mlflow]'") from error
+    return mlflow.pyfunc
 
 
 def _described(classifier: DiscreteClassifier, folder: str, options: dict[str, Any]) -> dict[str, Any]:
@@ -113,8 +116,12 @@ def _described(classifier: DiscreteClassifier, folder: str, options: dict[str, A
     return {**described, **options}
 
 
-def _signature(classifier: DiscreteClassifier) -> ModelSignature | None:
+def _signature(classifier: DiscreteClassifier) -> Any:
     """Return the names of the columns; None if one is not named by text."""
+    from mlflow.models import ModelSignature
+    from mlflow.types import ColSpec, Schema
+    from mlflow.types.schema import AnyType
+
     names = classifier.vocabulary_.features
     if not all(isinstance(name, str) for name in names):
         return None

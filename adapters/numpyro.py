@@ -7,15 +7,6 @@ from typing import Any
 
 from anbexact.adapters.bayesian import IMPOSSIBLE, Replacement, logit_sites, network_sites
 
-try:
-    import jax.numpy as jnp
-    import numpyro
-    from jax.nn import log_softmax
-    from jax.scipy.special import logsumexp
-    from numpyro.distributions import Dirichlet, Normal
-except ImportError as error:
-    raise ImportError("NumPyro models need the package numpyro: pip install 'anbexact[numpyro]'") from error
-
 __all__ = ["logit_to_numpyro", "to_numpyro"]
 
 
@@ -69,6 +60,10 @@ def to_numpyro(
         If its tables have no Dirichlet posterior; for a class or variable that does not exist; or if a row lacks so
         many cells that they cannot be summed over.
     """
+    numpyro = _numpyro()
+    import jax.numpy as jnp
+    from jax.scipy.special import logsumexp
+
     sites = network_sites(classifier, X, y, sample_weight, tables, replace)
     given = dict(replace or {})
 
@@ -78,7 +73,7 @@ def to_numpyro(
             if name in given:
                 found[name] = given[name](alpha)
             else:
-                rows = Dirichlet(jnp.asarray(alpha)).to_event(alpha.ndim - 1)
+                rows = numpyro.distributions.Dirichlet(jnp.asarray(alpha)).to_event(alpha.ndim - 1)
                 found[name] = numpyro.sample(prefix + sites.sites[name], rows)
         if X is not None:
             tiny = jnp.finfo(jnp.result_type(float)).tiny
@@ -122,13 +117,17 @@ def logit_to_numpyro(model: Any) -> Callable[[], Any]:
     ValueError
         If it was not refitted, or without a prior.
     """
+    numpyro = _numpyro()
+    import jax.numpy as jnp
+    from jax.nn import log_softmax
+
     sites = logit_sites(model)
 
     def regression() -> Any:
         parts = []
         for name, spread in sites.spreads.items():
             shape = len(spread), sites.contrasts.shape[1]
-            z = numpyro.sample(name, Normal(0.0, 1.0).expand(shape).to_event(2))
+            z = numpyro.sample(name, numpyro.distributions.Normal(0.0, 1.0).expand(shape).to_event(2))
             parts.append(jnp.asarray(spread) @ z @ jnp.asarray(sites.contrasts).T)
         shift = numpyro.deterministic("shift", jnp.concatenate(parts))
         logs = log_softmax(jnp.asarray(sites.base) + shift[sites.cells].sum(axis=1), axis=1)
@@ -136,3 +135,13 @@ def logit_to_numpyro(model: Any) -> Callable[[], Any]:
         return shift
 
     return regression
+
+
+def _numpyro() -> Any:
+    """Return the package."""
+    try:
+        import numpyro
+        import numpyro.distributions
+    except ImportError as error:
+        raise ImportError("NumPyro models need the package numpyro: pip install 'anbexact[numpyro]'") from error
+    return numpyro

@@ -6,24 +6,23 @@ import json
 from collections.abc import Hashable
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anbexact.adapters.onnx_graph import ML, Graph, Source, add_posterior, check_exportable, class_labels
 from anbexact.adapters.scoring_form import ScoringForm, scoring_form
 
-try:
+if TYPE_CHECKING:
     import onnx
-    from onnx import TensorProto, helper, numpy_helper
-except ImportError as error:
-    raise ImportError("to_onnx needs the package onnx: pip install 'anbexact[onnx]'") from error
 
 __all__ = ["register_onnx_converters", "to_onnx"]
 
 OPSET = 21
 ML_OPSET = 3
-TYPES = {np.float32: TensorProto.FLOAT, np.float64: TensorProto.DOUBLE, np.int64: TensorProto.INT64}
+FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11
+"""ONNX's numbers of types of tensors, as its standard gives them."""
+TYPES = {np.float32: FLOAT, np.float64: DOUBLE, np.int64: INT64}
 
 
 def to_onnx(
@@ -77,14 +76,20 @@ def to_onnx(
         For universal measures, for columns of dates and the like, for states that float32 does not tell apart, and
         for tables that are too large.
     """
+    try:
+        import onnx
+    except ImportError as error:
+        raise ImportError("to_onnx needs the package onnx: pip install 'anbexact[onnx]'") from error
+    from onnx import helper, numpy_helper
+
     form = scoring_form(classifier, "to_onnx")
     check_exportable(form, double, "to_onnx")
     inputs, sources = _inputs(form, double)
     numbers = count()
     graph = Graph(lambda name: f"{name}__{next(numbers)}")
     add_posterior(graph, form, sources, ("label", "probabilities"), double)
-    labels, number = class_labels(form.classes), TensorProto.DOUBLE if double else TensorProto.FLOAT
-    of_label = TensorProto.INT64 if labels.dtype == np.int64 else TensorProto.STRING
+    labels, number = class_labels(form.classes), DOUBLE if double else FLOAT
+    of_label = INT64 if labels.dtype == np.int64 else STRING
     outputs = [
         helper.make_tensor_value_info("label", of_label, ["rows"]),
         helper.make_tensor_value_info("probabilities", number, ["rows", len(form.classes)]),
@@ -124,7 +129,9 @@ def _metadata(form: ScoringForm) -> dict[str, str]:
 
 def _inputs(form: ScoringForm, double: bool) -> tuple[list[Any], dict[Hashable, Source]]:
     """Return the inputs, and where the features are in them."""
-    number = TensorProto.DOUBLE if double else TensorProto.FLOAT
+    from onnx import helper
+
+    number = DOUBLE if double else FLOAT
     names = [column.name for column in form.columns]
     if not any(column.ignored for column in form.columns) and all(column.numeric for column in form.columns):
         shape = ["rows", len(names)]
@@ -136,7 +143,7 @@ def _inputs(form: ScoringForm, double: bool) -> tuple[list[Any], dict[Hashable, 
         own = isinstance(column.name, str) and column.name.isidentifier() and column.name.isascii()
         taken = column.name in ("label", "probabilities") or str(column.name).startswith("column_")
         name = str(column.name) if own and not taken else f"column_{j}"
-        kind = number if column.numeric else TensorProto.STRING
+        kind = number if column.numeric else STRING
         inputs.append(helper.make_tensor_value_info(name, kind, ["rows", 1], doc_string=str(column.name)))
         sources[column.name] = (name, 0)
     return inputs, sources
@@ -179,6 +186,7 @@ def _shapes(operator: Any) -> None:
 
 def _convert(scope: Any, operator: Any, container: Any) -> None:
     """Add the nodes of a classifier to a graph of skl2onnx."""
+    from onnx.helper import np_dtype_to_tensor_dtype
     from skl2onnx.common.data_types import StringTensorType
 
     form = scoring_form(operator.raw_operator, "skl2onnx")
@@ -198,8 +206,8 @@ def _convert(scope: Any, operator: Any, container: Any) -> None:
     outputs = operator.outputs[0].full_name, operator.outputs[1].full_name
     add_posterior(graph, form, sources, outputs, double=False)
     for name, values in graph.constants.items():
-        tensor = numpy_helper.from_array(values, name)
-        container.add_initializer(name, tensor.data_type, values.shape, values.ravel().tolist())
+        of_tensor = STRING if values.dtype == object else np_dtype_to_tensor_dtype(values.dtype)
+        container.add_initializer(name, of_tensor, values.shape, values.ravel().tolist())
     for k, (node, given, made, domain, attributes) in enumerate(graph.nodes):
         version = ML_OPSET if domain else min(container.target_opset, OPSET)
         name = scope.get_unique_operator_name(f"{node}_{k}")

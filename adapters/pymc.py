@@ -7,12 +7,6 @@ from typing import Any
 
 from anbexact.adapters.bayesian import IMPOSSIBLE, Replacement, logit_sites, network_sites
 
-try:
-    import pymc as pm
-    import pytensor.tensor as pt
-except ImportError as error:
-    raise ImportError("PyMC models need the package pymc: pip install 'anbexact[pymc]'") from error
-
 __all__ = ["logit_to_pymc", "to_pymc"]
 
 TINY = 1e-300
@@ -51,6 +45,9 @@ def to_pymc(
     TypeError, ValueError
         As :func:`to_numpyro` does.
     """
+    pm = _pymc()
+    import pytensor.tensor as pt
+
     sites = network_sites(classifier, X, y, sample_weight, tables, replace)
     given = dict(replace or {})
     model = pm.modelcontext(None) if pm.Model.get_context(error_if_none=False) is not None else pm.Model()
@@ -89,6 +86,9 @@ def logit_to_pymc(model: Any) -> Any:
     TypeError, ValueError
         As :func:`logit_to_numpyro` does.
     """
+    pm = _pymc()
+    import pytensor.tensor as pt
+
     sites = logit_sites(model)
     with pm.Model() as regression:
         parts = []
@@ -100,3 +100,12 @@ def logit_to_pymc(model: Any) -> Any:
         logs = odds - pt.logsumexp(odds, axis=1, keepdims=True)
         pm.Potential("rows", pt.sum(sites.weights * logs))
     return regression
+
+
+def _pymc() -> Any:
+    """Return the package."""
+    try:
+        import pymc
+    except ImportError as error:
+        raise ImportError("PyMC models need the package pymc: pip install 'anbexact[pymc]'") from error
+    return pymc
