@@ -23,7 +23,7 @@ from anbexact.tables.table import check_weights
 MOST_COMPLETIONS = 5_000_000
 """Numbers that the completions of incomplete rows may take."""
 IMPOSSIBLE = -1e30
-"""Logarithm that stands for a completion that is none."""
+"""Logarithm that fills the places of completions where a row has fewer than others."""
 Replacement = Callable[[Floats], Any]
 """Takes the concentrations of a table, (*parents, states); returns its probabilities, of the same shape."""
 
