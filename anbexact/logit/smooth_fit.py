@@ -11,7 +11,7 @@ from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells, add_curvat
 from anbexact._runtime.deadline import Deadline
 from anbexact.logit.curvature import Curvature, curvature_at
 from anbexact.logit.design import Design
-from anbexact.logit.fit import STATIONARY, Fit
+from anbexact.logit.fit import OUT_OF_TIME, STATIONARY, Fit
 from anbexact.logit.potentials import Floats
 from anbexact.logit.smooth_terms import SmoothTerm, Strengths, term_cells
 
@@ -208,7 +208,7 @@ def smooth_fit(
             message = "max_iter was reached"
             break
         if deadline is not None and deadline.passed:
-            message = "the time limit passed"
+            message = OUT_OF_TIME
             break
         better = _line_search(state, step, decrement)
         if better is None:
