@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.classifiers.fitted_pool import FittedPool
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.logit.model import LogitModel
 from anbexact.logit.potentials import network_potentials
 from anbexact.logit.refine import check_intervals, refined_network
 
+if TYPE_CHECKING:
+    from anbexact.pooling.logit import PooledLogit
+
 __all__ = ["LogitModel", "to_logit"]
 
 
+@overload
 def to_logit(
     classifier: NetworkClassifier | RefittedClassifier,
     X: Any = None,
     sample_weight: Any = None,
     *,
     intervals: int | None = None,
-) -> LogitModel:
+) -> LogitModel: ...
+
+
+@overload
+def to_logit(
+    classifier: FittedPool, X: Any = None, sample_weight: Any = None, *, intervals: int | None = None
+) -> PooledLogit: ...
+
+
+def to_logit(
+    classifier: NetworkClassifier | RefittedClassifier | FittedPool,
+    X: Any = None,
+    sample_weight: Any = None,
+    *,
+    intervals: int | None = None,
+) -> LogitModel | PooledLogit:
     """Return the multinomial logistic regression with the class posterior of a fitted classifier.
 
     ``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]``: S runs over the subsets of the families
@@ -32,7 +52,7 @@ def to_logit(
 
     Parameters
     ----------
-    classifier : NetworkClassifier or RefittedClassifier
+    classifier : NetworkClassifier, RefittedClassifier or PooledClassifier
         Fitted; a network's tables must not hold zeros.
     X, sample_weight : optional
         The rows, as in the classifier's ``fit``, and their weights; needed with ``intervals``.
@@ -42,8 +62,8 @@ def to_logit(
 
     Returns
     -------
-    LogitModel
-        For ``refit``, ``result``, ``to_classifier`` and more.
+    LogitModel or PooledLogit
+        For ``refit``, ``result``, ``to_classifier`` and more; of a pool what its ``to_logit`` returns.
 
     Raises
     ------
@@ -78,6 +98,11 @@ def to_logit(
     if isinstance(classifier, RefittedClassifier):
         if intervals is not None:
             raise TypeError("intervals go with the network that is refitted: pass the classifier's estimator_")
+        return classifier.to_logit()
+    if isinstance(classifier, FittedPool):
+        if intervals is not None:
+            raise TypeError("intervals go with a network: a pool has those of its members")
+        check_is_fitted(classifier)
         return classifier.to_logit()
     if not isinstance(classifier, NetworkClassifier):
         raise TypeError(f"to_logit takes a fitted classifier of anbexact, not {classifier!r}")

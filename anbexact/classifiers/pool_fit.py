@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.pool_members import Member
 from anbexact.classifiers.refitted import RefittedClassifier
-from anbexact.classifiers.shared_fits import SharedFits
+from anbexact.classifiers.shared_fits import SharedFits, ended_early
 from anbexact.pooling.weights import LEAST_LOG, HeldOutLogs, PoolWeights, best_ridge, fit_weights
 from anbexact.tables.columns import Column
 from anbexact.tables.native_values import native
@@ -70,6 +71,10 @@ class Record:
             took = time.perf_counter() - began
             self.seconds += took
             self.longest = max(self.longest, took)
+
+    def to_all_rows(self, n_folds: int) -> float:
+        """Return the seconds that a fit to all rows may take, after those to all rows but a fold."""
+        return self.longest * n_folds / (n_folds - 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,14 +151,18 @@ def cross_fit(
             if progress is not None:
                 share = (place + number / len(folds)) / (len(records) + 1)
                 progress(f"{record.member.name}, fold {number + 1} of {len(folds)}", share)
-            still = sum(other.longest for other in [*done, record])
-            if done and deadline.left <= still:
+            spare = deadline.left - sum(other.to_all_rows(len(folds)) for other in done)
+            if done and spare <= record.longest + record.to_all_rows(len(folds)):
                 record.outcome = OUT_OF_TIME
                 break
+            seconds = 2 * spare / (len(folds) - number + 1) if done else inf  # half of it is to choose strengths
             try:
                 with record.timed(), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    model = fold.fits.fitted(record.member.estimator)
+                    model = fold.fits.fitted(record.member.estimator, seconds)
+                    if ended_early(model, seconds):
+                        record.outcome = OUT_OF_TIME
+                        break
                     record.logs.append(log_posteriors(model, fold.held_out.frames[0], labels))
             except (MemoryError, ValueError) as error:
                 _refuse(record, records, error)
@@ -191,15 +200,20 @@ def pool_weights(records: Sequence[Record], folds: Sequence[Fold], n_classes: in
 
 
 def fit_members(
-    pooled: Sequence[Record], records: Sequence[Record], rows: tuple[Any, Any, Weights]
+    pooled: Sequence[Record], records: Sequence[Record], rows: tuple[Any, Any, Weights], deadline: Deadline
 ) -> list[DiscreteClassifier] | None:
-    """Return the members of a pool, learned from all rows; None if one of them fails, which is its outcome then."""
+    """Return the members of a pool, learned from all rows; None if one of them fails, which is its outcome then.
+
+    A refit that takes much longer than in the folds ends at the deadline, with a warning, and stays as it is.
+    """
     shared = SharedFits(*rows)
     fitted = []
-    for record in pooled:
+    for place, record in enumerate(pooled):
+        later = sum(other.longest for other in pooled[place + 1 :])
+        seconds = max(deadline.left - later, 2 * record.longest) if record.longest else inf
         try:
             with record.timed():
-                fitted.append(shared.fitted(record.member.estimator))
+                fitted.append(shared.fitted(record.member.estimator, seconds))
         except (MemoryError, ValueError) as error:
             _refuse(record, records, error)
             return None

@@ -98,8 +98,9 @@ class PooledClassifier(PooledParameters, FittedPool):
         Precision of the prior of the weights, above 0. ``"auto"``: the one whose weights predict every fold best when
         they are fitted to the other folds. Infinity: equal weights, without any folds.
     time_limit : float, optional
-        Seconds. No fit is started for which they will not suffice, as far as the fits so far can tell; the members
-        that are finished by then are pooled, with a warning. Members are learned in the order of ``members``.
+        Seconds. No fit is started for which they will not suffice, as far as the fits so far can tell, and refits
+        that take too long are ended; the members that are finished by then are pooled, with a warning. Members are
+        learned in the order of ``members``, the first one whatever it takes.
     discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
         The rule of all automatic members; ``"auto"`` lets them differ. This and the next five parameters are those of
         :class:`~anbexact.NetworkClassifier`. They apply to automatic members: set them in the members themselves if
@@ -200,7 +201,7 @@ class PooledClassifier(PooledParameters, FittedPool):
             folds = make_folds(X, y, codes[target.coded[0]], parts)
             deadline = Deadline(self.time_limit)
             cross_fit(records, folds, labels, deadline, progress_of(self.verbose))
-            self._learn(records, folds, (X, y, weights), labels)
+            self._learn(records, folds, (X, y, weights), labels, deadline)
         self._tell(records)
         return self
 
@@ -219,7 +220,12 @@ class PooledClassifier(PooledParameters, FittedPool):
         return automatic_members(len(columns), n_classes, {**settings, "verbose": -1}, cut=cut)
 
     def _learn(
-        self, records: list[Record], folds: list[Fold], rows: tuple[Any, Any, Weights], labels: list[Any]
+        self,
+        records: list[Record],
+        folds: list[Fold],
+        rows: tuple[Any, Any, Weights],
+        labels: list[Any],
+        deadline: Deadline,
     ) -> None:
         """Fit the weights, and learn the members of positive weight from all rows; leave out those that fail."""
         while True:
@@ -230,7 +236,7 @@ class PooledClassifier(PooledParameters, FittedPool):
             pooled = [record for record in ready if record.outcome == POOLED] or ready[:1]
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
-                fitted = fit_members(pooled, records, rows)
+                fitted = fit_members(pooled, records, rows, deadline)
             repeat_once(caught)
             if fitted is not None:
                 break

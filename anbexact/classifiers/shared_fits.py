@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from sklearn.base import clone
@@ -18,14 +19,17 @@ class SharedFits:
         self._rows = X, y, weights
         self._networks: dict[str, DiscreteClassifier] = {}
 
-    def fitted(self, estimator: DiscreteClassifier) -> DiscreteClassifier:
-        """Return a fitted copy of an estimator."""
+    def fitted(self, estimator: DiscreteClassifier, seconds: float = inf) -> DiscreteClassifier:
+        """Return a fitted copy of an estimator; a refit ends after ``seconds``, see :func:`ended_early`."""
         X, y, weights = self._rows
         if not isinstance(estimator, RefittedClassifier):
             return self._learned(estimator)
         network = self._learned(estimator.unfitted_network())
         copy: RefittedClassifier = clone(estimator).set_params(estimator=FrozenEstimator(network))
+        limit = min(seconds, inf if estimator.time_limit is None else estimator.time_limit)
+        copy.set_params(time_limit=None if limit == inf else limit)
         copy.fit(X, y, sample_weight=weights)
+        copy.set_params(time_limit=estimator.time_limit)
         copy.estimator = clone(estimator.estimator) if estimator.estimator is not None else None
         return copy
 
@@ -35,6 +39,14 @@ class SharedFits:
             X, y, weights = self._rows
             self._networks[key] = clone(estimator).fit(X, y, sample_weight=weights)
         return self._networks[key]
+
+
+def ended_early(model: DiscreteClassifier, seconds: float) -> bool:
+    """Whether a fitted classifier is a refit that ``seconds`` ended, and not a limit of its own."""
+    if not isinstance(model, RefittedClassifier) or model.logit_.refitted is None:
+        return False
+    own = inf if model.time_limit is None else model.time_limit
+    return seconds < own and not model.logit_.refitted.in_time
 
 
 def _key(estimator: DiscreteClassifier) -> str:

@@ -51,11 +51,24 @@ if TYPE_CHECKING:
 
     from anbexact.report.case_study import Query
 
-DEMO_TABLE = "wine"
+DEMO_TABLE = "tic_tac_toe"
+DEMO_MODELS = (
+    "NB",
+    "TAN",
+    "ANB",
+    "TAN smooth",
+    "pool",
+    "logistic regression",
+    "random forest",
+    "gradient boosting",
+    "class frequencies",
+)
+"""What is compared without any arguments: from naive Bayes to the pool, and what people would take instead."""
+FOLDS, DEMO_FOLDS = 10, 5
 DESCRIPTION = f"""\
 Cross-validate classifiers side by side, learn one of them from all rows, and explain its answer for one row.
-Without DATA and --dataset: on the embedded table {DEMO_TABLE}. When you interrupt it, the models that are
-finished are printed."""
+Without DATA and --dataset: on the embedded table {DEMO_TABLE}, with {DEMO_FOLDS} folds and a selection of
+models. When you interrupt it, the models that are finished are printed."""
 EXAMPLES = """\
   anbexact compare data.csv --class NAME
   anbexact compare data.csv --class NAME --models NB,TAN,ANB --folds 5 --no-refit
@@ -83,9 +96,7 @@ def add(commands: Commands) -> None:
         metavar="A,B,...",
         help=f"models to compare (default: {', '.join(MODELS)}); also available: {', '.join(rivals())}",
     )
-    parser.add_argument(
-        "--folds", type=int, default=10, metavar="K", help="number of cross-validation folds (default 10)"
-    )
+    parser.add_argument("--folds", type=int, metavar="K", help=f"number of cross-validation folds (default {FOLDS})")
     parser.add_argument(
         "--no-refit",
         action="store_true",
@@ -166,15 +177,17 @@ def _cross_validate(
     X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None, args: argparse.Namespace
 ) -> Comparison:
     """Return the measurements; what the classifiers warn of is noted once, unless these say it themselves."""
+    demo = args.data is None and args.dataset is None
+    folds = args.folds if args.folds is not None else DEMO_FOLDS if demo else FOLDS
     with ProgressLine() as line, warnings.catch_warnings(record=True) as caught:
         try:
             frame = compare(
                 X,
                 y,
                 sample_weight=weights,
-                folds=args.folds,
+                folds=folds,
                 seed=args.seed,
-                models=args.models,
+                models=args.models or (DEMO_MODELS if demo else None),
                 refit=not args.no_refit,
                 handle_missing=args.missing,
                 n_jobs=args.threads,

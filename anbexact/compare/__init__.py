@@ -16,12 +16,14 @@ from inspect import signature
 from types import ModuleType
 from typing import Any
 
+from threadpoolctl import threadpool_limits
+
 from anbexact._runtime.progress import Progress
 from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.losses import Losses
 from anbexact.compare.metrics import COLUMNS, calibration_error, summary
-from anbexact.compare.models import MODELS, choose, has_tables, refits
+from anbexact.compare.models import MODELS, choose, has_tables, refits, smooths
 from anbexact.compare.recommendation import Comparison, Recommendation
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 
@@ -89,6 +91,8 @@ def compare(
     - ``"ANB universal"`` and ``"TAN universal"``, which use a universal measure for continuous columns.
     - ``"NB smooth"``, ``"TAN smooth"`` and so on: the :class:`~anbexact.AdditiveClassifier` of the network.
     - ``"pool"``: the :class:`~anbexact.PooledClassifier`, which often predicts best, and takes longest.
+    - ``"random forest"`` (300 trees, probabilities of at least 0.001) and ``"gradient boosting"`` (on histograms):
+      scikit-learn's, on the columns of logistic regression.
     - ``"GaussianNB"`` (scikit-learn) and ``"KDE-NB"`` (:class:`~anbexact.compare.kde.KernelNaiveBayes`). They require
       numeric columns; missing cells are replaced by the median.
 
@@ -147,14 +151,15 @@ def compare(
           states and q_v joint states of the parents (of measured columns, cells at the most probable levels); of a
           refit the coefficients of the regression (``n_parameters``); of CategoricalNB (s - 1) + s Σ_i (r_i - 1) with
           s classes; of logistic regression (s - 1) (1 + numeric columns + Σ_i (r_i - 1) over the others); of the
-          class frequencies s - 1; of GaussianNB (s - 1) + 2 s per feature. NaN for KDE-NB, and for other classifiers
-          of your own;
+          class frequencies s - 1; of GaussianNB (s - 1) + 2 s per feature. NaN for KDE-NB, for ensembles of trees,
+          and for other classifiers of your own;
         - ``fit_seconds``, ``predict_seconds``: mean wall-clock time per fold; that of a refit includes the original
           fit.
 
         ``attrs`` contains ``"folds"`` and ``"rows"`` (numbers), ``"notes"`` (texts) and ``"refits"``, which maps the
         name of a model to that of its refit. The frame's ``recommendation`` says which model to use, and why: the
-        simplest within one standard error of the lowest log loss (:class:`Recommendation`). A model has NaN and a
+        simplest within one standard error of the lowest log loss, a network being simpler than its refits
+        (:class:`Recommendation`). A model has NaN and a
         note if it needs too much memory, or if leaving out rows with missing cells would lose a class; so has a refit
         that needs too much memory, or whose network has probabilities of zero. A note counts refits that do not
         converge.
@@ -184,7 +189,8 @@ def compare(
     ANB refitted      1.00       0.0        40.0
     """
     data = prepare(X, y, sample_weight, folds, seed, handle_missing)
-    chosen = choose(models, data, _threads(n_jobs, data), handle_missing)
+    threads = _threads(n_jobs, data)
+    chosen = choose(models, data, threads, handle_missing)
     named = not isinstance(models, Mapping)
     refit_of = {
         name: f"{name} refitted"
@@ -202,7 +208,7 @@ def compare(
     losses: dict[str, Losses] = {}
     unfinished = list(chosen)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), threadpool_limits(1 if threads == 1 else None, "openmp"):
             warnings.filterwarnings("ignore", message=".*are left out of training")
             warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
             warnings.filterwarnings("error", message=INTERRUPTED)
@@ -236,7 +242,7 @@ def _frame(
     frame.index.name = "model"
     own = {name: line for name, line in refits.items() if line in rows}
     frame.attrs.update(folds=len(data.splits), rows=len(data.codes), notes=data.notes, refits=own)
-    return frame.with_recommendation(losses)
+    return frame.with_recommendation(losses, {line: name for name, line in own.items()} | smooths())
 
 
 class _CallableModule(ModuleType):

@@ -34,15 +34,17 @@ OTHERS = ("CategoricalNB", "logistic regression", BASELINE)
 """scikit-learn's classifiers that are compared by default."""
 OF_NUMBERS = ("GaussianNB", "KDE-NB")
 """Classifiers that take columns of numbers alone; compared where they are named."""
+OF_TREES = ("random forest", "gradient boosting")
+"""scikit-learn's ensembles of trees; compared where they are named."""
 MODELS = (*(label for label, (_, line) in compared_lines().items() if line.by_default), *OTHERS)
 """What is compared where no models are named."""
-UNCUT = ("logistic regression", "ANB universal", "TAN universal", *OF_NUMBERS)
+UNCUT = ("logistic regression", "ANB universal", "TAN universal", *OF_TREES, *OF_NUMBERS)
 """Classifiers that do not cut continuous columns into intervals."""
 
 
 def rivals() -> tuple[str, ...]:
     """Return what takes longer, is seldom better, or is for columns of numbers: compared where it is named."""
-    return (*(label for label in compared_lines() if label not in MODELS), *OF_NUMBERS)
+    return (*(label for label in compared_lines() if label not in MODELS), *OF_TREES, *OF_NUMBERS)
 
 
 def refits() -> dict[str, str]:
@@ -104,6 +106,8 @@ def choose(
     ready = {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in own.items()}
     ready["CategoricalNB"] = Contender(_categorical_nb(columns), numbers, categorical_nb_parameters)
     ready["logistic regression"] = Contender(_logistic_regression(columns), numbers, logistic_regression_parameters)
+    for name, estimator in zip(OF_TREES, (_random_forest(columns, n_jobs), _gradient_boosting(columns)), strict=True):
+        ready[name] = Contender(estimator, numbers, _unknown)
     ready[BASELINE] = Contender(DummyClassifier(strategy="prior"), numbers, frequency_parameters)
     ready["GaussianNB"] = Contender(_of_numbers(GaussianNB()), numbers, gaussian_nb_parameters)
     ready["KDE-NB"] = Contender(_of_numbers(KernelNaiveBayes()), numbers, _unknown)
@@ -245,9 +249,35 @@ def _categorical_nb(columns: Sequence[Column]) -> Any:
 
 def _logistic_regression(columns: Sequence[Column]) -> Any:
     """Return scikit-learn's logistic regression for the columns of :func:`_as_numbers`."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(_standardised(columns), LogisticRegression(max_iter=1000))
+
+
+def _random_forest(columns: Sequence[Column], n_jobs: int | None) -> Any:
+    """Return scikit-learn's random forest for the columns of :func:`_as_numbers`."""
+    from sklearn.pipeline import make_pipeline
+
+    from anbexact.compare.forest import ClippedForest
+
+    return make_pipeline(_standardised(columns), ClippedForest(300, random_state=0, n_jobs=n_jobs))
+
+
+def _gradient_boosting(columns: Sequence[Column]) -> Any:
+    """Return scikit-learn's histogram gradient boosting for the columns of :func:`_as_numbers`."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(
+        _standardised(columns).set_params(sparse_threshold=0.0), HistGradientBoostingClassifier(random_state=0)
+    )
+
+
+def _standardised(columns: Sequence[Column]) -> Any:
+    """Return what standardises numbers and encodes the other columns of :func:`_as_numbers` one-hot."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
-    from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
@@ -255,7 +285,7 @@ def _logistic_regression(columns: Sequence[Column]) -> Any:
     others = [j for j, column in enumerate(columns) if column.numbers is None]
     scale = make_pipeline(SimpleImputer(strategy="median", keep_empty_features=True), StandardScaler())
     parts = [("scale", scale, numeric), ("one-hot", OneHotEncoder(handle_unknown="ignore"), others)]
-    return make_pipeline(ColumnTransformer([part for part in parts if part[2]]), LogisticRegression(max_iter=1000))
+    return ColumnTransformer([part for part in parts if part[2]])
 
 
 def _of_numbers(estimator: Any) -> Any:

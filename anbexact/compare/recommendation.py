@@ -18,7 +18,9 @@ class Recommendation:
     """The simplest model whose log loss is within one standard error of the lowest.
 
     Differences of log loss are taken row by row, so their standard errors are those of paired samples. The simplest
-    model is the one with the fewest parameters; models whose parameters are not known come last.
+    model is the one with the fewest parameters; models whose parameters are not known come last. A network is simpler
+    than its refits: where it is within one standard error itself, they are passed over, even those with fewer
+    parameters.
 
     Attributes
     ----------
@@ -85,13 +87,17 @@ class Comparison(ComparisonFrame):
         found: Recommendation | None = getattr(self, "_recommended", None)
         return found
 
-    def with_recommendation(self, losses: Mapping[str, Losses]) -> Comparison:
+    def with_recommendation(
+        self, losses: Mapping[str, Losses], networks: Mapping[str, str] | None = None
+    ) -> Comparison:
         """Return this comparison, with the model that these losses recommend; see :func:`recommend`."""
-        self._recommended = recommend(self, losses)
+        self._recommended = recommend(self, losses, networks)
         return self
 
 
-def recommend(frame: pd.DataFrame, losses: Mapping[str, Losses]) -> Recommendation | None:
+def recommend(
+    frame: pd.DataFrame, losses: Mapping[str, Losses], networks: Mapping[str, str] | None = None
+) -> Recommendation | None:
     """Return which model to use; None if none has a finite log loss.
 
     Parameters
@@ -100,6 +106,8 @@ def recommend(frame: pd.DataFrame, losses: Mapping[str, Losses]) -> Recommendati
         The measurements; its ``parameters`` and ``fit_seconds`` are used.
     losses : mapping of model to Losses
         Of the same rows in the same order.
+    networks : mapping of model to model, optional
+        The networks that refits come from.
     """
     means = {name: mean_with_error(of.values, of.weights) for name, of in losses.items()}
     means = {name: pair for name, pair in means.items() if isfinite(pair[0])}
@@ -117,7 +125,8 @@ def recommend(frame: pd.DataFrame, losses: Mapping[str, Losses]) -> Recommendati
     def size(name: str) -> tuple[float, float]:
         return inf if isnan(parameters[name]) else parameters[name], means[name][0]
 
-    chosen = min(close, key=size)
+    networks = networks or {}
+    chosen = min((name for name in close if networks.get(name) not in close), key=size)
     return Recommendation(
         chosen,
         best,

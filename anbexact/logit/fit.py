@@ -34,6 +34,8 @@ STEP = 0.1
 """A Newton step that changes a row's predictor by more at the end of a fit is one towards infinity."""
 WRONG = 0.05
 """Share of such a change that may go to a wrong class, as a step is only computed so precisely."""
+OUT_OF_TIME = "the time limit passed"
+"""Why a fit ended that its deadline ended."""
 Vector = npt.NDArray[np.float64]
 
 
@@ -189,7 +191,7 @@ class _Objective:
             After the deadline: a single step can take hundreds of products.
         """
         if self._deadline is not None and self._deadline.passed:
-            raise _StoppedError("the time limit passed")
+            raise _StoppedError(OUT_OF_TIME)
         if self._known is None or not np.array_equal(self._known, z):
             self.value(z)
         moved = _padded(self.shift(direction), 0.0)
@@ -311,7 +313,7 @@ def _maximise(
             left = max(float(np.linalg.norm(objective.value(z)[1])) / stop.precision, 1.0)
             stop.progress("refit", max(0.0, 1 - log(left) / decades))
         if stop.deadline is not None and stop.deadline.passed:
-            raise _StoppedError("the time limit passed")
+            raise _StoppedError(OUT_OF_TIME)
 
     method = SOLVERS[solver]
     options: dict[str, Any] = {"maxiter": stop.max_iter}

@@ -11,7 +11,7 @@ import numpy as np
 
 from anbexact._runtime.deadline import Deadline
 from anbexact.logit.design import Design, cell_states, make_design
-from anbexact.logit.fit import SOLVERS, Effort, Fit, Stop, fit
+from anbexact.logit.fit import OUT_OF_TIME, SOLVERS, Effort, Fit, Stop, fit
 from anbexact.logit.potentials import Floats, Potentials, class_families, network_potentials
 from anbexact.logit.prior_precision import Strength, choose_strength
 from anbexact.logit.terms import term_name
@@ -51,6 +51,11 @@ class Refit:
     fit: Fit
     design: Design
     seconds: float
+
+    @property
+    def in_time(self) -> bool:
+        """Whether the fit, and the choice of what it is penalised with, ended before the time limit."""
+        return self.fit.message != OUT_OF_TIME and (self.strength is None or self.strength.complete)
 
     def diverging(self, vocabulary: Vocabulary) -> list[str]:
         """Return what goes to infinity if the classes are separated, the steepest first."""

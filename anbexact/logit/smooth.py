@@ -61,6 +61,10 @@ class SmoothRefit(Refit):
     problem: SmoothProblem
 
     @property
+    def in_time(self) -> bool:
+        return super().in_time and self.smoothness.complete
+
+    @property
     def shift(self) -> Floats:
         """What the cells of the terms add to the log odds, (cells, classes); sums to 0 over the classes."""
         return self.fit.shift

@@ -11,7 +11,7 @@ from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells, add_curvat
 from anbexact._runtime.deadline import Deadline
 from anbexact.logit.curvature import Curvature, curvature_at
 from anbexact.logit.design import Design
-from anbexact.logit.fit import STATIONARY, Fit
+from anbexact.logit.fit import OUT_OF_TIME, STATIONARY, Fit
 from anbexact.logit.potentials import Floats
 from anbexact.logit.smooth_terms import SmoothTerm, Strengths, term_cells
 
@@ -31,7 +31,9 @@ WHOLE = 2e9
 WHOLE_AT_END = 3e10
 """Those that it may take for standard errors."""
 FEW_PRODUCTS = 15
-"""Products up to which the curvature of an earlier point still does as preconditioner."""
+"""Products up to which the curvature of an earlier point still does as preconditioner, for few cells."""
+CELLS_A_PRODUCT = 50
+"""For so many cells, one product more is worth while: new factors take cells³ operations, a product cells²."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,6 +198,7 @@ def smooth_fit(
     weight = max(float(problem.weights.sum()), 1e-300)
     message, iterations, decrement = "", 0, np.inf
     curvature, stale = state.curvature(), False
+    few = max(FEW_PRODUCTS, problem.n_cells // CELLS_A_PRODUCT)
     while problem.n_classes > 1:
         loose = min(0.1, float(np.abs(state.gradient).max()) / weight)
         step, products = state.step(curvature, max(loose, 1e-8))
@@ -208,13 +211,13 @@ def smooth_fit(
             message = "max_iter was reached"
             break
         if deadline is not None and deadline.passed:
-            message = "the time limit passed"
+            message = OUT_OF_TIME
             break
         better = _line_search(state, step, decrement)
         if better is None:
             break
         state, iterations = better, iterations + 1
-        stale = not curvature.exact and products < FEW_PRODUCTS
+        stale = not curvature.exact and products < few
         if not stale:
             curvature = state.curvature()
     if stale and curvature_too:

@@ -26,6 +26,10 @@ MOST_CHANGE = 3.0
 """By how much the logarithm of a strength may change in one step."""
 SETTLED = 0.03
 """Change of the logarithm of every strength below which they have settled."""
+OWN = 1.0
+"""Degrees of freedom that say of the strength of a feature's curvature that it is the common one."""
+OWN_SETTLED, OWN_ROUNDS = 0.1, 8
+"""The same as `SETTLED` and `ROUNDS` of strengths by feature."""
 NEGLIGIBLE = 0.1
 """Effective degrees of freedom of a kind of penalty below which its strength may be what it is."""
 ROUNDS = 30
@@ -53,7 +57,7 @@ class Smoothness:
     ----------
     strengths : dict
         By kind: ``"slope"`` and ``"curvature"`` of ordered main effects, ``"level"`` of others, ``"interaction"``.
-        Mappings of feature to strength if they were given so.
+        Mappings of feature to strength if they were given so, or chosen by feature.
     rule : {"auto", "evidence", "cv", "given"}
     rounds : int
         Rounds of the evidence, or strengths that cross-validation tried.
@@ -106,6 +110,57 @@ def by_evidence(
     return Smoothness(strengths, "evidence", rounds, complete), shift
 
 
+def curvature_by_feature(
+    problem: SmoothProblem, chosen: Smoothness, shift: Floats, deadline: Deadline | None = None
+) -> tuple[Smoothness, Floats]:
+    """Return strengths with one of curvature for every feature, by the evidence and a prior around the common one.
+
+    The prior of a strength τ_j is a gamma distribution of mean τ, the common strength, with `OWN` degrees of freedom:
+    ``OWN/2 · (ln τ_j - τ_j / τ)`` in the logarithm of τ_j. So a step is
+    ``τ_j ← (τ_j [tr(S⁻¹ S_j) - tr((H + S)⁻¹ S_j)] + OWN) / (δᵀ S_j δ + OWN / τ)``.
+
+    Parameters
+    ----------
+    problem : SmoothProblem
+    chosen : Smoothness
+        The strengths, with a common one of curvature.
+    shift : (cells, classes) array
+        Where the fits start.
+    deadline : Deadline, optional
+    """
+    common = chosen.strengths["curvature"]
+    curved = [term for term in problem.terms if "curvature" in term.penalties]
+    strengths = {**chosen.strengths, "curvature": {term.features[0]: common for term in curved}}
+    own, rounds, complete, largest = strengths["curvature"], 0, True, np.inf
+    while largest >= OWN_SETTLED and rounds < OWN_ROUNDS:
+        found, curvature = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
+        shift, rounds = found.shift, rounds + 1
+        if deadline is not None and deadline.passed:
+            complete = False
+            break
+        covariance, largest = curvature.total, 0.0
+        for term in curved:
+            (name,), form, of_term = term.features, term.penalties["curvature"], shift[term.cells]
+            inverse = np.linalg.inv(term.precision(strengths, problem.ridge))
+            prior = (problem.n_classes - 1) * float(np.vdot(inverse, form))
+            gained = max(prior - float(np.vdot(covariance[term.cells, term.cells], form)), 0.0)
+            rough = float(np.vdot(of_term, form @ of_term))
+            change = np.log((own[name] * gained + OWN) / (rough + OWN / common) / own[name])
+            largest = max(largest, abs(change))
+            own[name] = float(np.clip(own[name] * np.exp(change), WEAKEST, STRONGEST["curvature"]))
+    return replace(chosen, strengths=strengths, rounds=chosen.rounds + rounds, complete=complete), shift
+
+
+def scaled(strengths: Strengths, factor: float) -> dict[str, Any]:
+    """Return all strengths times a factor."""
+    return {
+        kind: {name: value * factor for name, value in strength.items()}
+        if isinstance(strength, Mapping)
+        else strength * factor
+        for kind, strength in strengths.items()
+    }
+
+
 def _fellner_schall(
     problem: SmoothProblem, strengths: Mapping[str, float], shift: Floats, curvature: Curvature
 ) -> tuple[dict[str, float], dict[str, float]]:
@@ -137,22 +192,26 @@ def _fellner_schall(
 def automatic(
     problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
 ) -> tuple[Smoothness, Floats]:
-    """Return the strengths of :func:`by_evidence`, times a factor chosen by cross-validation where rows are few."""
+    """Return the strengths of :func:`by_evidence`; where rows are few, with curvatures by feature, times a factor.
+
+    The factor is chosen by cross-validation.
+    """
     chosen, shift = by_evidence(problem, deadline=deadline, progress=progress)
-    if problem.weights.sum() > FEW_ROWS or not chosen.strengths:
+    if problem.weights.sum() > FEW_ROWS or not chosen.strengths or not chosen.complete:
         return replace(chosen, rule="auto"), shift
-    folds = _folds(problem)
+    if sum("curvature" in term.penalties for term in problem.terms) > 1:
+        chosen, shift = curvature_by_feature(problem, chosen, shift, deadline)
+    folds = _folds(problem, shift)
     values: dict[float, float] = {}
     for factor in sorted(FACTORS, reverse=True):
         if len(values) > 2 and min(values, key=values.__getitem__) == min(values):
             break  # the likelihood falls towards weaker strengths
-        strengths = {kind: strength * factor for kind, strength in chosen.strengths.items()}
+        strengths = scaled(chosen.strengths, factor)
         values[factor] = sum(fold.refit(strengths, deadline) for fold in folds)
         if deadline is not None and deadline.passed:
             return replace(chosen, rule="auto", complete=False), shift
     best = max(values, key=values.__getitem__)
-    strengths = {kind: strength * best for kind, strength in chosen.strengths.items()}
-    return replace(chosen, rule="auto", strengths=strengths), shift
+    return replace(chosen, rule="auto", strengths=scaled(chosen.strengths, best)), shift
 
 
 def by_cross_validation(
@@ -187,20 +246,23 @@ def by_cross_validation(
     return Smoothness(strengths, "cv", tried, complete=True), start / max(len(folds), 1)
 
 
-def _folds(problem: SmoothProblem) -> list[_Fold]:
-    """Return the folds of cross-validation that leave rows to learn from and rows to predict."""
+def _folds(problem: SmoothProblem, start: Floats | None = None) -> list[_Fold]:
+    """Return the folds of cross-validation that leave rows to learn from and rows to predict.
+
+    Fits begin at ``start``, which changes where none of them ends.
+    """
     n_folds = FOLDS if problem.weights.sum() < MANY_ROWS else 3
     parts = [part for part in split_weights(problem.weights, n_folds) if part.any()]
-    return [_Fold(problem, part) for part in parts if (problem.weights - part).any()]
+    return [_Fold(problem, part, start) for part in parts if (problem.weights - part).any()]
 
 
 class _Fold:
     """Rows to fit to and rows to predict."""
 
-    def __init__(self, problem: SmoothProblem, part: Floats) -> None:
+    def __init__(self, problem: SmoothProblem, part: Floats, start: Floats | None) -> None:
         self._left_in = problem.weighted(problem.weights - part)
         self._left_out = problem.weighted(part)
-        self.shift = np.zeros((problem.n_cells, problem.n_classes))
+        self.shift = np.zeros((problem.n_cells, problem.n_classes)) if start is None else start
 
     def refit(self, strengths: Strengths, deadline: Deadline | None) -> float:
         """Fit with these strengths, from where the last fit ended, and return the likelihood of the other rows."""

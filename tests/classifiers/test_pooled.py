@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from math import inf
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier
 from anbexact.classifiers.pool_fit import Record, cross_fit, make_folds
 from anbexact.classifiers.pool_members import Member, automatic_members, named_members
-from anbexact.classifiers.shared_fits import SharedFits
+from anbexact.classifiers.shared_fits import SharedFits, ended_early
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 from anbexact.inputs.folds import frame_folds
 from anbexact.inputs.labels import read_target
@@ -213,6 +214,29 @@ class TestFit:
             pool = PooledClassifier(TWO, time_limit=1e-9).fit(X, y)
         assert [name for name, _ in pool.estimators_] == ["NB"]
         assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}
+
+    def test_a_refit_that_takes_too_long_is_left_out(self, monkeypatch):
+        """The second member's refits are given next to no time, whatever is left; the first one has all it takes."""
+        X, y = frames()
+        fitted = SharedFits.fitted
+        monkeypatch.setattr(
+            SharedFits, "fitted", lambda self, of, limit: fitted(self, of, min(limit, inf if limit == inf else 1e-9))
+        )
+        smooth = [AdditiveClassifier(model, smooth="evidence") for _, model in TWO]
+        with pytest.warns(UserWarning, match="1 of 2 were learned, without TAN"):
+            pool = PooledClassifier([("NB", smooth[0]), ("TAN", smooth[1])], time_limit=1e6).fit(X, y)
+        assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}
+
+    def test_a_limit_of_the_members_own_is_none_of_the_pool(self):
+        X, y = frames()
+        fits = SharedFits(X, y, np.ones(len(y)))
+        for own, seconds, ended in ((None, 1e-9, True), (1e-9, 1.0, False), (None, inf, False)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                model = fits.fitted(AdditiveClassifier(TWO[0][1], time_limit=own, smooth="evidence"), seconds)
+            assert ended_early(model, seconds) is ended
+            assert model.time_limit == own
+            assert model.logit_.refitted.in_time is (own is None and seconds == inf)
 
     def test_a_member_that_cannot_be_learned_is_left_out(self):
         X, y = frames()

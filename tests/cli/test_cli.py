@@ -251,21 +251,14 @@ def test_predict_numbered_columns(capsys):
 def test_compare_on_the_embedded_table(capsys):
     code, out, err = run(capsys, "compare")
     assert (code, err) == (0, "")
-    assert out.startswith("wine, an embedded table. 178 wines")
-    for text in (
-        "NB  ",
-        "ANB  ",
-        "CategoricalNB",
-        "logistic regression",
-        "total_phenols -> flavanoids",
-        "proved optimal",
-    ):
+    assert out.startswith("tic_tac_toe, an embedded table. The 958 distinct boards")
+    for text in ("NB  ", "ANB  ", "top_right, bottom_left -> middle_middle", "proved optimal"):
         assert text in out
-    assert "10-fold cross-validation, structure and cut points relearned in every fold" in out
-    assert "alcohol = " in out
-    assert "95 % interval  rows of class_" in out
+    assert "5-fold cross-validation, structure and cut points relearned in every fold" in out
+    assert "top_middle = " in out
+    assert "95 % interval  rows of negative" in out
     assert re.search(
-        r"learned\s+again\s+from\s+160\s+rows\s+and\s+classifies\s+row\s+\d+,\s+one of the\s+other\s+18", out
+        r"learned\s+again\s+from\s+766\s+rows\s+and\s+classifies\s+row\s+\d+,\s+one of the\s+other\s+192", out
     )
     assert "they are not causes" in out
     assert not re.search("rightly|wrongly", out)
@@ -274,12 +267,17 @@ def test_compare_on_the_embedded_table(capsys):
     assert len(lines) <= 84
     assert max(map(len, lines)) <= 120
     table = lines[lines.index("") + 1 : lines.index("", lines.index("") + 1)]
-    assert max(map(len, table)) <= 100
-    names = [line.split("  ")[0] for line in table[2:18]]
-    assert names == [*OWN_LINES, "CategoricalNB", "logistic regression", "class frequencies"]
+    assert max(map(len, table)) <= 102
+    names = [line.split("  ")[0] for line in table[2:14]]
+    networks = [line for name in ("NB", "TAN", "ANB") for line in (name, f"{name} refitted")]
+    others = ["logistic regression", "random forest", "gradient boosting", "class frequencies"]
+    assert names == [*networks, "TAN smooth", "pool", *others]
+    losses = dict(zip(names, [float(line.split()[-5].rstrip("*")) for line in table[2:14]], strict=True))
+    assert losses["NB"] > losses["TAN"] > losses["ANB"] > losses["TAN smooth"] > losses["pool"]
+    assert losses["TAN smooth"] < min(losses[name] for name in others)
     assert "parameters" in table[1]
-    assert any("*" in line for line in table[2:17])
-    assert "*" not in table[17]  # constant predictions are calibrated, and say nothing
+    assert any("*" in line for line in table[2:13])
+    assert "*" not in table[13]  # constant predictions are calibrated, and say nothing
     assert "Lowest log loss: " in out
     assert "The refit lowered the log loss of" in out
 

@@ -18,7 +18,13 @@ from anbexact.logit.design import make_design
 from anbexact.logit.fit import Stop, fit
 from anbexact.logit.smooth_fit import SmoothProblem, _State, smooth_fit, smooth_problem
 from anbexact.logit.smooth_terms import Axis, SmoothTerm, full_axis, grouped_axis, smooth_terms
-from anbexact.logit.smoothness import by_cross_validation, by_evidence, effective_degrees
+from anbexact.logit.smoothness import (
+    Smoothness,
+    by_cross_validation,
+    by_evidence,
+    curvature_by_feature,
+    effective_degrees,
+)
 
 STRENGTHS = {"slope": 0.7, "curvature": 0.3, "level": 2.0, "interaction": 1.5}
 FAMILIES = {"c": (), "f0": ("f0",), "f1": ("f1", "f0"), "f2": ("f2", "f0", "f1")}
@@ -48,7 +54,9 @@ def dense(problem, strengths=STRENGTHS):
                 ),
                 term.size,
             )
-            precision[term.cells, term.cells] += strengths.get(kind, 0.0) * form
+            strength = strengths.get(kind, 0.0)
+            strength = strength[term.features[0]] if isinstance(strength, dict) else strength
+            precision[term.cells, term.cells] += strength * form
     return oracles.Smooth(indicators, problem.base[row], of_class, problem.weights[row, of_class], precision)
 
 
@@ -271,24 +279,45 @@ class TestDegrees:
             assert degrees == pytest.approx(np.trace(hat[own, own]), rel=1e-6, abs=1e-8)
 
 
+def evidence(problem, strengths):
+    """The Laplace evidence of two classes, up to a constant."""
+    found, _ = smooth_fit(problem, strengths)
+    twin = dense(problem, strengths)
+    contrasts = np.kron(np.eye(problem.n_cells), np.array([[-1.0], [1.0]]) / np.sqrt(2))
+    h = contrasts.T @ -twin.hessian(found.shift) @ contrasts
+    return found.penalised + np.linalg.slogdet(twin.precision)[1] / 2 - np.linalg.slogdet(h)[1] / 2
+
+
 class TestEvidence:
     def test_is_highest_at_the_chosen_strengths(self):
         problem = made(13, n_classes=2, interactions="none", ordered=("f0", "f1", "f2"))
         chosen, _ = by_evidence(problem)
         assert chosen.complete
 
-        def evidence(strengths):
-            found, _ = smooth_fit(problem, strengths)
-            twin = dense(problem, strengths)
-            contrasts = np.kron(np.eye(problem.n_cells), np.array([[-1.0], [1.0]]) / np.sqrt(2))
-            h = contrasts.T @ -twin.hessian(found.shift) @ contrasts
-            s = twin.precision
-            return found.penalised + np.linalg.slogdet(s)[1] / 2 - np.linalg.slogdet(h)[1] / 2
-
-        best = evidence(chosen.strengths)
+        best = evidence(problem, chosen.strengths)
         for kind, strength in chosen.strengths.items():
             for factor in (0.05, 20.0):
-                assert evidence({**chosen.strengths, kind: strength * factor}) <= best + 0.1
+                assert evidence(problem, {**chosen.strengths, kind: strength * factor}) <= best + 0.1
+
+    @pytest.mark.parametrize("seed", [13, 15])
+    def test_of_curvatures_by_feature_is_highest_with_its_prior(self, seed):
+        problem = made(seed, n_classes=2, interactions="none", ordered=("f0", "f1", "f2"))
+        common = Smoothness({"slope": 0.1, "curvature": 0.02}, "evidence", 0, complete=True)
+        chosen, _ = curvature_by_feature(problem, common, np.zeros((problem.n_cells, 2)))
+        assert chosen.complete
+        assert chosen.strengths["slope"] == 0.1
+        own = chosen.strengths["curvature"]
+        assert max(own.values()) > 1.2 * min(own.values())
+
+        def objective(strengths):
+            prior = sum(np.log(tau) - tau / 0.02 for tau in strengths["curvature"].values()) / 2
+            return evidence(problem, strengths) + prior
+
+        best = objective(chosen.strengths)
+        for name in own:
+            for factor in (0.3, 3.0):
+                changed = {"slope": 0.1, "curvature": {**own, name: own[name] * factor}}
+                assert objective(changed) < best
 
     def test_and_cross_validation_smooth_noise_away(self):
         rng = np.random.default_rng(0)
