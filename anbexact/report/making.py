@@ -14,14 +14,17 @@ import numpy as np
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.drawing.markup import Markup, joined
+from anbexact.explanations.decisions import Costs, read_costs
 from anbexact.persistence.atomic import write_atomically
 from anbexact.report.document import Block, Document, Fragment, Listing, Paragraph, Section
 from anbexact.report.evidence_panel import panel_or_reason
 from anbexact.report.page.page import page
+from anbexact.report.sections.decisions import decisions_section
 from anbexact.report.sections.features import cases_section, features_section
 from anbexact.report.sections.limits import limits_section, warnings_of
 from anbexact.report.sections.network import arcs_section, network_section
 from anbexact.report.sections.performance import performance_section, refit_section
+from anbexact.report.sections.pool import pool_section
 from anbexact.report.sections.reproduce import reproduce_section
 from anbexact.report.sections.rows import rows_section
 from anbexact.report.sections.shapes import shapes_section
@@ -49,6 +52,10 @@ class Settings:
         What makes the report again.
     progress : callable or None
         Called with the progress of the cross-validation.
+    costs : Costs or None
+        What decisions cost; None for no section on decisions.
+    reject : float or None
+        What it costs to leave a row undecided; None if that is no choice.
     """
 
     models: tuple[str, ...] = ()
@@ -56,6 +63,8 @@ class Settings:
     seed: int = 0
     command: str = ""
     progress: Progress | None = None
+    costs: Costs | None = None
+    reject: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,6 +151,9 @@ def report(
     folds: int | None = 5,
     seed: int = 0,
     progress: Progress | None = None,
+    costs: Any = None,
+    utilities: Any = None,
+    reject: float | None = None,
 ) -> Report:
     """Report on a fitted classifier: the data, the network, how well it predicts, what the features tell, its limits.
 
@@ -163,6 +175,12 @@ def report(
         Seed of the folds.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
+    costs, utilities : DataFrame, mapping or array, optional
+        What decisions cost, or are worth, as in :meth:`~anbexact.NetworkClassifier.decide`. The report then has a
+        section on decisions: what is decided for each class, what it costs per row, and what it would cost to decide
+        the likeliest class. The evidence panel starts with these costs.
+    reject : float, optional
+        The cost (or utility) of leaving the decision about a row to somebody else.
 
     Returns
     -------
@@ -175,8 +193,8 @@ def report(
     sklearn.exceptions.NotFittedError
         If the classifier is not fitted.
     ValueError
-        For rows that the classifier cannot read, a class that it does not know, an unknown rival, or rows that cannot
-        be divided into folds.
+        For rows that the classifier cannot read, a class that it does not know, an unknown rival, rows that cannot be
+        divided into folds, or costs that do not fit the classes.
 
     Examples
     --------
@@ -191,7 +209,23 @@ def report(
     named = (models,) if isinstance(models, str) else tuple(models)
     command = _call(type(classifier).__name__, named, folds, seed)
     subject = Subject.of(classifier, X, y, sample_weight)
-    return make_report(subject, Settings(named, folds, seed, command, progress))
+    decided = costs_given(subject.classes, costs, utilities, reject)
+    return make_report(subject, Settings(named, folds, seed, command, progress, decided, reject))
+
+
+def costs_given(classes: list[Any], costs: Any, utilities: Any, reject: float | None) -> Costs | None:
+    """Return what decisions cost; None if nothing was said of costs.
+
+    Raises
+    ------
+    ValueError
+        If costs and utilities were both given, or if they do not fit the classes.
+    """
+    if costs is not None and utilities is not None:
+        raise ValueError("costs and utilities were both given: a decision follows from one of them")
+    if utilities is not None:
+        return read_costs(utilities, "utilities", classes)
+    return None if costs is None and reject is None else read_costs(costs, "costs", classes)
 
 
 def _call(name: str, models: tuple[str, ...], folds: int | None, seed: int) -> str:
@@ -212,11 +246,13 @@ def make_report(subject: Subject, settings: Settings) -> Report:
         rows_section(subject),
         network_section(subject),
         performance_section(validation, reason),
+        pool_section(subject),
         refit_section(validation),
+        decisions_section(subject, validation, settings.costs, settings.reject),
         features_section(subject),
         shapes_section(subject),
         cases_section(subject),
-        _panel(subject.classifier),
+        _panel(subject.classifier, settings.costs),
         arcs_section(subject),
         limits_section(subject, validation),
         reproduce_section(subject, settings.command, settings.folds if validation else None, settings.seed),
@@ -257,9 +293,9 @@ def _summary(subject: Subject, validation: Validation | None) -> Section:
     return Section("summary", "In short", [*blocks, Listing(points, key="points")])
 
 
-def _panel(classifier: DiscreteClassifier) -> Section:
+def _panel(classifier: DiscreteClassifier, costs: Costs | None) -> Section:
     """Return the evidence panel, or a sentence that says why there is none."""
-    found = panel_or_reason(classifier, PANEL_BYTES)
+    found = panel_or_reason(classifier, PANEL_BYTES, costs)
     title = "Try it: evidence and probabilities"
     if isinstance(found, str) and not isinstance(found, Markup):
         return Section("panel", title, [Paragraph(found)])
