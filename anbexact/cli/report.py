@@ -100,7 +100,7 @@ def run(args: argparse.Namespace) -> None:
     with ProgressLine() as line, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*are left out of training")  # a note of the report says so
         decided = _costs(args, classifier.classes_.tolist())
-        settings: Settings = Settings(args.models, folds, args.seed, command, line.show, decided, args.reject)
+        settings: Settings = Settings(args.models, folds, args.seed, command, line.show, decided)
         try:
             made = make_report(Subject.of(classifier, X, y, weights), settings)
         except (TypeError, ValueError) as error:
@@ -121,7 +121,7 @@ def _costs(args: argparse.Namespace, classes: list[Any]) -> Costs | None:
     if args.costs is None:
         if not args.cost and args.reject is None:
             return None
-        return read_costs(costs_by_class(args.cost, classes), "costs", classes)
+        return read_costs(costs_by_class(args.cost, classes), "costs", classes).with_rejection(args.reject)
     if args.cost:
         raise InputError("--costs and --cost exclude each other")
     import pandas as pd
@@ -130,7 +130,7 @@ def _costs(args: argparse.Namespace, classes: list[Any]) -> Costs | None:
     try:
         frame = pd.read_csv(args.costs, index_col=0, dtype=str)
         frame = frame.rename(index=lambda label: known.get(str(label), label), columns=lambda d: known.get(d, d))
-        return read_costs(frame, "costs", classes)
+        return read_costs(frame, "costs", classes).with_rejection(args.reject)
     except (OSError, ValueError) as error:
         raise InputError(f"--costs {args.costs}: {error}") from None
 

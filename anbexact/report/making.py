@@ -54,8 +54,6 @@ class Settings:
         Called with the progress of the cross-validation.
     costs : Costs or None
         What decisions cost; None for no section on decisions.
-    reject : float or None
-        What it costs to leave a row undecided; None if that is no choice.
     """
 
     models: tuple[str, ...] = ()
@@ -64,7 +62,6 @@ class Settings:
     command: str = ""
     progress: Progress | None = None
     costs: Costs | None = None
-    reject: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +175,7 @@ def report(
     costs, utilities : DataFrame, mapping or array, optional
         What decisions cost, or are worth, as in :meth:`~anbexact.NetworkClassifier.decide`. The report then has a
         section on decisions: what is decided for each class, what it costs per row, and what it would cost to decide
-        the likeliest class. The evidence panel starts with these costs.
+        the most probable class. The evidence panel starts with these costs.
     reject : float, optional
         The cost (or utility) of leaving the decision about a row to somebody else.
 
@@ -210,7 +207,7 @@ def report(
     command = _call(type(classifier).__name__, named, folds, seed)
     subject = Subject.of(classifier, X, y, sample_weight)
     decided = costs_given(subject.classes, costs, utilities, reject)
-    return make_report(subject, Settings(named, folds, seed, command, progress, decided, reject))
+    return make_report(subject, Settings(named, folds, seed, command, progress, decided))
 
 
 def costs_given(classes: list[Any], costs: Any, utilities: Any, reject: float | None) -> Costs | None:
@@ -224,8 +221,10 @@ def costs_given(classes: list[Any], costs: Any, utilities: Any, reject: float | 
     if costs is not None and utilities is not None:
         raise ValueError("costs and utilities were both given: a decision follows from one of them")
     if utilities is not None:
-        return read_costs(utilities, "utilities", classes)
-    return None if costs is None and reject is None else read_costs(costs, "costs", classes)
+        return read_costs(utilities, "utilities", classes).with_rejection(reject)
+    if costs is None and reject is None:
+        return None
+    return read_costs(costs, "costs", classes).with_rejection(reject)
 
 
 def _call(name: str, models: tuple[str, ...], folds: int | None, seed: int) -> str:
@@ -248,7 +247,7 @@ def make_report(subject: Subject, settings: Settings) -> Report:
         performance_section(validation, reason),
         pool_section(subject),
         refit_section(validation),
-        decisions_section(subject, validation, settings.costs, settings.reject),
+        decisions_section(subject, validation, settings.costs),
         features_section(subject),
         shapes_section(subject),
         cases_section(subject),

@@ -32,14 +32,14 @@ def test_the_costs_of_rules_are_sums_over_rows(iris):
     proba, truth = classifier.predict_proba(X), y.to_numpy()
     names = [*costs.columns, LEAVE]
     full = costs.assign(**{LEAVE: 0.05})
-    spent = {"least expected cost": 0.0, "likeliest class": 0.0}
+    spent = {"least expected cost": 0.0, "most probable class": 0.0}
     promised = dict(spent)
     counts = {}
     for t in range(len(y)):
         expected = {d: sum(proba[t, c] * full.loc[k, d] for c, k in enumerate(classifier.classes_)) for d in names}
         chosen = {
             "least expected cost": min(names, key=expected.get),
-            "likeliest class": classifier.classes_[proba[t].argmax()],
+            "most probable class": classifier.classes_[proba[t].argmax()],
         }
         for rule, decision in chosen.items():
             spent[rule] += weights[t] * full.loc[truth[t], decision] / weights.sum()
@@ -50,8 +50,10 @@ def test_the_costs_of_rules_are_sums_over_rows(iris):
     for rule, cost in spent.items():
         assert rules[rule]["cost"] == pytest.approx(cost)
         assert rules[rule]["expected"] == pytest.approx(promised[rule])
-    assert spent["likeliest class"] != spent["least expected cost"]
-    assert rules["likeliest class"]["more"] == pytest.approx(spent["likeliest class"] - spent["least expected cost"])
+    assert spent["most probable class"] != spent["least expected cost"]
+    assert rules["most probable class"]["more"] == pytest.approx(
+        spent["most probable class"] - spent["least expected cost"]
+    )
     assert rules[f"always {LEAVE}"]["cost"] == pytest.approx(0.05)
     for record in made["decided"]:
         for d, name in enumerate(names):

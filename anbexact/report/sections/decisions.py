@@ -1,4 +1,4 @@
-"""Decisions at given costs: what is decided, what it costs, and what deciding the likeliest class would cost."""
+"""Decisions at given costs: what is decided, what it costs, and what deciding the most probable class would cost."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact.compare.curves import NORMAL_95
-from anbexact.explanations.decisions import REJECTED, Costs
+from anbexact.explanations.decisions import Costs
 from anbexact.report.document import Block, Column, Paragraph, Records, Section
 from anbexact.report.subject import Subject
 from anbexact.report.validation import Validation
@@ -50,9 +50,7 @@ class Judged:
         return mean, mean - half, mean + half
 
 
-def decisions_section(
-    subject: Subject, validation: Validation | None, costs: Costs | None, reject: float | None
-) -> Section | None:
+def decisions_section(subject: Subject, validation: Validation | None, costs: Costs | None) -> Section | None:
     """Return what is decided at given costs and what it costs; None without costs.
 
     Every row is decided by the least expected cost ``Σ_c P(c | row) cost(c, d)``. Costs are judged by the true
@@ -60,10 +58,7 @@ def decisions_section(
     """
     if costs is None:
         return None
-    decisions, matrix = list(costs.decisions), costs.matrix
-    if reject is not None:
-        decisions.append(REJECTED)
-        matrix = np.column_stack([matrix, np.full(len(matrix), costs.sign * float(reject))])
+    decisions, matrix = costs.decisions, costs.matrix
     judged, where = _judged(subject, validation, matrix)
     chosen = np.asarray((judged.proba @ judged.cost).argmin(axis=1))
     blocks: list[Block] = [
@@ -101,10 +96,10 @@ def _judged(subject: Subject, validation: Validation | None, matrix: Floats) -> 
 
 
 def _rules(judged: Judged, chosen: Integers, decisions: list[Any], classes: list[Any]) -> Records:
-    """Return what rules of decision cost: the least expected cost, the likeliest class, always the same."""
+    """Return what rules of decision cost: the least expected cost, the most probable class, always the same."""
     rules = {"least expected cost": chosen}
     if all(label in decisions for label in classes):
-        rules["likeliest class"] = np.array([decisions.index(label) for label in classes])[
+        rules["most probable class"] = np.array([decisions.index(label) for label in classes])[
             judged.proba.argmax(axis=1)
         ]
     always = int((judged.shares @ judged.cost[judged.truth]).argmin())

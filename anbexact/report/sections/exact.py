@@ -76,6 +76,7 @@ def _add_shapley(classifier: NetworkClassifier | RefittedClassifier, frame: Any,
         for of in local.frame.to_dict(orient="records")
     ]
     case.values["shapley"] = [{key: of[key] for key in ("feature", "nats", "odds")} for of in records]
+    records = [of for of in records if of["nats"] != 0]
     if len(rest := records[MOST_VALUES:]) > 1:
         nats = sum(of["nats"] for of in rest)
         together = {"term": f"{len(rest)} weaker terms together", "nats": nats, "odds": float(np.exp(nats))}

@@ -17,7 +17,7 @@ def pool_section(subject: Subject) -> Section | None:
     if not isinstance(pool, PooledClassifier):
         return None
     members = pool.members_.reset_index(names="member")
-    records: list[dict[str, Any]] = members.sort_values("weight", ascending=False, kind="stable").to_dict("records")
+    records: list[Any] = members.sort_values("weight", ascending=False, kind="stable").to_dict("records")
     total = float(pool.weights_.sum())
     columns = [
         Column("member", "member"),
