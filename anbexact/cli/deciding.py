@@ -25,6 +25,11 @@ def add_deciding(parser: argparse.ArgumentParser) -> None:
         metavar="CLASS=SHARE[,...]",
         help="the shares of the classes where the rows come from, if they are others than in training; repeatable",
     )
+    add_costs(group)
+
+
+def add_costs(group: argparse._ArgumentGroup) -> None:
+    """Add ``--cost`` and ``--reject``."""
     group.add_argument(
         "--cost",
         action="append",
@@ -67,8 +72,13 @@ def decided(classifier: DiscreteClassifier, proba: npt.NDArray[np.float64], args
     from anbexact.explanations.decisions import decided_by_costs, read_costs
 
     classes = classifier.classes_.tolist()
-    given = {**dict.fromkeys(classes, 1.0), **_by_class(args.cost, "--cost", classes)}
+    given = costs_by_class(args.cost, classes)
     return decided_by_costs(proba, classes, read_costs(given, "costs", classes), args.reject)["decision"].to_numpy()
+
+
+def costs_by_class(texts: Sequence[str], classes: Sequence[Any]) -> dict[Any, float]:
+    """Return the cost of taking a row of a class for another, from texts such as ``"yes=10"``; by default 1."""
+    return {**dict.fromkeys(classes, 1.0), **_by_class(texts, "--cost", classes)}
 
 
 def _by_class(texts: Sequence[str], option: str, classes: Sequence[Any]) -> dict[Any, float]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anbexact.classifiers import NetworkClassifier, RefittedClassifier, TableClassifier
+from anbexact.classifiers import NetworkClassifier, PooledClassifier, RefittedClassifier, TableClassifier
 from anbexact.displays.fragments import fragment, note, paragraph
 from anbexact.displays.networks import network_picture, strengths_of, structure_facts
 from anbexact.drawing.markup import Markup
+from anbexact.drawing.tables import Cell, html_table, name_cell, number, share_bar
 
 if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier
@@ -25,6 +26,8 @@ def fitted_html(classifier: DiscreteClassifier) -> Markup:
         first, *others = repr(model).split("\n")
         facts = [network_picture(model.structure, strengths), structure_facts(model.structure)]
         return fragment(*facts, paragraph(first), *(note(line) for line in others))
+    if isinstance(classifier, PooledClassifier) and hasattr(classifier, "weights_"):
+        return fragment(_pool_table(classifier))
     if isinstance(classifier, TableClassifier) and hasattr(classifier, "model_"):
         vocabulary = classifier.vocabulary_
         n_classes = len(classifier.classes_)
@@ -32,3 +35,21 @@ def fitted_html(classifier: DiscreteClassifier) -> Markup:
             paragraph(f"{vocabulary.class_name}: {n_classes} classes, {len(vocabulary.features):,} features.")
         )
     return Markup("")
+
+
+def _pool_table(pool: PooledClassifier) -> Markup:
+    """Return the members of a pool, the heaviest first, with bars of their weights."""
+    members = pool.members_.sort_values("weight", ascending=False, kind="stable")
+    most = float(pool.weights_.max())
+    rows = [
+        [
+            name_cell(name),
+            number(of["weight"], 3),
+            Cell(share_bar(of["weight"], most, 70.0)),
+            number(of["log_loss"], 4),
+            of["outcome"],
+        ]
+        for name, of in members.iterrows()
+    ]
+    caption = f"A pool of {len(pool.weights_):,} members; log loss in nats per held-out row"
+    return html_table(["member", "weight", "", "log loss", "outcome"], rows, caption)

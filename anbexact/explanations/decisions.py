@@ -84,6 +84,13 @@ class Costs:
     matrix: Floats
     sign: int = 1
 
+    def with_rejection(self, reject: float | None) -> Costs:
+        """Return them with a further decision, rejection, at this cost (or utility); None leaves it out."""
+        if reject is None:
+            return self
+        column = np.full(len(self.matrix), self.sign * float(reject))
+        return Costs([*self.decisions, REJECTED], np.column_stack([self.matrix, column]), self.sign)
+
 
 def read_costs(given: Any, name: str, classes: Sequence[Any]) -> Costs:
     """Return costs or utilities, as ``name`` says.
@@ -170,10 +177,10 @@ def decided_by_costs(proba: Floats, classes: Sequence[Any], costs: Costs, reject
     ``argmin_d Σ_c P(c | x) cost(c, d)``, the first of equally good ones; a rejection, if ``reject`` (a cost, or a
     utility where utilities were given) is better than all of them.
     """
-    expected, decisions = proba @ costs.matrix, list(costs.decisions)
-    if reject is not None:
+    expected, decisions = proba @ costs.matrix, costs.decisions
+    if reject is not None:  # the probabilities of a row need not add up to exactly 1
         expected = np.column_stack([expected, np.full(len(expected), costs.sign * float(reject))])
-        decisions.append(REJECTED)
+        decisions = [*decisions, REJECTED]
     order = np.argsort(expected, axis=1, kind="stable")
     place = np.arange(len(expected))
     best = order[:, 0]

@@ -12,6 +12,7 @@ import numpy as np
 
 from anbexact.classifiers import DiscreteClassifier, MeasuredClassifier, NetworkClassifier, RefittedClassifier
 from anbexact.drawing.markup import UNPRINTABLE, Markup, element, joined
+from anbexact.explanations.decisions import Costs
 from anbexact.networks.network import TableNetwork
 from anbexact.persistence.atomic import write_atomically
 from anbexact.report.page.page import page
@@ -59,14 +60,20 @@ def panel(classifier: DiscreteClassifier, path: str | Path) -> None:
     write_atomically(Path(path), text, "utf-8")
 
 
-def panel_or_reason(classifier: DiscreteClassifier, most_bytes: int) -> Markup | str:
-    """Return the panel of a classifier as part of a page, or a sentence that says why there is none."""
+def panel_or_reason(classifier: DiscreteClassifier, most_bytes: int, costs: Costs | None = None) -> Markup | str:
+    """Return the panel of a classifier as part of a page, or a sentence that says why there is none.
+
+    The panel starts with ``costs``, if they are given; else every wrong decision costs 1.
+    """
     try:
         network = panel_network(classifier)
     except (MemoryError, ValueError) as error:
         return f"An evidence panel is not available: {error}."
     if network is None:
-        return f"An evidence panel is not available: {type(classifier).__name__} is not a single network with tables."
+        return (
+            f"An evidence panel is not available: {type(classifier).__name__} is not a single network with tables. "
+            "The panel sums out what is not known within one network; this classifier combines several."
+        )
     size = sum(4 * ((8 * table.values.size + 2) // 3) for table in network.tables.values())
     if size > most_bytes:
         return (
@@ -74,7 +81,9 @@ def panel_or_reason(classifier: DiscreteClassifier, most_bytes: int) -> Markup |
             f"{most_bytes / 1e6:,.1f} MB that are set aside for them. The command 'anbexact panel' writes a page of "
             f"its own for up to {MOST_BYTES / 1e6:,.0f} MB."
         )
-    return joined([panel_markup(network), *(element("p", text, class_="note") for text in _remarks(classifier))])
+    return joined(
+        [panel_markup(network, costs), *(element("p", text, class_="note") for text in _remarks(classifier))]
+    )
 
 
 def _remarks(classifier: DiscreteClassifier) -> list[str]:
@@ -111,9 +120,13 @@ def panel_network(classifier: DiscreteClassifier) -> TableNetwork | None:
     return None
 
 
-def panel_markup(network: TableNetwork) -> Markup:
+def panel_markup(network: TableNetwork, costs: Costs | None = None) -> Markup:
     """Return the panel of a network: its tables, and where the page puts what it computes."""
-    text = json.dumps(described(network), ensure_ascii=False, separators=(",", ":"))
+    description = described(network)
+    if costs is not None:
+        description["decisions"] = [_text(decision) for decision in costs.decisions]
+        description["costs"] = costs.matrix.tolist()
+    text = json.dumps(description, ensure_ascii=False, separators=(",", ":"))
     data = text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     return element(
         "div",

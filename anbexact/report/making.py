@@ -14,14 +14,17 @@ import numpy as np
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.drawing.markup import Markup, joined
+from anbexact.explanations.decisions import Costs, read_costs
 from anbexact.persistence.atomic import write_atomically
 from anbexact.report.document import Block, Document, Fragment, Listing, Paragraph, Section
 from anbexact.report.evidence_panel import panel_or_reason
 from anbexact.report.page.page import page
+from anbexact.report.sections.decisions import decisions_section
 from anbexact.report.sections.features import cases_section, features_section
 from anbexact.report.sections.limits import limits_section, warnings_of
 from anbexact.report.sections.network import arcs_section, network_section
 from anbexact.report.sections.performance import performance_section, refit_section
+from anbexact.report.sections.pool import pool_section
 from anbexact.report.sections.reproduce import reproduce_section
 from anbexact.report.sections.rows import rows_section
 from anbexact.report.sections.shapes import shapes_section
@@ -52,6 +55,8 @@ class Settings:
         Called with the progress of the cross-validation.
     stability : bool
         Whether there is a section on how sure the arcs are.
+    costs : Costs or None
+        What decisions cost; None for no section on decisions.
     """
 
     models: tuple[str, ...] = ()
@@ -60,6 +65,7 @@ class Settings:
     command: str = ""
     progress: Progress | None = None
     stability: bool = False
+    costs: Costs | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,6 +153,9 @@ def report(
     seed: int = 0,
     progress: Progress | None = None,
     stability: bool = False,
+    costs: Any = None,
+    utilities: Any = None,
+    reject: float | None = None,
 ) -> Report:
     """Report on a fitted classifier: the data, the network, how well it predicts, what the features tell, its limits.
 
@@ -172,6 +181,12 @@ def report(
         Whether there is a section on how sure the arcs and the probabilities are: the posterior over structures, what
         hangs on single rows, and intervals of the probabilities of the single cases. With many features it takes up
         to some minutes.
+    costs, utilities : DataFrame, mapping or array, optional
+        What decisions cost, or are worth, as in :meth:`~anbexact.NetworkClassifier.decide`. The report then has a
+        section on decisions: what is decided for each class, what it costs per row, and what it would cost to decide
+        the most probable class. The evidence panel starts with these costs.
+    reject : float, optional
+        The cost (or utility) of leaving the decision about a row to somebody else.
 
     Returns
     -------
@@ -184,8 +199,8 @@ def report(
     sklearn.exceptions.NotFittedError
         If the classifier is not fitted.
     ValueError
-        For rows that the classifier cannot read, a class that it does not know, an unknown rival, or rows that cannot
-        be divided into folds.
+        For rows that the classifier cannot read, a class that it does not know, an unknown rival, rows that cannot be
+        divided into folds, or costs that do not fit the classes.
 
     Examples
     --------
@@ -200,7 +215,25 @@ def report(
     named = (models,) if isinstance(models, str) else tuple(models)
     command = _call(type(classifier).__name__, named, folds, seed, stability=stability)
     subject = Subject.of(classifier, X, y, sample_weight)
-    return make_report(subject, Settings(named, folds, seed, command, progress, stability))
+    decided = costs_given(subject.classes, costs, utilities, reject)
+    return make_report(subject, Settings(named, folds, seed, command, progress, stability, decided))
+
+
+def costs_given(classes: list[Any], costs: Any, utilities: Any, reject: float | None) -> Costs | None:
+    """Return what decisions cost; None if nothing was said of costs.
+
+    Raises
+    ------
+    ValueError
+        If costs and utilities were both given, or if they do not fit the classes.
+    """
+    if costs is not None and utilities is not None:
+        raise ValueError("costs and utilities were both given: a decision follows from one of them")
+    if utilities is not None:
+        return read_costs(utilities, "utilities", classes).with_rejection(reject)
+    if costs is None and reject is None:
+        return None
+    return read_costs(costs, "costs", classes).with_rejection(reject)
 
 
 def _call(name: str, models: tuple[str, ...], folds: int | None, seed: int, *, stability: bool) -> str:
@@ -222,11 +255,13 @@ def make_report(subject: Subject, settings: Settings) -> Report:
         rows_section(subject),
         network_section(subject),
         performance_section(validation, reason),
+        pool_section(subject),
         refit_section(validation),
+        decisions_section(subject, validation, settings.costs),
         features_section(subject),
         shapes_section(subject),
         cases_section(subject),
-        _panel(subject.classifier),
+        _panel(subject.classifier, settings.costs),
         arcs_section(subject),
         stability_section(subject) if settings.stability else None,
         limits_section(subject, validation),
@@ -268,9 +303,9 @@ def _summary(subject: Subject, validation: Validation | None) -> Section:
     return Section("summary", "In short", [*blocks, Listing(points, key="points")])
 
 
-def _panel(classifier: DiscreteClassifier) -> Section:
+def _panel(classifier: DiscreteClassifier, costs: Costs | None) -> Section:
     """Return the evidence panel, or a sentence that says why there is none."""
-    found = panel_or_reason(classifier, PANEL_BYTES)
+    found = panel_or_reason(classifier, PANEL_BYTES, costs)
     title = "Try it: evidence and probabilities"
     if isinstance(found, str) and not isinstance(found, Markup):
         return Section("panel", title, [Paragraph(found)])

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats, Integers
-from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, RefittedClassifier
+from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, PooledClassifier, RefittedClassifier
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.compare.folds import as_pandas
 from anbexact.inputs.labels import read_labels
@@ -148,7 +148,7 @@ class Subject:
         Without ``grounds``, intervals are left out, which takes much less time.
         """
         frame = self.X.iloc[rows]
-        if isinstance(self.classifier, RefittedClassifier):
+        if isinstance(self.classifier, PooledClassifier | RefittedClassifier):
             return self.classifier.explain(frame)
         network = self.network
         if network is None:

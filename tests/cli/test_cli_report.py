@@ -56,6 +56,27 @@ def test_json_and_markdown(capsys):
     assert not list(Path().glob("*.html"))
 
 
+def test_costs_by_class_or_from_a_file(capsys):
+    how = ["report", "m.json", "anes.csv", "--no-validation", "--json"]
+    Path("costs.csv").write_text("true,Dole,Clinton\nClinton,1,0\nDole,0,3\n", encoding="utf-8")
+    made = []
+    for given in (["--cost", "Dole=3"], ["--costs", "costs.csv"]):
+        code, out, _ = run(capsys, *how, *given, "--reject", "0.4")
+        assert code == 0
+        document = json.loads(out)
+        made.append({of["rule"]: of["cost"] for of in document["decisions"]["rules"]})
+        assert document["reproduce"]["command"].endswith(f"{' '.join(given)} --reject 0.4")
+    assert made[0] == pytest.approx(made[1])
+    for given, message in (
+        (["--costs", "none.csv"], "--costs none.csv"),
+        (["--costs", "anes.csv"], "--costs anes.csv"),
+        (["--costs", "costs.csv", "--cost", "Dole=3"], "exclude each other"),
+    ):
+        code, _, err = run(capsys, *how, *given)
+        assert code != 0
+        assert message in err
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [

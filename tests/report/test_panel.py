@@ -1,7 +1,9 @@
 """The evidence panel: its tables are the network's, its posteriors those of prediction, in node and in a browser."""
 
 import base64
+import itertools
 import json
+import re
 import shutil
 import subprocess
 from importlib.resources import files
@@ -25,22 +27,29 @@ ENGINE = files("anbexact.report.page").joinpath("static", "engine.js")
 RUN = """
 const engine = require(process.argv[1]);
 const jobs = JSON.parse(require("fs").readFileSync(0));
-console.log(JSON.stringify(jobs.map(({ network, evidence }) => {
+console.log(JSON.stringify(jobs.map(({ network, evidence, costs }) => {
   const net = engine.network(network);
   return evidence.map((of) => {
     const found = engine.posteriors(net, of);
     const joint = found.joint && found.joint.map((values) => values && Array.from(values));
     const [label, against] = [0, net.classes - 1];
-    return { ...found, joint, changes: engine.contributions(net, of, label, against) };
+    const best = found.classes ? found.classes.indexOf(Math.max(...found.classes)) : 0;
+    const order = of.map((_, v) => v).filter((v) => of[v] >= 0 && v !== net.target);
+    const reason = found.classes ? engine.reason(net, of, best, order) : null;
+    const expected = found.classes && costs ? engine.expectedCosts(found.classes, costs) : null;
+    const savings = joint && costs ? joint.map((p) => p && engine.saving(p, found.classes, costs)) : null;
+    const changes = engine.contributions(net, of, label, against);
+    return { ...found, joint, best, reason, expected, savings, changes };
   });
 })));
 """
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 
-def in_node(*jobs):
+def in_node(*jobs, costs=None):
     """Return what the engine says of networks given evidence."""
-    text = json.dumps([{"network": described(network), "evidence": evidence} for network, evidence in jobs])
+    of_jobs = ({"network": described(network), "evidence": evidence, "costs": costs} for network, evidence in jobs)
+    text = json.dumps(list(of_jobs))
     done = subprocess.run(
         ["node", "-e", RUN, str(ENGINE)], input=text, capture_output=True, text=True, check=True, timeout=120
     )
@@ -141,6 +150,72 @@ def test_the_class_posterior_is_that_of_prediction_with_missing_cells():
             assert change["nats"] == pytest.approx(odds[0] - odds[1], abs=1e-9)
 
 
+def decided_everywhere(network, evidence, label):
+    """Return whether a class leads all others by more than 1e-9 nats, whatever features without evidence are."""
+    free = [
+        range(network.vocabulary.arity(v)) if s < 0 else [s]
+        for v, s in zip(network.vocabulary.features, evidence, strict=True)
+    ]
+    codes = np.array(list(itertools.product(*free)), dtype=np.int16)
+    logs = network.log_joint(np.asfortranarray(codes.T))
+    others = np.delete(logs, label, axis=1).max(axis=1)
+    return bool((logs[:, label] - others > 1e-9).all())
+
+
+@needs_node
+def test_reasons_settle_the_class_and_none_of_their_findings_can_be_left_out():
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame(rng.integers(0, 3, (200, 4)), columns=list("abcd")).assign(e=rng.integers(0, 2, 200))
+    y = (X["a"] + X["b"] * X["e"] + (rng.random(200) < 0.2)) % 3
+    networks = [of(ess=1.0, n_jobs=1).fit(X, y).model_ for of in (ANBClassifier, GBNClassifier, NaiveBayesClassifier)]
+    jobs = [(network, random_evidence(network, 25, seed)) for seed, network in enumerate(networks)]
+    seen = set()
+    for (network, evidence), answers in zip(jobs, in_node(*jobs), strict=True):
+        for of, answer in zip(evidence, answers, strict=True):
+            label, reason = answer["best"], answer["reason"]
+            seen.add((reason["status"], len(reason.get("variables", ()))))
+            settled = decided_everywhere(network, of[:-1], label)
+            assert reason["status"] == ("settled" if settled else "open")
+            if not settled:
+                continue
+            kept = [state if v in reason["variables"] else -1 for v, state in enumerate(of[:-1])]
+            assert decided_everywhere(network, kept, label)
+            for v in reason["variables"]:
+                fewer = [-1 if u == v else state for u, state in enumerate(kept)]
+                assert not decided_everywhere(network, fewer, label)
+    assert len({status for status, _ in seen}) == 2
+    assert len({size for _, size in seen}) > 2
+
+
+@needs_node
+def test_decisions_and_questions_are_those_of_the_classifier():
+    X, y = load_anes96()
+    classifier = ANBClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    holes = X.astype(object).where(np.random.default_rng(1).random(X.shape) < 0.5, None)[:12]
+    costs = pd.DataFrame({"Clinton": [0.0, 3.0], "Dole": [1.0, 0.0], "wait": [0.4, 0.4]}, index=classifier.classes_)
+    job = panel_network(classifier), [[*row, -1] for row in classifier.reader_.codes(holes).T.tolist()]
+    answers = in_node(job, costs=costs.to_numpy().tolist())[0]
+    decided = classifier.decide(holes, costs=costs)
+    asked = classifier.next_question(holes, costs=costs)
+    names = classifier.vocabulary_.features
+    for t, answer in enumerate(answers):
+        assert costs.columns[np.argmin(answer["expected"])] == decided["decision"].iloc[t]
+        assert min(answer["expected"]) == pytest.approx(decided["expected_cost"].iloc[t], abs=1e-9)
+        own = asked[asked["row"] == holes.index[t]].set_index("feature")["gain"]
+        for v, saving in enumerate(answer["savings"][:-1]):
+            assert (saving is None) == (job[1][t][v] >= 0)
+            if saving is not None:
+                assert saving == pytest.approx(own[names[v]], abs=1e-9)
+
+
+@needs_node
+def test_tables_with_zeros_have_no_reasons():
+    X, _ = load_monks(1)
+    network = NaiveBayesClassifier(parameters="ml", n_jobs=1).fit(X, X["head_shape"].rename("c")).model_
+    answer = in_node((network, [[0] + [-1] * 6]))[0][0]
+    assert answer["reason"] == {"status": "zeros"}
+
+
 @needs_node
 def test_eliminations_that_are_too_large_are_refused():
     """Thirteen hubs with thirteen children of four each: nothing known leaves the class its prior."""
@@ -206,6 +281,42 @@ def a_browser():
     if path is None:
         pytest.skip("there is no Chromium")
     return playwright, path
+
+
+PROBE = """
+const root = document.querySelector(".evidence-panel"), panel = root.panel, found = [];
+for (const evidence of EVIDENCE) {
+  evidence.forEach((state, v) => panel.set(v, state));
+  found.push({ classes: anbexactEngine.posteriors(panel.net, panel.evidence).classes,
+    decision: root.querySelector(".panel-decision").textContent });
+}
+document.body.replaceChildren(Object.assign(document.createElement("pre"), { textContent: JSON.stringify(found) }));
+"""
+
+
+@pytest.mark.slow
+def test_the_panel_in_chromium_is_the_classifier(tmp_path):
+    """The page as it is, but for a script of the test; the page's own policy would not let it run."""
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("there is no Chromium")
+    X, y = load_anes96()
+    classifier = ANBClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    costs = {"Clinton": 1.0, "Dole": 4.0}
+    report(classifier, X, y, folds=None, costs=costs).save(tmp_path / "r.html")
+    holes = X.astype(object).where(np.random.default_rng(2).random(X.shape) < 0.5, None)[:20]
+    evidence = [[*row, -1] for row in classifier.reader_.codes(holes).T.tolist()]
+    text = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", (tmp_path / "r.html").read_text(encoding="utf-8"))
+    script = f"<script>{PROBE.replace('EVIDENCE', json.dumps(evidence))}</script></body>"
+    (tmp_path / "probed.html").write_text(text.replace("</body>", script), encoding="utf-8")
+    how = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
+    done = subprocess.run(
+        [path, *how, (tmp_path / "probed.html").as_uri()], capture_output=True, text=True, check=True, timeout=120
+    )
+    found = json.loads(re.search(r"<pre>(.*)</pre>", done.stdout).group(1))
+    assert np.abs(classifier.predict_proba(holes) - [of["classes"] for of in found]).max() < 1e-9
+    for decision, of in zip(classifier.decide(holes, costs=costs)["decision"], found, strict=True):
+        assert of["decision"].startswith(f"Decide {decision}: expected cost ")
 
 
 @pytest.mark.slow

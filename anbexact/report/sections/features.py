@@ -2,60 +2,75 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
 from anbexact._runtime.arrays import Integers
-from anbexact.classifiers import NetworkClassifier
+from anbexact.classifiers import NetworkClassifier, PooledClassifier
 from anbexact.displays.explanations import explanation_table
 from anbexact.networks.explanation_text import explanation_text
 from anbexact.report.document import Block, Column, Fragment, Heading, Paragraph, Records, Section
 from anbexact.report.features import feature_report
+from anbexact.report.sections.exact import exact_cases
 from anbexact.report.subject import Subject
 
 MOST_EXPLAINED = 300
 """Rows that mean terms are taken over."""
 MOST_FEATURES = 100
 """Features that are listed."""
+OF_NETWORK = (
+    " ln BF: log Bayes factor for independence of the feature and the class, negative for dependence. Information: "
+    "conditional mutual information with the class in this network, nats per row; a dash for a feature without an "
+    "arc to or from the class."
+)
+EXACT = (
+    "A Shapley value compares the row with the average training row: it is what a feature adds to the log odds, "
+    "averaged over all orders in which the features become known. A sufficient reason decides the prediction "
+    "whatever the other features are. The nearest change alters the fewest features so that another class is "
+    "predicted. All three are exact for the model; none says what would happen if somebody changed a feature."
+)
 
 
 def features_section(subject: Subject) -> Section | None:
     """Return how much every feature tells about the class; None for a classifier without explanations."""
     network = subject.generative
-    if network is None:
+    pooled = isinstance(subject.classifier, PooledClassifier)
+    if network is None and not pooled:
         return None
     records = _by_feature(subject, network)
     columns = [
         Column("feature", "feature"),
         Column("mean_term", "mean |term|", 3, "share"),
-        Column("log_bayes_factor", "ln BF", 1),
-        Column("information", "information", 4),
     ]
     note = (
         "Mean |term|: mean size of what the feature adds to the log odds of the two most probable classes, in nats, "
-        "over rows in which it is observed. ln BF: log Bayes factor for independence of the feature and the class, "
-        "negative for dependence. Information: conditional mutual information with the class in this network, nats "
-        "per row; a dash for a feature without an arc to or from the class."
+        "over rows in which it is observed."
     )
+    if network is None:
+        note += " A term of several features counts for the one that it is shown with."
+    else:
+        columns += [Column("log_bayes_factor", "ln BF", 1), Column("information", "information", 4)]
+        note += OF_NETWORK
     more = f" The first {MOST_FEATURES} of {len(records):,}." if len(records) > MOST_FEATURES else ""
     table = Records("features", columns, records[:MOST_FEATURES], "Features, the most influential first", note + more)
     return Section("influence", "What the features tell", [table])
 
 
-def _by_feature(subject: Subject, network: NetworkClassifier) -> list[dict[str, Any]]:
+def _by_feature(subject: Subject, network: NetworkClassifier | None) -> list[dict[str, Any]]:
     n_rows = len(subject.X)
     rows = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_EXPLAINED)).round().astype(np.intp))
     explanations = subject.explain(rows, grounds=False)
-    assert explanations is not None  # of a classifier with a network
+    assert explanations is not None  # of a network, or a pool of networks
     terms = explanations.to_frame()
     finite = terms[np.isfinite(terms["nats"])]
     means = {name: float(of["nats"].abs().mean()) for name, of in finite.groupby("feature", sort=False)}
-    try:
-        weights = subject.weights if subject.weighted else None
-        report = feature_report(network, subject.X, subject.y, weights).to_dict(orient="index")
-    except ValueError:  # no complete row
-        report = {}
+    report: dict[Any, Any] = {}
+    weights = subject.weights if subject.weighted else None
+    if network is not None:
+        with suppress(ValueError):  # no complete row
+            report = feature_report(network, subject.X, subject.y, weights).to_dict(orient="index")
     records = [
         {
             "feature": name,
@@ -71,19 +86,25 @@ def _by_feature(subject: Subject, network: NetworkClassifier) -> list[dict[str, 
 
 def cases_section(subject: Subject) -> Section | None:
     """Return a typical, a doubtful and a wrong case with their explanations; None without explanations."""
-    if subject.generative is None:
-        return None
     chosen = chosen_cases(subject)
-    explanations = subject.explain(np.array(list(chosen.values()), dtype=np.intp))
-    assert explanations is not None
+    rows = np.array(list(chosen.values()), dtype=np.intp)
+    explanations = subject.explain(rows)
+    if explanations is None:
+        return None
+    exact = exact_cases(subject, rows)
     blocks: list[Block] = [
         Paragraph(
             "Three of the rows above, explained. Every bar is what a feature adds to the log odds of the two most "
-            "probable classes; a line through it is its 95 % credible interval.",
+            "probable classes; a line through it is its 95 % credible interval."
+            if subject.network is not None
+            else "Three of the rows above, explained. Every line is what features multiply the odds of the two most "
+            "probable classes by, all members together.",
             "note",
         )
     ]
-    for (what, row), explanation in zip(chosen.items(), explanations, strict=True):
+    if any("sufficient_reason" in case.values for case in exact):
+        blocks.append(Paragraph(EXACT, "note"))
+    for (what, row), explanation, case in zip(chosen.items(), explanations, exact, strict=True):
         title = f"{what}: row {row}, true class {subject.y.iloc[row]}"
         values = {
             "row": row,
@@ -93,10 +114,11 @@ def cases_section(subject: Subject) -> Section | None:
             "probability": explanation.probability,
             "log_odds": explanation.log_odds,
             "terms": explanation.terms.to_dict(orient="records"),
+            **case.values,
         }
         text = "\n".join(f"    {line}" for line in explanation_text(explanation).splitlines())
         key = what.split(" ")[1]
-        blocks += [Heading(title), Fragment(explanation_table(explanation), text, key, values)]
+        blocks += [Heading(title), Fragment(explanation_table(explanation), text, key, values), *case.blocks]
     return Section("cases", "Single cases", blocks)
 
 

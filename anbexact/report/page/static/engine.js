@@ -4,6 +4,7 @@
    off for every variable at once. No page is needed: the functions also run in other JavaScript programs. */
 const anbexactEngine = (() => {
   const MOST_CELLS = 4e6;
+  const LEAST_LEAD = 1e-9;  // nats by which a settled class leads: a tie settles nothing
 
   function decoded(text) {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
@@ -172,8 +173,22 @@ const anbexactEngine = (() => {
     return top + Math.log(sum);
   }
 
-  /* Sum out all free variables towards the class; buckets keep what a pass back needs. */
-  function collect(families, evidence, net) {
+  /* The largest logs over the variables that are not kept, for every class by itself. */
+  function largest(factor, kept, net) {
+    const s = net.classes, top = new Float64Array(cells(kept, net.sizes) * s).fill(-Infinity);
+    const own = strides(kept, net.sizes, s);
+    const steps = factor.scope.map((v) => { const k = kept.indexOf(v); return k < 0 ? 0 : own[k]; });
+    walk(factor.scope, net.sizes, [steps], (place, [offset]) => {
+      for (let c = 0; c < s; c++) {
+        const value = factor.logs[place * s + c];
+        if (value > top[offset + c]) top[offset + c] = value;
+      }
+    });
+    return { scope: kept, withClass: true, logs: top };
+  }
+
+  /* Eliminate all free variables towards the class, by sums or by maxima; buckets keep what a pass back needs. */
+  function collect(families, evidence, net, eliminated = summed) {
     const factors = families.map((family) => restricted(family, evidence, net));
     const { order, joined, total } = plan(factors, net);
     if (total > MOST_CELLS) return { total };
@@ -194,7 +209,7 @@ const anbexactEngine = (() => {
         addInto(product, factor, net);
         if (factor.bucket) bucket.children.push(factor.bucket);
       }
-      bucket.message = summed(product, joined[k].filter((v) => v !== variable), net);
+      bucket.message = eliminated(product, joined[k].filter((v) => v !== variable), net);
       bucket.message.bucket = bucket;
       place(bucket.message);
       buckets.push(bucket);
@@ -289,6 +304,58 @@ const anbexactEngine = (() => {
     return found.sort((a, b) => Math.abs(b.nats ?? 0) - Math.abs(a.nats ?? 0));
   }
 
-  return { network, posteriors, marginal, information, contributions };
+  /* What families add to the log odds of every class against one of them; null where tables have zeros. */
+  function against(net, label) {
+    const s = net.classes, families = net.families.filter((family) => family.withClass);
+    if (families.some((family) => !family.logs.every(Number.isFinite))) return null;
+    return families.map((family) => ({
+      ...family, logs: family.logs.map((value, k) => value - family.logs[k - (k % s) + label]),
+    }));
+  }
+
+  /* By how many nats a class leads all others at least, whatever the variables without evidence are; null if the
+     elimination is too large. */
+  function lead(net, odds, evidence, label) {
+    const found = collect(odds, evidence, net, largest);
+    if (!found.root) return null;
+    return Math.min(...Array.from(found.root.logs, (value, c) => (c === label ? Infinity : -value)));
+  }
+
+  /* A sufficient reason: findings that decide the class, whatever all other variables are, none of which can be left
+     out. Findings are withdrawn in the order given. Returns {status, variables, margin}: status "settled"; "open" if
+     other variables can still change the class; "zeros" for tables with zeros; "large". */
+  function reason(net, evidence, label, order) {
+    const odds = against(net, label);
+    if (!odds) return { status: "zeros" };
+    let margin = lead(net, odds, evidence, label);
+    if (margin === null) return { status: "large" };
+    if (!(margin > LEAST_LEAD)) return { status: "open", margin };
+    const kept = evidence.slice();
+    for (const v of order) {
+      const state = kept[v];
+      kept[v] = -1;
+      const fewer = lead(net, odds, kept, label);
+      if (fewer !== null && fewer > LEAST_LEAD) margin = fewer;
+      else kept[v] = state;
+      if (fewer === null) return { status: "large" };
+    }
+    return { status: "settled", margin, variables: order.filter((v) => kept[v] >= 0).reverse() };
+  }
+
+  /* The expected cost of every decision; costs[c][d] is that of decision d if the class is c. */
+  function expectedCosts(shares, costs) {
+    return costs[0].map((_, d) => shares.reduce((sum, p, c) => sum + p * costs[c][d], 0));
+  }
+
+  /* By how much knowing a variable is expected to lower the cost of the best decision. */
+  function saving(joint, shares, costs) {
+    let later = 0;
+    for (let start = 0; start < joint.length; start += shares.length) {
+      later += Math.min(...expectedCosts(Array.from(joint.slice(start, start + shares.length)), costs));
+    }
+    return Math.max(Math.min(...expectedCosts(shares, costs)) - later, 0);
+  }
+
+  return { network, posteriors, marginal, information, contributions, reason, expectedCosts, saving };
 })();
 if (typeof module !== "undefined") module.exports = anbexactEngine;

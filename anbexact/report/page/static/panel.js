@@ -2,7 +2,7 @@
 /* The evidence panel: radio buttons for the states of every variable, and bars of their posteriors. All text enters
    the page as text, never as markup. */
 (() => {
-  const MOST_FINDINGS = 12, MOST_QUESTIONS = 8, MOST_WITHDRAWN = 80;
+  const MOST_FINDINGS = 12, MOST_QUESTIONS = 8, MOST_WITHDRAWN = 80, MOST_COSTS = 8;
 
   function made(tag, attributes = {}, ...children) {
     const node = document.createElement(tag);
@@ -32,6 +32,12 @@
     const status = made("p", { class: "panel-status", role: "status", "aria-live": "polite" });
     const findings = made("ol", { class: "panel-list" }), questions = made("ol", { class: "panel-list" });
     const findingsNote = made("p", { class: "note" }), questionsNote = made("p", { class: "note" });
+    const reasonNote = made("p", { class: "note" }), reasons = made("ol", { class: "panel-list" });
+    const decision = made("p", { class: "panel-decision", role: "status", "aria-live": "polite" });
+    const classes = variables[target].states, decisions = description.decisions || classes;
+    const given = description.costs || classes.map((_, c) => decisions.map((_, d) => (c === d ? 0 : 1)));
+    const costs = given.map((row) => row.slice());
+    const editable = classes.length <= MOST_COSTS && decisions.length <= MOST_COSTS + 1;
     const clear = made("button", { type: "button", class: "panel-button" }, "Clear all findings");
     const search = made("input", { type: "search", class: "panel-search", id: `panel-search-${number}` });
     const grid = made("div", { class: "panel-grid" });
@@ -109,7 +115,9 @@
     function tell(result) {
       findings.replaceChildren();
       questions.replaceChildren();
-      findingsNote.textContent = questionsNote.textContent = "";
+      reasons.replaceChildren();
+      findingsNote.textContent = questionsNote.textContent = reasonNote.textContent = "";
+      decide(result);
       if (!result.classes || net.classes < 2) return;
       const order = result.classes.map((_, c) => c).sort((a, b) => result.classes[b] - result.classes[a]);
       const states = variables[target].states;
@@ -120,11 +128,12 @@
       } else if (evidence.some((state) => state >= 0)) {
         findingsNote.textContent =
           `Change of the log odds of ${states[order[0]]} against ${states[order[1]]} by each finding, given the others:`;
-        for (const { variable, nats } of anbexactEngine.contributions(net, evidence, order[0], order[1]).slice(0, MOST_FINDINGS)) {
+        const contributions = anbexactEngine.contributions(net, evidence, order[0], order[1]);
+        for (const { variable, nats } of contributions.slice(0, MOST_FINDINGS)) {
           const text = nats === null ? "–" : `${nats < 0 ? "−" : "+"}${Math.abs(nats).toFixed(2)}`;
-          const label = `${variables[variable].name} = ${variables[variable].states[evidence[variable]]}`;
-          findings.append(made("li", {}, made("span", {}, label), made("span", { class: "panel-share" }, text)));
+          findings.append(made("li", {}, made("span", {}, finding(variable)), made("span", { class: "panel-share" }, text)));
         }
+        settle(result, order, contributions);
       } else {
         findingsNote.textContent = "Choose states of variables to see what they change.";
       }
@@ -132,9 +141,11 @@
       const gains = listed.filter((v) => evidence[v] < 0 && result.joint[v])
         .map((v) => ({ v, gain: anbexactEngine.information(result.joint[v], result.classes) }))
         .sort((a, b) => b.gain - a.gain).slice(0, MOST_QUESTIONS);
+      const saved = validCosts() ? gains.map(({ v }) => anbexactEngine.saving(result.joint[v], result.classes, costs)) : [];
       questionsNote.textContent = gains.length
-        ? "Expected information about the class if this were known, too, in nats:" : "Everything is known.";
-      for (const { v, gain } of gains) {
+        ? "If this were known, too: expected information about the class in nats, and expected saving in cost:"
+        : "Everything is known.";
+      gains.forEach(({ v, gain }, k) => {
         const link = made("button", { type: "button", class: "panel-link" }, variables[v].name);
         link.addEventListener("click", () => {
           const { box, unknown } = cards.get(v);
@@ -143,8 +154,76 @@
           box.scrollIntoView({ block: "center" });
           unknown.focus();
         });
-        questions.append(made("li", {}, link, made("span", { class: "panel-share" }, gain.toFixed(3))));
+        const saving = saved.length ? amount(saved[k]) : "–";
+        questions.append(made("li", {}, link, made("span", { class: "panel-share" }, `${gain.toFixed(3)} · ${saving}`)));
+      });
+    }
+
+    /* The reason: findings that settle the class. Those that do least are withdrawn first. */
+    function settle(result, order, contributions) {
+      const label = order[0], name = `${variables[target].name}: ${classes[label]}`;
+      const found = anbexactEngine.reason(net, evidence, label, contributions.map(({ variable }) => variable).reverse());
+      if (found.status === "settled") {
+        reasonNote.textContent = found.variables.length
+          ? `${name} is settled: whatever all other variables are, it stays the most probable class, because of`
+          : `${name} is the most probable class whatever all variables are.`;
+        for (const v of found.variables) reasons.append(made("li", {}, made("span", {}, finding(v))));
+      } else if (found.status === "open") {
+        reasonNote.textContent = "Not settled: what is not known yet can still change the most probable class.";
+      } else if (found.status === "zeros") {
+        reasonNote.textContent = "Not available for tables with zeros.";
+      } else {
+        reasonNote.textContent = "The network is too densely connected to find out in a page.";
       }
+    }
+
+    function finding(v) {
+      return `${variables[v].name} = ${variables[v].states[evidence[v]]}`;
+    }
+
+    function validCosts() {
+      return costs.every((row) => row.every(Number.isFinite));
+    }
+
+    function decide(result) {
+      if (!result.classes) { decision.textContent = ""; return; }
+      if (!validCosts()) { decision.textContent = "Enter a number for every cost."; return; }
+      const expected = anbexactEngine.expectedCosts(result.classes, costs);
+      const order = expected.map((_, d) => d).sort((a, b) => expected[a] - expected[b]);
+      const probable = classes[result.classes.indexOf(Math.max(...result.classes))];
+      const best = decisions[order[0]], next = order[1];
+      decision.textContent = `Decide ${best}: expected cost ${amount(expected[order[0]])}`
+        + (next === undefined ? "." : `; next best ${decisions[next]}, ${amount(expected[next])}.`)
+        + (best === probable ? "" : ` The most probable class is ${probable}.`);
+    }
+
+    function amount(value) {
+      return Math.abs(value) >= 1e4 ? value.toExponential(2) : value.toFixed(3);
+    }
+
+    function costTable() {
+      const head = made("tr", {}, made("th", { scope: "col" }, "class \\ decision"),
+        ...decisions.map((of) => made("th", { scope: "col" }, of)));
+      const rows = classes.map((of, c) => made("tr", {}, made("th", { scope: "row" }, of),
+        ...decisions.map((_, d) => made("td", {}, costField(c, d)))));
+      const table = made("table", { class: "panel-costs" }, made("thead", {}, head), made("tbody", {}, ...rows));
+      return made("div", { class: "anbexact-scroll", tabindex: "0", role: "group", "aria-label": "Costs" }, table);
+    }
+
+    function costDetails() {
+      return made("details", {}, made("summary", {}, "Costs of decisions"),
+        made("p", { class: "note" }, "What a decision costs, by the true class. Without other costs, an error costs 1."),
+        costTable());
+    }
+
+    function costField(c, d) {
+      const field = made("input", {
+        type: "number", step: "any", class: "panel-cost",
+        "aria-label": `Cost of deciding ${decisions[d]} if the class is ${classes[c]}`,
+      });
+      field.value = String(costs[c][d]);
+      field.addEventListener("input", () => { costs[c][d] = field.valueAsNumber; update(target); });
+      return field;
     }
 
     function filter() {
@@ -168,10 +247,12 @@
       made("label", { for: search.id }, "Find a variable"), search);
     const side = made("div", { class: "panel-side" }, cards.get(target).box, status,
       made("h3", {}, "What the findings do"), findingsNote, findings,
-      made("h3", {}, "What to ask next"), questionsNote, questions);
+      made("h3", {}, "What settles it"), reasonNote, reasons,
+      made("h3", {}, "What to ask next"), questionsNote, questions,
+      made("h3", {}, "What to decide"), decision, ...(editable ? [costDetails()] : []));
     root.querySelector(".without-script").remove();
     root.append(made("div", { class: "panel-columns" }, side, made("div", { class: "panel-main" }, tools, grid)));
-    root.panel = { evidence, net, set(v, state) { evidence[v] = state; update(v); } };
+    root.panel = { evidence, net, costs, set(v, state) { evidence[v] = state; update(v); } };
     update();
   }
 
