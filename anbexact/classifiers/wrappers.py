@@ -90,7 +90,8 @@ class FSSJClassifier(JoiningClassifier):
     The search starts without features. A step adds a feature, alone or joined to others to one variable with all
     joint states; the step is taken that predicts every row best from the others, by the conditional log likelihood
     (Pazzani counts errors), until none is better. Joined features are completely connected in the network, which
-    makes the same distribution. A step tries n² networks at most.
+    makes the same distribution; groups have at most 4 million joint states with the class. A step tries n² networks
+    at most.
 
     Parameters are those of :class:`~anbexact.NetworkClassifier`, and ``time_limit``.
 
@@ -129,7 +130,7 @@ class BSEJClassifier(JoiningClassifier):
     The search starts with naive Bayes. A step leaves a feature out, or joins two variables to one with all joint
     states; the step is taken that predicts every row best from the others, by the conditional log likelihood (Pazzani
     counts errors), until none is better. Joined features are completely connected in the network, which makes the
-    same distribution. A step tries n² networks at most.
+    same distribution; groups have at most 4 million joint states with the class. A step tries n² networks at most.
 
     Parameters are those of :class:`~anbexact.NetworkClassifier`, and ``time_limit``.
 

@@ -127,6 +127,16 @@ def test_classifier(name, tmp_path):
 
 
 @pytest.mark.parametrize("model", [FSSJClassifier, BSEJClassifier])
+def test_groups_stay_within_limits(model, monkeypatch):
+    X, y = load_monks(3)
+    joined = model(ess=1.0).fit(X, y)
+    assert max(map(len, joined.groups_of_features_)) > 1
+    monkeypatch.setattr(module, "MOST_CELLS", 8)
+    alone = model(ess=1.0).fit(X, y)
+    assert max(map(len, alone.groups_of_features_)) == 1
+
+
+@pytest.mark.parametrize("model", [FSSJClassifier, BSEJClassifier])
 def test_joined_features_are_one_variable(model):
     """The network of a group is its joint table given the class, unseen states included."""
     X, y = load_monks(1)

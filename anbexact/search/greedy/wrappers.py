@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ from anbexact.tables.table import DiscreteTable
 
 Families = dict[Hashable, tuple[Hashable, ...]]
 """The feature parents of every feature that is a child of the class, parents before children."""
+MOST_CELLS = 1 << 22
+"""Cells that the table of a family may have (32 MB): with few rows, joining might otherwise not end."""
 ROUNDING = 1e-9
 """Part by which a log likelihood must be higher to count as such."""
 
@@ -96,7 +99,7 @@ class LeaveOneOutClimb:
         families, value = start, self.value(start)
         while True:
             found, best = None, value + ROUNDING * abs(value)
-            for candidate in steps(features, families):
+            for candidate in filter(self._fits, steps(features, families)):
                 if self.deadline.passed:
                     break
                 its_value = self.value(candidate)
@@ -105,6 +108,14 @@ class LeaveOneOutClimb:
             if found is None:
                 return families, value
             families, value = found, best
+
+    def _fits(self, families: Families) -> bool:
+        """Whether no table has more cells than it may have."""
+        table = self.table
+        n_classes = table.vocabulary.arity(class_of(table))
+        return all(
+            n_classes * prod(table.shape([child, *parents])) <= MOST_CELLS for child, parents in families.items()
+        )
 
     def value(self, families: Mapping[Hashable, tuple[Hashable, ...]]) -> float:
         """Return Σ ln P₋(c | x) over the rows, each predicted by the counts of the others; nats, total."""
