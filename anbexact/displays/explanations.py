@@ -5,20 +5,26 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from anbexact.displays.fragments import folded, fragment, note, paragraph
 from anbexact.drawing.markup import Markup, element, joined
-from anbexact.drawing.tables import Cell, html_table, name_cell, signed_bar
+from anbexact.drawing.tables import Cell, html_table, name_cell, number, signed_bar
 from anbexact.networks.explanation_text import REMARK, cell_text, factor_text, odds_end, weight_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from anbexact.explanations.local import LocalExplanations
+    from anbexact.explanations.reasons import Reasons
     from anbexact.networks.explanation import Explanation, Explanations
 
 MOST_TERMS = 15
 """Terms that have a line of their own."""
 MOST_ROWS = 5
 """Explanations of a list that are shown."""
+MOST_REASONS = 20
+"""Sufficient reasons that are shown."""
 
 
 def explanation_html(explanation: Explanation) -> Markup:
@@ -36,6 +42,61 @@ def explanations_html(explanations: Explanations) -> Markup:
         table = explanation_table(explanation)
         parts.append(table if len(explanations) == 1 else folded(f"row {row}: {headline(explanation)}", table))
     return fragment(*parts)
+
+
+def local_html(local: LocalExplanations) -> Markup:
+    """Return the Shapley values of the first rows, all but one folded."""
+    n_rows = len(local.values)
+    parts: list[Markup] = []
+    for t in range(min(n_rows, MOST_ROWS)):
+        table = shapley_table(local, t)
+        parts.append(
+            table if n_rows == 1 else folded(f"row {local.rows.index[t]}: {shapley_headline(local, t)}", table)
+        )
+    if n_rows > MOST_ROWS:
+        parts.append(note(f"… and {n_rows - MOST_ROWS:,} more rows; frame has all of them."))
+    return fragment(*parts)
+
+
+def shapley_headline(local: LocalExplanations, t: int) -> str:
+    """Return which log odds of the row at position t are explained, as text."""
+    label, against = local.classes[local.labels[t]], local.classes[local.against[t]]
+    return f"{label} against {against}, log odds {float(local.log_odds[t]):+.3f} nats"
+
+
+def shapley_table(local: LocalExplanations, t: int) -> Markup:
+    """Return the Shapley values of the row at position t as a table, the largest first."""
+    names = local.vocabulary.features
+    shown = [int(j) for j in np.argsort(-np.abs(local.values[t]), kind="stable") if local.values[t, j] != 0]
+    terms = [("before any feature is known", float(local.base[t]))]
+    for j in shown[:MOST_TERMS]:
+        cell = cell_text(local.rows.values[names[j]][t], local.states(j)[t])
+        terms.append((f"{names[j]} = {cell}", float(local.values[t, j])))
+    if rest := shown[MOST_TERMS:]:
+        terms.append((f"{len(rest)} weaker features together", float(local.values[t, rest].sum())))
+    if local.hidden[t]:
+        terms.append(("because cells are missing", float(local.hidden[t])))
+    most = max((abs(nats) for _, nats in terms), default=1.0) or 1.0
+    rows: list[list[object]] = [
+        [name_cell(text, 90), number(nats), Cell(signed_bar(nats, most)), f"× {factor_text(nats)}"]
+        for text, nats in terms
+    ]
+    last: list[object] = ["sum", number(float(local.log_odds[t])), "", f"= {factor_text(float(local.log_odds[t]))}"]
+    table = html_table(["feature", "Shapley value", "", "odds"], rows, last=last)
+    return joined([paragraph(element("strong", shapley_headline(local, t))), table])
+
+
+def reasons_html(reasons: Reasons) -> Markup:
+    """Return the sufficient reasons of the first rows as a table."""
+    n_rows = len(reasons.fixed)
+    rows: list[list[object]] = []
+    for t, of in enumerate(reasons.frame[:MOST_REASONS].to_dict(orient="records")):
+        text = of["text"] if of["exists"] else reasons.text(t)
+        rows.append([name_cell(of["row"]), name_cell(of["decision"]), of["size"], name_cell(text, 200)])
+    parts = [html_table(["row", "decision", "features", "because"], rows)]
+    if n_rows > MOST_REASONS:
+        parts.append(note(f"… and {n_rows - MOST_REASONS:,} more rows; frame has all of them."))
+    return fragment(*parts, note("Whatever the other features are, the decision is the same."))
 
 
 def headline(explanation: Explanation) -> str:

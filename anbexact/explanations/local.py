@@ -127,6 +127,11 @@ class LocalExplanations:
             lines += wrapped(text, WIDTH, f"  {sign} {factor:>{width}}  ", " " * (width + 8))
         return "\n".join(lines)
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.explanations import local_html
+
+        return local_html(self)
+
     def __str__(self) -> str:
         return "\n\n".join(map(self.text, range(len(self.values))))
 

@@ -114,6 +114,11 @@ class Reasons:
             return f"{decision}, whatever the features are."
         return "\n".join(wrapped(f"{decision} whatever the other features are, because {self._cells(t)}."))
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.explanations import reasons_html
+
+        return reasons_html(self)
+
     def __str__(self) -> str:
         return "\n".join(map(self.text, range(len(self.fixed))))
 

@@ -2,6 +2,7 @@
 
 import pickle
 
+import numpy as np
 import pandas as pd
 import pytest
 from pages import Page
@@ -113,3 +114,19 @@ def test_frames_of_results_are_frames():
     assert "2-fold cross-validation of 432 rows" in " ".join(display(copy).text)
     report = feature_report(NaiveBayesClassifier(n_jobs=1).fit(X, y), X, y)
     assert "jacket_color" in " ".join(display(report).text)
+
+
+def test_exact_explanations_show_themselves():
+    rng = np.random.default_rng(0)
+    y = pd.Series(rng.integers(0, 2, 60), name="c")
+    X = pd.DataFrame({"<b>x</b>": np.where(y == 1, "<i>", "&"), "z": rng.integers(0, 2, 60)})
+    classifier = NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    local, reasons = classifier.explain_local(X), classifier.sufficient_reasons(X[:3])
+    for found in (local, reasons):
+        page = Page(found._repr_html_())
+        assert not {"b", "i"} & {tag for tag, _ in page.elements}
+        assert "<b>x</b>" in " ".join(page.text)
+    assert "55 more rows" in " ".join(Page(local._repr_html_()).text)
+    text = " ".join(Page(classifier.explain_local(X[:1])._repr_html_()).text)
+    assert f"{local.values[0, 0]:.3f}".replace("-", "−") in text
+    assert " ".join(Page(reasons._repr_html_()).text).count("<b>x</b> = ") == 3

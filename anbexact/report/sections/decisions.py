@@ -10,10 +10,14 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact.compare.curves import NORMAL_95
+from anbexact.drawing.markup import shortened
 from anbexact.explanations.decisions import Costs
 from anbexact.report.document import Block, Column, Paragraph, Records, Section
 from anbexact.report.subject import Subject
 from anbexact.report.validation import Validation
+
+MOST_OF_NAME = 16
+"""Characters of a decision above its column; the rows have whole names of classes."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +71,7 @@ def decisions_section(subject: Subject, validation: Validation | None, costs: Co
             f"the cost of the decision. {where}"
             + (" Utilities are shown as costs with the opposite sign." if costs.sign < 0 else "")
         ),
-        _matrix("costs", subject.classes, decisions, matrix, "What a decision costs, by true class", 4),
+        _matrix("costs", subject.classes, decisions, matrix, "What a decision costs, by true class", _digits(matrix)),
         _rules(judged, chosen, decisions, subject.classes),
     ]
     counts = np.zeros_like(matrix)
@@ -144,10 +148,17 @@ def _rules(judged: Judged, chosen: Integers, decisions: list[Any], classes: list
     return Records("rules", columns, records, "What it costs to decide", note)
 
 
+def _digits(values: Floats) -> int:
+    """Return how many decimals costs are shown with, four at most."""
+    return next((digits for digits in range(4) if (values == values.round(digits)).all()), 4)
+
+
 def _matrix(key: str, classes: list[Any], decisions: list[Any], values: Floats, caption: str, digits: int) -> Records:
     """Return numbers by true class and decision as a table."""
     columns = [Column("true_class", "true class \\ decision", most=40)]
-    columns += [Column(f"d{d}", str(decision), digits) for d, decision in enumerate(decisions)]
+    columns += [
+        Column(f"d{d}", shortened(str(decision), MOST_OF_NAME), digits) for d, decision in enumerate(decisions)
+    ]
     records = [
         {"true_class": label, **{f"d{d}": float(value) for d, value in enumerate(row)}}
         for label, row in zip(classes, values.tolist(), strict=True)

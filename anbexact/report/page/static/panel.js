@@ -122,20 +122,21 @@
       const order = result.classes.map((_, c) => c).sort((a, b) => result.classes[b] - result.classes[a]);
       const states = variables[target].states;
       if (evidence[target] >= 0) {
-        findingsNote.textContent = "The class itself is set.";
+        findingsNote.textContent = reasonNote.textContent = "The class itself is set.";
       } else if (evidence.filter((state) => state >= 0).length > MOST_WITHDRAWN) {
-        findingsNote.textContent = "There are too many findings to take each of them out.";
+        findingsNote.textContent = reasonNote.textContent = "There are too many findings to take each of them out.";
       } else if (evidence.some((state) => state >= 0)) {
         findingsNote.textContent =
           `Change of the log odds of ${states[order[0]]} against ${states[order[1]]} by each finding, given the others:`;
         const contributions = anbexactEngine.contributions(net, evidence, order[0], order[1]);
         for (const { variable, nats } of contributions.slice(0, MOST_FINDINGS)) {
           const text = nats === null ? "–" : `${nats < 0 ? "−" : "+"}${Math.abs(nats).toFixed(2)}`;
-          findings.append(made("li", {}, made("span", {}, finding(variable)), made("span", { class: "panel-share" }, text)));
+          findings.append(made("li", {}, made("span", { title: finding(variable) }, finding(variable)), made("span", { class: "panel-share" }, text)));
         }
-        settle(result, order, contributions);
+        settle(order, contributions);
       } else {
         findingsNote.textContent = "Choose states of variables to see what they change.";
+        settle(order, []);
       }
       if (!result.joint || evidence[target] >= 0) return;
       const gains = listed.filter((v) => evidence[v] < 0 && result.joint[v])
@@ -146,7 +147,7 @@
         ? "If this were known, too: expected information about the class in nats, and expected saving in cost:"
         : "Everything is known.";
       gains.forEach(({ v, gain }, k) => {
-        const link = made("button", { type: "button", class: "panel-link" }, variables[v].name);
+        const link = made("button", { type: "button", class: "panel-link", title: variables[v].name }, variables[v].name);
         link.addEventListener("click", () => {
           const { box, unknown } = cards.get(v);
           search.value = "";
@@ -160,14 +161,14 @@
     }
 
     /* The reason: findings that settle the class. Those that do least are withdrawn first. */
-    function settle(result, order, contributions) {
+    function settle(order, contributions) {
       const label = order[0], name = `${variables[target].name}: ${classes[label]}`;
       const found = anbexactEngine.reason(net, evidence, label, contributions.map(({ variable }) => variable).reverse());
       if (found.status === "settled") {
         reasonNote.textContent = found.variables.length
           ? `${name} is settled: whatever all other variables are, it stays the most probable class, because of`
           : `${name} is the most probable class whatever all variables are.`;
-        for (const v of found.variables) reasons.append(made("li", {}, made("span", {}, finding(v))));
+        for (const v of found.variables) reasons.append(made("li", {}, made("span", { title: finding(v) }, finding(v))));
       } else if (found.status === "open") {
         reasonNote.textContent = "Not settled: what is not known yet can still change the most probable class.";
       } else if (found.status === "zeros") {
