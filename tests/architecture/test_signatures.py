@@ -11,6 +11,7 @@ DOCUMENTED = {
     "anbexact.averaging.structure_posterior.structure_posterior",
     "anbexact.compare.compare",
     "anbexact.logit.model.refit",
+    "anbexact.report.making.report",
     *(f"anbexact.search.{place}.{name}" for place, name in (
         ("exact.learn", "learn_anb"), ("exact.learn", "learn_gbn"), ("greedy.hill_climbing", "learn_greedy_gbn"),
     )),
