@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from anbexact.averaging.structure_posterior import PRIORS
 from anbexact.classifiers.measured import CONTINUOUS
 from anbexact.cli.edges import EDGE_HELP, read_edges
 from anbexact.cli.learning import titles
@@ -39,6 +40,7 @@ PARAMETER_NAMES = (
     "restarts",
     "random_state",
     "draws",
+    "prior",
 )
 """Parameters of classifiers that options of the same name set."""
 
@@ -195,4 +197,10 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
         type=int,
         metavar="N",
         help="number of networks drawn where there are too many to sum over (averaged-...)",
+    )
+    group.add_argument(
+        "--prior",
+        choices=PRIORS,
+        help="what is equally probable beforehand: all orders of the features (the default), or all acyclic graphs "
+        "(averaged-anb, up to 12 features)",
     )

@@ -31,6 +31,8 @@ OPTIONS = {
     "tabu": "--tabu",
     "restarts": "--restarts",
     "random_state": "--random-state",
+    "draws": "--draws",
+    "prior": "--prior",
     "sample_weight": "--weights",
     "n_jobs": "--threads",
     "models": "--models",

@@ -69,7 +69,7 @@ class ArcProbabilityDisplay(NetworkDisplay):
         return cls(drawn, found).plot(ax)
 
     @classmethod
-    def from_estimator(  # type: ignore[override]  # another kind of classifier
+    def from_estimator(
         cls, classifier: Any, *, least: float = LEAST_DRAWN, engine: str = "auto", ax: Axes | None = None
     ) -> Self:
         """Draw what an averaged classifier is an average of; arguments as for :meth:`from_posterior`.
@@ -97,8 +97,8 @@ class ArcProbabilityDisplay(NetworkDisplay):
             parent, child = (drawn.names[k] for k in arc)
             both = [self.probabilities.get(pair, 0.0) for pair in ((parent, child), (child, parent))]
             (x, y), (to_x, to_y) = points[(len(points) - 1) // 2], points[(len(points) + 1) // 2]
-            label = {"ha": "center", "va": "center", "fontsize": 7.5, "color": "0.1", "zorder": 1.5}
-            box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
+            label: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 7.5, "color": "0.1", "zorder": 1.5}
+            box: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
             ax.text((x + to_x) / 2, (y + to_y) / 2, f"{sum(both):.0%}", bbox=box, **label)
         NetworkDisplay(replace(drawn, arcs={}))._draw(ax)
 

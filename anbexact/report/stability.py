@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +19,12 @@ MOST_FEATURES = 16
 MOST_LEFT_OUT = 2e9
 """Steps up to which every row is left out once: distinct rows times features² times sets of features."""
 BAYES_FACTOR = 20.0
+LEAST_LISTED = 0.05
+"""Least probability of a pair outside the network that is listed."""
 MOST_NEAR = 2_000
 """Structures near the optimum that are looked for."""
+
+Arc = tuple[Hashable, Hashable]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,23 +130,27 @@ def _kind(network: NetworkClassifier) -> str:
 
 def _pairs(network: NetworkClassifier, posterior: StructurePosterior, support: pd.DataFrame | None) -> pd.DataFrame:
     """Return the frame of :func:`stability_report`."""
-    found = posterior.arcs.set_index(["parent", "child"])
+    found: dict[Arc, tuple[float, float]] = {
+        (parent, child): (probability, adjacent)
+        for parent, child, probability, adjacent in posterior.arcs.itertuples(index=False, name=None)
+    }
     edges = network.structure_.edges if posterior.networks == "gbn" else network.structure_.feature_edges
-    in_network = [edge for edge in edges if edge in found.index]
-    listed = {frozenset(edge): edge for edge in in_network}
-    for parent, child in found.index[found["adjacent"] >= 0.05]:
-        listed.setdefault(frozenset((parent, child)), (parent, child))
-    held: dict[frozenset[Any], float] = {}
-    for row in [] if support is None else support.itertuples():
-        pair = frozenset((row.parent, row.child))
-        held[pair] = held.get(pair, 0.0) + float(row.rows)
+    in_network = [edge for edge in edges if edge in found]
+    listed: dict[frozenset[Hashable], Arc] = {frozenset(edge): edge for edge in in_network}
+    for arc, (_, adjacent) in found.items():
+        if adjacent >= LEAST_LISTED:
+            listed.setdefault(frozenset(arc), arc)
+    held: dict[frozenset[Hashable], float] = {}
+    if support is not None:
+        for parent, child, share in support[["parent", "child", "rows"]].itertuples(index=False, name=None):
+            pair = frozenset((parent, child))
+            held[pair] = held.get(pair, 0.0) + share
     rows = []
-    for pair, (first, second) in listed.items():
-        joined = float(found.loc[(first, second), "adjacent"])
-        forward = float(found.loc[(first, second), "probability"])
+    for pair, arc in listed.items():
+        forward, joined = found[arc]
         direction = forward / joined if joined > 0 else float("nan")
         kept = float("nan") if support is None else min(held.get(pair, 0.0), 1.0)
-        rows.append((first, second, (first, second) in in_network, joined, direction, kept))
+        rows.append((*arc, arc in in_network, joined, direction, kept))
     columns = ["first", "second", "in_network", "joined", "direction", "support"]
     frame = pd.DataFrame(rows, columns=columns).astype(
         {"in_network": bool, "joined": float, "direction": float, "support": float}

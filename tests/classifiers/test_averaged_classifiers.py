@@ -96,8 +96,11 @@ def test_compared_and_on_the_command_line(tmp_path, capsys):
     out = capsys.readouterr().out
     assert "is_monk -> every feature; predictions are sums over all networks" in out
     assert "100.0%  head_shape - body_shape" in out
-    assert main([*arguments, "--ess", "1", "--draws", "5", "--json"]) == 0
+    assert main([*arguments, "--ess", "1", "--draws", "5", "--prior", "graphs", "--json"]) == 0
     assert '"exact": true' in capsys.readouterr().out
+    for option in (["--draws", "5"], ["--prior", "graphs"]):
+        assert main([*arguments[:4], "--model", "anb", *option]) != 0
+        assert f"{option[0]} does not apply to --model anb" in capsys.readouterr().err
     assert main(["predict", str(tmp_path / "m.json"), str(tmp_path / "monks.csv")]) == 0
 
 

@@ -22,6 +22,7 @@ NAMED = re.compile(rf"(?<![\w.-])({'|'.join(sorted(PARAMETERS - {'k'}, key=len, 
 NOT_REACHED = ("cli", "_kernels", "datasets")
 """Folders whose messages do not come from the library, or not to users."""
 ONLY_IN_PYTHON = (
+    "grouped with the help of the classes",
     "discretizer is None",  # the command line always cuts
     "discretizer must be one of",  # its choices are checked before
     "l2=",  # of refits, which choose it themselves there

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from anbexact.classifiers import NetworkClassifier
 from anbexact.drawing.network import MOST_FEATURES, network_svg
 from anbexact.drawing.probable_arcs import probability_diagram
@@ -27,7 +31,8 @@ def stability_section(subject: Subject) -> Section | None:
     blocks: list[Block] = []
     vocabulary = subject.vocabulary
     if len(vocabulary.features) <= MOST_FEATURES:
-        arcs = {(row.parent, row.child): row.probability for row in found.posterior.arcs.itertuples()}
+        columns_of_arcs = found.posterior.arcs[["parent", "child", "probability"]]
+        arcs = {(parent, child): p for parent, child, p in columns_of_arcs.itertuples(index=False, name=None)}
         augmented = found.posterior.networks != "gbn"
         drawn = probability_diagram(vocabulary.features, vocabulary.class_name, arcs, augmented=augmented)
         blocks.append(Picture(network_svg(drawn), LEGEND))
@@ -40,8 +45,9 @@ def stability_section(subject: Subject) -> Section | None:
         Column("direction", "of this direction, if joined", 3),
         Column("support", "rows that can be left out", 3),
     )
-    records = [
-        {**row, "in_network": "yes" if row["in_network"] else "no"} for row in found.pairs.to_dict(orient="records")
+    named = found.pairs.assign(in_network=np.where(found.pairs["in_network"], "yes", "no"))
+    records: list[dict[str, Any]] = [
+        dict(zip(named.columns, row, strict=True)) for row in named.itertuples(index=False, name=None)
     ]
     if records:
         blocks.append(Records("pairs", columns, records))
