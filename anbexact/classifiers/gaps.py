@@ -36,6 +36,8 @@ SHARE_OF_MEMORY = 0.25
 """Part of the available memory that completions may take."""
 SHARE_OF_CHOICE = 0.3
 """Part of the time that is left in which equivalent sample sizes are chosen."""
+SHARE_UNSAID = 0.05
+"""Part of the distinct rows that may be represented by draws without a warning; certificate and record say so, too."""
 IN_ROUNDS = ("eap", "ml")
 """Rules of tables that have an objective; for the others, rounds use ``"eap"``, and the last tables the rule."""
 
@@ -133,7 +135,7 @@ class LearnedFromGaps:
 
     def _say_what_is_drawn(self) -> None:
         drawn = self._expectation.drawn
-        if len(drawn):
+        if len(drawn) > SHARE_UNSAID * len(self._table.weights):
             most = float(self._table.n_completions()[drawn].max())
             warn(
                 f"{len(drawn)} of {len(self._table.weights)} distinct rows have too many missing cells to be "
