@@ -37,7 +37,7 @@ SHARE_OF_MEMORY = 0.25
 SHARE_OF_CHOICE = 0.3
 """Part of the time that is left in which equivalent sample sizes are chosen."""
 SHARE_UNSAID = 0.05
-"""Part of the distinct rows that may be represented by draws without a warning; certificate and record say so, too."""
+"""Part of the distinct rows that may be represented by draws without a warning; the certificate says so, too."""
 IN_ROUNDS = ("eap", "ml")
 """Rules of tables that have an objective; for the others, rounds use ``"eap"``, and the last tables the rule."""
 
