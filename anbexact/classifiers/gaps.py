@@ -93,7 +93,7 @@ class LearnedFromGaps:
         begun = firsts[STARTS[0]]
         assert isinstance(begun, Expected)
         learned = self._chosen(begun)
-        climbs = []
+        climbs: list[Climb] = []
         for start in STARTS:
             if not (climbs and self._deadline.passed):
                 climbs.append(self._climb(start, firsts[start], learned))
