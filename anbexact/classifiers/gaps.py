@@ -36,6 +36,8 @@ SHARE_OF_MEMORY = 0.25
 """Part of the available memory that completions may take."""
 SHARE_OF_CHOICE = 0.3
 """Part of the time that is left in which equivalent sample sizes are chosen."""
+SHARE_UNSAID = 0.05
+"""Part of the distinct rows that may be represented by draws without a warning; the certificate says so, too."""
 IN_ROUNDS = ("eap", "ml")
 """Rules of tables that have an objective; for the others, rounds use ``"eap"``, and the last tables the rule."""
 
@@ -91,7 +93,7 @@ class LearnedFromGaps:
         begun = firsts[STARTS[0]]
         assert isinstance(begun, Expected)
         learned = self._chosen(begun)
-        climbs = []
+        climbs: list[Climb] = []
         for start in STARTS:
             if not (climbs and self._deadline.passed):
                 climbs.append(self._climb(start, firsts[start], learned))
@@ -133,7 +135,7 @@ class LearnedFromGaps:
 
     def _say_what_is_drawn(self) -> None:
         drawn = self._expectation.drawn
-        if len(drawn):
+        if len(drawn) > SHARE_UNSAID * len(self._table.weights):
             most = float(self._table.n_completions()[drawn].max())
             warn(
                 f"{len(drawn)} of {len(self._table.weights)} distinct rows have too many missing cells to be "

@@ -24,6 +24,7 @@ from anbexact.classifiers import (
     LogitFANClassifier,
     RefittedClassifier,
 )
+from anbexact.cli import main
 from anbexact.networks.gap_expectation import GapExpectation
 from anbexact.parameters.tables import eap_tables
 from anbexact.persistence.describe import describe
@@ -263,3 +264,18 @@ def test_expected_rows_form_a_table():
     assert isinstance(table, DiscreteTable)
     assert table.weight_sum == pytest.approx(sum(problem.weights))
     assert (np.diff([tuple(row) for row in table.codes.tolist()], axis=0) != 0).any(axis=1).all()
+
+
+def test_the_command_line_and_comparisons_know_it(tmp_path, capsys):
+    _, _, X, y = table_with_gaps(6, n_rows=60)
+    path = tmp_path / "rows.csv"
+    X.assign(c=[f"class {k}" for k in y]).to_csv(path, index=False)
+    main(["fit", str(path), "--class", "c", "--model", "nb", "--ess", "1", "--missing", "em", "-o", f"{path}.json"])
+    printed = capsys.readouterr().out
+    assert "60 rows to learn from" in printed
+    assert "expectation maximisation over" in printed
+    assert anbexact.load(f"{path}.json").em_.converged
+    frame = anbexact.compare(X, y, folds=2, models=["NB", "AODE"], handle_missing="em", refit=False)
+    notes = " ".join(frame.attrs["notes"])
+    assert "AODE cannot learn by expectation maximisation and keep 'auto'" in notes
+    assert "completed as the network itself expects" in notes

@@ -321,7 +321,7 @@ class TestParameters:
             ({"handle_unknown": "ignore"}, "handle_unknown must be one of 'marginalize', 'error', not 'ignore'"),
             (
                 {"handle_missing": "drop"},
-                "handle_missing must be one of 'auto', 'marginalize', 'own_state', 'error', not",
+                "handle_missing must be one of 'auto', 'marginalize', 'own_state', 'error', 'em', not",
             ),
             (
                 {"discretizer": 5},

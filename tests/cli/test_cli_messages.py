@@ -30,6 +30,7 @@ ONLY_IN_PYTHON = (
     "declare it in categories= too",  # no option declares states
     "which partial_fit does not see",  # no command adds rows
     "for both tables",  # nor puts tables together
+    "missing_class",  # the commands leave out rows without a class
 )
 """Parts of messages that no option leads to."""
 
