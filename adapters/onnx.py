@@ -134,7 +134,7 @@ def _inputs(form: ScoringForm, double: bool) -> tuple[list[Any], dict[Hashable, 
     number = DOUBLE if double else FLOAT
     names = [column.name for column in form.columns]
     if not any(column.ignored for column in form.columns) and all(column.numeric for column in form.columns):
-        shape = ["rows", len(names)]
+        shape: list[str | int | None] = ["rows", len(names)]
         return [helper.make_tensor_value_info("X", number, shape)], {name: ("X", j) for j, name in enumerate(names)}
     inputs, sources = [], {}
     for j, column in enumerate(form.columns):

@@ -290,7 +290,7 @@ class _Query:
         values: Logs = np.log(table.values)
         if class_name in table.variables:
             axis = table.variables.index(class_name)
-            values = values.take(number, axis=axis) - values.take(0, axis=axis)
+            values = np.asarray(values.take(number, axis=axis) - values.take(0, axis=axis))
         else:
             values = np.zeros_like(values)
         others = [name for name in table.variables if name != class_name]

@@ -30,6 +30,7 @@ from anbexact.inputs.identifiers import identifier_reason, question_class, repor
 from anbexact.inputs.labels import check_labels
 from anbexact.inputs.training import TrainingColumns, declared_states
 from anbexact.tables.columns import Column
+from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.lazy import Groups as CountedGroups
 from anbexact.tables.lazy import LazySource
 from anbexact.tables.lazy_table import coded_rows, column_of_values, refuse_missing_class, refuse_undeclared
@@ -37,7 +38,7 @@ from anbexact.tables.table import DiscreteTable, Weights, table_from_columns
 from anbexact.tables.vocabulary import LEFT_OUT, Groups
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class CountedColumns(TrainingColumns):
     """What is learned from, counted where it is: distinct rows of states, continuous columns being cut already.
 
@@ -68,6 +69,13 @@ class CountedColumns(TrainingColumns):
     def discretised(self, discretizer: Any) -> tuple[DiscreteTable, dict[Hashable, Cuts]]:
         """Return the table and the cut points."""
         return self.table(self.cut_points), dict(self.cut_points)
+
+    def incomplete(self, discretizer: Any) -> tuple[DiscreteTable | IncompleteTable, dict[Hashable, Cuts]]:
+        """Refuse: the counts of a lazy frame have no rows to be completed."""
+        raise TypeError(
+            "missing cells of a lazy frame cannot be completed by expectation maximisation: choose another "
+            "handle_missing, or collect the frame first"
+        )
 
     def learned_weights(self, measured: Collection[Hashable]) -> Weights:
         """Refuse: columns of a lazy frame are cut, not measured."""
@@ -149,7 +157,9 @@ def counted_columns(
     decided, dropped = _decided(estimator, source, of_class, categories, {*categories, *named}, progress)
     if any(feature.key is not None for feature in decided.values()):
         _refuse_small_weights(source, of_class, scaled)
-    found = {name: feature.cuts for name, feature in decided.items() if feature.cuts is not None}
+    found: dict[Hashable, Cuts] = {
+        name: feature.cuts for name, feature in decided.items() if feature.cuts is not None
+    }
     warn_of_no_cuts(found)
     counted = [*decided, y]
     keys = {name: feature.key for name, feature in decided.items() if feature.key is not None}
@@ -164,10 +174,13 @@ def counted_columns(
         for name in names
     ]
     weights = apply_class_weight(class_weight, own, weights, categories.get(y, ()))
-    groups = {name: feature.groups for name, feature in decided.items() if feature.groups is not None}
+    groups: dict[Hashable, Groups] = {
+        name: feature.groups for name, feature in decided.items() if feature.groups is not None
+    }
     return CountedColumns(
-        columns, own, weights, categories, groups, estimator.handle_missing, dropped, repeats, found
-    )
+        columns, own, weights, categories, groups, estimator.handle_missing, dropped,
+        repeats=repeats, cut_points=found,
+    )  # fmt: skip
 
 
 def _decided(
