@@ -27,8 +27,8 @@ def to_sql(
     """Return a query that computes the class posterior of every row of a table.
 
     The query adds up the logarithms of the conditional tables, ln P(c, x) = Σ ln P(variable | parents), for every
-    class c less the first, and normalises them. Its result has the columns ``keep``, then a column ``P(label)`` for every class in
-    the order of ``classes_``. It differs from ``predict_proba`` by rounding alone.
+    class c less the first, and normalises them. Its result has the columns ``keep``, then a column ``P(label)`` for
+    every class in the order of ``classes_``. It differs from ``predict_proba`` by rounding alone.
 
     Cells that are missing (NULL or NaN) or hold an unknown value are states of their own, where missing cells were in
     training, or are summed out. A feature is summed out only if none of the features below it in the network is
@@ -290,7 +290,7 @@ class _Query:
         values: Logs = np.log(table.values)
         if class_name in table.variables:
             axis = table.variables.index(class_name)
-            values = values.take(number, axis=axis) - values.take(0, axis=axis)
+            values = np.take(values, [number], axis) - np.take(values, [0], axis)
         else:
             values = np.zeros_like(values)
         others = [name for name in table.variables if name != class_name]
@@ -298,7 +298,8 @@ class _Query:
         if not others:
             return logs[0]
         columns = [f"c{self.vocabulary.features.index(name)}" for name in others]
-        steps = [prod(values.shape[k + 1 :]) for k in range(values.ndim)]
+        shape = [len(self.vocabulary.states[name]) for name in others]
+        steps = [prod(shape[k + 1 :]) for k in range(len(shape))]
         place = " + ".join(
             column if step == 1 else f"{step} * {column}" for column, step in zip(columns, steps, strict=True)
         )

@@ -149,7 +149,9 @@ def counted_columns(
     decided, dropped = _decided(estimator, source, of_class, categories, {*categories, *named}, progress)
     if any(feature.key is not None for feature in decided.values()):
         _refuse_small_weights(source, of_class, scaled)
-    found = {name: feature.cuts for name, feature in decided.items() if feature.cuts is not None}
+    found: dict[Hashable, Cuts] = {
+        name: feature.cuts for name, feature in decided.items() if feature.cuts is not None
+    }
     warn_of_no_cuts(found)
     counted = [*decided, y]
     keys = {name: feature.key for name, feature in decided.items() if feature.key is not None}
@@ -164,7 +166,9 @@ def counted_columns(
         for name in names
     ]
     weights = apply_class_weight(class_weight, own, weights, categories.get(y, ()))
-    groups = {name: feature.groups for name, feature in decided.items() if feature.groups is not None}
+    groups: dict[Hashable, Groups] = {
+        name: feature.groups for name, feature in decided.items() if feature.groups is not None
+    }
     return CountedColumns(
         columns, own, weights, categories, groups, estimator.handle_missing, dropped, repeats, found
     )
