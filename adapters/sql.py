@@ -290,7 +290,7 @@ class _Query:
         values: Logs = np.log(table.values)
         if class_name in table.variables:
             axis = table.variables.index(class_name)
-            values = np.asarray(values.take(number, axis=axis) - values.take(0, axis=axis))
+            values = np.take(values, [number], axis) - np.take(values, [0], axis)
         else:
             values = np.zeros_like(values)
         others = [name for name in table.variables if name != class_name]
@@ -298,7 +298,8 @@ class _Query:
         if not others:
             return logs[0]
         columns = [f"c{self.vocabulary.features.index(name)}" for name in others]
-        steps = [prod(values.shape[k + 1 :]) for k in range(values.ndim)]
+        shape = [len(self.vocabulary.states[name]) for name in others]
+        steps = [prod(shape[k + 1 :]) for k in range(len(shape))]
         place = " + ".join(
             column if step == 1 else f"{step} * {column}" for column, step in zip(columns, steps, strict=True)
         )

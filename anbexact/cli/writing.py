@@ -16,6 +16,7 @@ import pandas as pd
 from anbexact.cli.formats import require
 from anbexact.cli.messages import InputError
 from anbexact.cli.sources import COMPRESSIONS
+from anbexact.persistence.atomic import atomic_path
 
 if TYPE_CHECKING:
     from anbexact.cli.sources import Source
@@ -54,10 +55,16 @@ def check_table_output(path: str | None, source: Source) -> None:
 
 
 def write_table(frame: pd.DataFrame, path: str | None) -> None:
-    """Write a table to a file, or as CSV to standard output."""
+    """Write a table to a file, which appears under its name when it is complete, or as CSV to standard output."""
     if path is None or path == STANDARD_OUTPUT:
         frame.to_csv(sys.stdout, index=False)
         return
+    with atomic_path(Path(path)) as draft:
+        _write(frame, str(draft))
+
+
+def _write(frame: pd.DataFrame, path: str) -> None:
+    """Write a table to a file."""
     form, _ = _format(path)
     if form in ("csv", "tsv"):
         frame.to_csv(path, index=False, sep="\t" if form == "tsv" else ",")

@@ -154,7 +154,7 @@ class LazySource:
         ValueError
             If there are more than ten million of them, or no rows.
         """
-        frame = self._grouped(names, {}).head(MOST_GROUPS + 1).collect()
+        frame = _collected(self._grouped(names, {}).head(MOST_GROUPS + 1))
         if len(frame) > MOST_GROUPS:
             raise ValueError(
                 f"column {names[0]!r} has more than {MOST_GROUPS:,} different values (within the classes), too many "
@@ -225,6 +225,11 @@ def batches(frame: Any, rows: int = BATCH_ROWS) -> Iterator[Any]:
     else:
         whole = frame.collect()
         yield from (whole[start : start + rows] for start in range(0, len(whole), rows))
+
+
+def _collected(frame: Any) -> Any:
+    """Return the rows of a narwhals lazy frame; Polars must be asked to read its source in parts."""
+    return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
 
 
 def _as_table(part: Any) -> Any:

