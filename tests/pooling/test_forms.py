@@ -14,6 +14,7 @@ from anbexact import (
     RefittedClassifier,
     TANClassifier,
 )
+from anbexact.adapters import to_logit
 from anbexact.classifiers import AODEClassifier, KDBClassifier
 from anbexact.datasets import load_iris, load_tic_tac_toe
 from anbexact.logit.potentials import Potential
@@ -66,6 +67,10 @@ class TestOneModel:
         logit = pool.to_logit()
         np.testing.assert_allclose(logit.predict_log_proba(new), pool.predict_log_proba(new), atol=1e-9)
         assert logit.predict(new).tolist() == pool.predict(new).tolist()
+        of_adapter = to_logit(pool)
+        assert np.array_equal(of_adapter.predict_proba(new), logit.predict_proba(new))
+        with pytest.raises(TypeError, match="a pool has those of its members"):
+            to_logit(pool, new, intervals=8)
 
     def test_closed_network_has_the_posterior_of_the_pool(self, pooled):
         pool, _, new = pooled
