@@ -170,7 +170,9 @@
           : `${name} is the most probable class whatever all variables are.`;
         for (const v of found.variables) reasons.append(made("li", {}, made("span", { title: finding(v) }, finding(v))));
       } else if (found.status === "open") {
-        reasonNote.textContent = "Not settled: what is not known yet can still change the most probable class.";
+        reasonNote.textContent = listed.every((v) => evidence[v] >= 0)
+          ? "Not settled: two classes are equally probable."
+          : "Not settled: what is not known yet can still change the most probable class.";
       } else if (found.status === "zeros") {
         reasonNote.textContent = "Not available for tables with zeros.";
       } else {
