@@ -176,9 +176,6 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
 
     def _learn_model(self, read: TrainingColumns) -> Network:
         """Return the network: structure and parameters."""
-        self.__dict__.pop("em_", None)  # of an earlier fit
-        if read.completes:
-            self.em_ = None
         table, cut_points = (read.incomplete if read.completes else read.discretised)(self.discretizer)
         if isinstance(table, IncompleteTable):
             return self._learn_completing(table, cut_points)
@@ -186,7 +183,11 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         score = self.score_of(learned.ess)
         strengths = best_strengths(table, learned.structure) if self.parameters == HIERARCHICAL else ()
         estimation = Estimation(score, learned.ess, learned.smoothing, self.parameters, strengths)
-        return self._estimated(table, learned.structure, cut_points, estimation)
+        network = self._estimated(table, learned.structure, cut_points, estimation)
+        self.__dict__.pop("em_", None)  # of an earlier fit
+        if read.completes:
+            self.em_ = None
+        return network
 
     def _estimated(
         self, table: DiscreteTable, structure: Structure, cut_points: dict[Hashable, Cuts], estimation: Estimation

@@ -68,11 +68,10 @@ class LearnedFromGaps:
     def network(self, cut_points: Mapping[Hashable, Cuts]) -> tuple[TableNetwork, EMRecord]:
         """Return the network of the best start, and how it was found."""
         self._say_what_is_drawn()
-        with abandonable(), heard_once():
-            learned, climbs = self._climbs()
-            best = max(climbs, key=lambda one: one.score)
-            last = self._climb(best.start, best.expected, learned, LONG)
-            best = replace(last, rounds=best.rounds + last.rounds)
+        learned, climbs = self._climbs()
+        best = max(climbs, key=lambda one: one.score)
+        last = self._climb(best.start, best.expected, learned, LONG)
+        best = replace(last, rounds=best.rounds + last.rounds)
         if not best.converged:
             warn(
                 f"expectation maximisation did not converge in {len(best.rounds)} rounds"
@@ -194,4 +193,5 @@ def learn_from_gaps(
     KeyboardInterrupt
         When interrupted, once the search under way has ended; nothing is learned then.
     """
-    return LearnedFromGaps(classifier, learner, table).network(cut_points)
+    with abandonable(), heard_once():
+        return LearnedFromGaps(classifier, learner, table).network(cut_points)

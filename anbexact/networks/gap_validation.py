@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.deadline import Deadline
 from anbexact.networks.gap_expectation import Expected, GapExpectation
 from anbexact.networks.posterior import Posterior
 from anbexact.parameters.smoothing import best_held_out_smoothing
@@ -66,9 +67,11 @@ class GapHeldOut:
 
     def log_likelihoods(self, ess: Floats) -> Floats:
         """Return the conditional log likelihood for tables of each equivalent sample size; totals in nats."""
-        found = np.empty(len(ess))
-        expected = self._rows.first
+        found = np.zeros(len(ess))
+        expected, deadline = self._rows.first, Deadline()
         for step, k in enumerate(np.argsort(-ess)):
+            if deadline.passed:  # interrupted: what is found is not used
+                break
             for _ in range(1 if step else FIRST_ROUNDS):
                 tables = eap_tables(expected.counts(self._structure, self._rows.learned), float(ess[k]))
                 expected = expected.expectation.under(tables)
