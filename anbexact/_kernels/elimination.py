@@ -368,6 +368,36 @@ def _write_sum(net, logs, plan, state, kept, out, t):
 
 
 @kernel
+def simple_rows(codes, net, roles, kept, start, stop, out, done):
+    """Work rows ``start .. stop-1`` in which one variable is kept and none has to be eliminated.
+
+    Most rows of small classifiers are such rows. They need no plan, and this kernel is compiled in a moment.
+
+    Parameters
+    ----------
+    codes, net, roles
+        As in :func:`joint_rows`.
+    kept : int
+        The variable.
+    out : (rows, states of the variable) float64
+        Receives ln of its joint distribution with what is observed.
+    done : (rows,) bool
+        Receives whether a row was worked.
+    """
+    table, logs = net.table, net.logs
+    state = np.empty(roles.shape[0], np.int64)
+    plan = np.empty((NEEDED + 1, roles.shape[0]), np.int64)
+    simple = False
+    for t in range(start, stop):
+        _read(codes, t, state)
+        if t == start or not _same_pattern(codes, t, t - 1):
+            simple = state[kept] < 0 and mark_needed(state, table, roles, plan) == 0
+        done[t] = simple
+        if simple:
+            _write_sum(table, logs, plan, state, kept, out, t)
+
+
+@kernel
 def joint_rows(codes, rows, net, roles, start, limits, room, out):
     """Work rows from ``rows[start]``: ln of the joint distribution of the kept variables with what is observed.
 
@@ -397,21 +427,10 @@ def joint_rows(codes, rows, net, roles, start, limits, room, out):
     table, logs = net.table, net.logs
     state = np.empty(roles.shape[0], np.int64)
     needed, work = 0.0, 0.0
-    kept = -1
-    for v in range(roles.shape[0]):
-        if roles[v] == KEPT:
-            kept = v if kept == -1 else -2
-    simple = False
     for i in range(start, rows.shape[0]):
         t = rows[i]
         _read(codes, t, state)
-        new = i == start or not _same_pattern(codes, t, rows[i - 1])
-        if new:
-            simple = kept >= 0 and state[kept] < 0 and mark_needed(state, table, roles, plan) == 0
-        if simple:
-            _write_sum(table, logs, plan, state, kept, out, t)
-            continue
-        if new:
+        if i == start or not _same_pattern(codes, t, rows[i - 1]):
             reason, needed = _plan(state, table, roles, limits.cells, plan, near, weights, cells.shape[0])
             if reason != DONE:
                 return i, reason, needed

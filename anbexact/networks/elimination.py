@@ -20,6 +20,7 @@ from anbexact._kernels.elimination import (
     explanation_rows,
     joint_rows,
     marginal_rows,
+    simple_rows,
 )
 from anbexact._kernels.elimination_plan import (
     ARITIES,
@@ -130,15 +131,29 @@ class Elimination:
         """
         out = np.empty((codes.shape[1], prod(self.arities[v] for v in kept)))
         roles = self._roles(kept, KEPT)
+        done = np.zeros(len(out), dtype=np.bool_)
+        if len(kept) == 1:
 
-        def work(rows: Integers, start: int, limits: Limits, room: Room) -> tuple[int, int, float]:
-            return joint_rows(codes, rows, self._net, roles, start, limits, room, out)  # type: ignore[no-any-return]
+            def chunk(start: int, stop: int) -> None:
+                simple_rows(codes, self._net, roles, kept[0], start, stop, out, done)
 
-        def finish(start: int, stop: int) -> None:
-            size = out[start:stop].size
-            normalise_rows(out[start:stop], form, np.empty(size), np.empty(size, dtype=np.int64))
+            self._in_chunks(chunk, len(out), n_jobs)
+        if not done.all():
+            rest, joint = (
+                (codes[:, ~done], np.empty((int((~done).sum()), out.shape[1]))) if done.any() else (codes, out)
+            )
 
-        self._run(work, codes, n_jobs, finish)
+            def work(rows: Integers, start: int, limits: Limits, room: Room) -> tuple[int, int, float]:
+                return joint_rows(  # type: ignore[no-any-return]
+                    rest, rows, self._net, roles, start, limits, room, joint
+                )
+
+            self._run(work, rest, n_jobs)
+            if joint is not out:
+                out[~done] = joint
+        for start in range(0, len(out), ROWS_PER_CHUNK):
+            some = out[start : start + ROWS_PER_CHUNK]
+            normalise_rows(some, form, np.empty(some.size), np.empty(some.size, dtype=np.int64))
         return out
 
     def marginals(self, codes: CodeArray, wanted: Sequence[int], n_jobs: int | None = None) -> tuple[Floats, Floats]:
@@ -217,18 +232,28 @@ class Elimination:
         roles[list(variables)] = role
         return roles
 
-    def _run(
-        self, work: _Work, codes: CodeArray, n_jobs: int | None, finish: Callable[[int, int], None] | None = None
-    ) -> None:
+    def _threads(self, n_rows: int, n_jobs: int | None) -> int:
+        return max(1, min(thread_count(n_jobs), n_rows * len(self.arities) // WORK_PER_THREAD))
+
+    def _in_chunks(self, chunk: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
+        """Work so many rows in chunks, in threads."""
+        starts = range(0, n_rows, ROWS_PER_CHUNK)
+        stops = [min(start + ROWS_PER_CHUNK, n_rows) for start in starts]
+        threads = self._threads(n_rows, n_jobs)
+        if threads == 1:
+            for start, stop in zip(starts, stops, strict=True):
+                chunk(start, stop)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(chunk, starts, stops))
+
+    def _run(self, work: _Work, codes: CodeArray, n_jobs: int | None) -> None:
         """Work all rows in chunks, each sorted by the missing cells of its rows."""
         n_rows = codes.shape[1]
-        threads = max(1, min(thread_count(n_jobs), n_rows * len(self.arities) // WORK_PER_THREAD))
+        threads = self._threads(n_rows, n_jobs)
 
-        def chunk(start: int) -> None:
-            stop = min(start + ROWS_PER_CHUNK, n_rows)
-            rows = start + (
-                np.argsort(_pattern_hashes(codes[:, start:stop])) if n_rows > 1 else np.zeros(1, np.int64)
-            )
+        def chunk(start: int, stop: int) -> None:
+            rows = start + (np.argsort(_pattern_hashes(codes[:, start:stop])) if n_rows > 1 else np.zeros(1, int))
             room, most = self._room(), float(USUAL_CELLS)
             done, reason = 0, PAUSED
             while reason != DONE:
@@ -239,16 +264,8 @@ class Elimination:
                     if needed > most:
                         self._refuse(codes[:, rows[done]], room, needed, most)
                 room = _larger(room, reason, needed, most)
-            if finish is not None:
-                finish(start, stop)
 
-        starts = range(0, n_rows, ROWS_PER_CHUNK)
-        if threads == 1:
-            for start in starts:
-                chunk(start)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(chunk, starts))
+        self._in_chunks(chunk, n_rows, n_jobs)
 
     def _room(self) -> Room:
         n_columns = int(self._net.table[N_FACTORS, 0]) + len(self.arities) + 2
