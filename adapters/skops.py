@@ -10,6 +10,7 @@ from anbexact.scores.registry import SCORE_TYPES
 __all__ = ["skops_types"]
 
 VALUES = (
+    "anbexact._kernels.elimination_plan.Net",
     "anbexact._kernels.posterior.Families",
     "anbexact.logit.design.Design",
     "anbexact.logit.fit.Fit",
@@ -22,6 +23,7 @@ VALUES = (
     "anbexact.networks.density_network.DensityNetwork",
     "anbexact.networks.density_posterior.DensityPosterior",
     "anbexact.networks.density_posterior._AtLevels",
+    "anbexact.networks.elimination.Elimination",
     "anbexact.networks.estimation.Estimation",
     "anbexact.networks.network.TableNetwork",
     "anbexact.networks.posterior.Posterior",

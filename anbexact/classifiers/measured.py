@@ -98,7 +98,7 @@ class MeasuredClassifier(NetworkClassifier):
             )
 
     def can_complete(self) -> bool:
-        return super().can_complete() and self.continuous == "discretize"
+        return super().can_complete() and isinstance(self.continuous, str) and self.continuous == "discretize"
 
     def _universal(self) -> UniversalMeasure | None:
         """Return how continuous columns are measured; None if they are discretised."""

@@ -21,7 +21,7 @@ class SplitConformalClassifier(ConformalClassifier):
     The classifier learns from a part of the rows. The others, the calibration rows, are ranked by how badly their own
     class is predicted, and a class is in the set of a new row if enough of them are predicted no better. The sets are
     those of MAPIE's ``SplitConformalClassifier`` with the same calibration rows: the threshold is the
-    ⌈(n + 1) ``confidence``⌉-th smallest of the n nonconformity scores.
+    k-th smallest of the n nonconformity scores, k = ⌈(n + 1) confidence⌉.
 
     If new rows and calibration rows are exchangeable (independent draws from one population are), a set contains the
     true class with a probability of ``confidence`` or more, whatever the population, and however bad the classifier.

@@ -13,6 +13,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
@@ -33,6 +34,8 @@ CHANGED = (
 
 def is_lazy(X: object) -> bool:
     """Whether ``X`` is a lazy frame of a library that narwhals knows."""
+    if isinstance(X, pd.DataFrame | np.ndarray | list | tuple):  # narwhals refuses frames with two equal names
+        return False
     return isinstance(_as_narwhals(X), nw.LazyFrame)
 
 

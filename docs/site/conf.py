@@ -57,6 +57,7 @@ REFERENCE = {
     "anbexact.plots": "Figures, by matplotlib.",
     "anbexact.report": "Reports to pass on.",
     "anbexact.averaging": "All structures instead of one.",
+    "anbexact.conformal": "Sets of classes with a guarantee.",
     "anbexact.selection": "Feature selection.",
     "anbexact.search": "Searches for structures.",
     "anbexact.scores": "Scores of structures.",

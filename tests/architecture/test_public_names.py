@@ -17,6 +17,7 @@ PACKAGES = (
     "anbexact.averaging",
     "anbexact.classifiers",
     "anbexact.compare",
+    "anbexact.conformal",
     "anbexact.datasets",
     "anbexact.discretize",
     "anbexact.plots",

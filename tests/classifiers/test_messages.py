@@ -233,7 +233,7 @@ class TestInputsThatAreNoTables:
 
     def test_lazy(self, model):
         lazy = pl.from_pandas(X).lazy()
-        with pytest.raises(TypeError, match="a LazyFrame is lazy: collect it into an eager dataframe first"):
+        with pytest.raises(TypeError, match="y must be the name of a column of the lazy frame, not a"):
             model().fit(lazy, Y)
         with pytest.raises(TypeError, match="a LazyFrame is lazy: collect it into an eager dataframe first"):
             model().fit(X, Y).predict(lazy)

@@ -22,6 +22,7 @@ from anbexact import NaiveBayesClassifier, Structure, plots
 from anbexact.datasets import load_iris
 from anbexact.drawing.network import diagram, network_svg
 from anbexact.plots import (
+    ArcProbabilityDisplay,
     ComparisonDisplay,
     ConfusionDisplay,
     GainsDisplay,
@@ -91,6 +92,13 @@ def structure():
     return Structure.given("c", {"c": (), "a": ("c",), "b": ("c", "a"), "d": ("c", "b"), "e": ("c", "b")})
 
 
+def posterior():
+    from anbexact import DiscreteTable, structure_posterior
+    from anbexact.datasets import load_monks
+
+    return structure_posterior(DiscreteTable.from_frame(*load_monks(1)), networks="fan")
+
+
 def smooth():
     from anbexact import AdditiveClassifier
 
@@ -114,6 +122,7 @@ SCORES = pd.Series([-130.0, -120.0, -118.0, -125.0, -140.0], index=[1.0, 2.0, 4.
 OF_PREDICTIONS = [ConfusionDisplay, GainsDisplay, LiftDisplay, PrecisionRecallDisplay, ReliabilityDisplay, RocDisplay]
 FIGURES = {
     **{of.__name__: lambda of=of: of.from_predictions(*predictions()) for of in OF_PREDICTIONS},
+    "ArcProbabilityDisplay": lambda: ArcProbabilityDisplay.from_posterior(posterior(), least=0.01, engine="layered"),
     "ComparisonDisplay": lambda: ComparisonDisplay.from_frame(comparison(), measure="accuracy"),
     "InformationDisplay": lambda: InformationDisplay(*INFORMATION).plot(),
     "LearningCurveDisplay": lambda: LearningCurveDisplay(learning()).plot(),

@@ -17,7 +17,7 @@ from anbexact.search.greedy.mc_dag import learn_mc_dag
 from anbexact.search.single_states import single_states
 from anbexact.structures.proof import Component, Exhaustion
 
-GENERAL = {"learn_gbn", "learn_greedy_gbn", "learn_mc_dag"}
+GENERAL = {"learn_gbn", "learn_greedy_gbn", "learn_mc_dag", "learn_mcp", "learn_skdb"}
 DOORS = {**SEARCHES, "learn_mc_dag": learn_mc_dag, "learn_logit_fan": learn_logit_fan}
 DOORS = {name: search for name, search in DOORS.items() if name != "learn_naive_bayes"}
 
