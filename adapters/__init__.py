@@ -9,7 +9,7 @@ from anbexact._runtime.lazy import import_on_first_use
 
 if TYPE_CHECKING:
     from anbexact.adapters.arviz import to_arviz
-    from anbexact.adapters.batch_queries import Explanations, most_probable_explanations, posterior
+    from anbexact.adapters.batch_queries import MostProbableExplanations, most_probable_explanations, posterior
     from anbexact.adapters.logit import LogitModel, to_logit
     from anbexact.adapters.mlflow import log_mlflow, save_mlflow
     from anbexact.adapters.network_files import from_file, to_file
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ANBEstimator",
-    "Explanations",
     "GBNEstimator",
     "LogitModel",
+    "MostProbableExplanations",
     "TANEstimator",
     "class_posterior",
     "d_separated",
@@ -61,9 +61,9 @@ import_on_first_use(
     __name__,
     {
         "ANBEstimator": "anbexact.adapters.structure_estimators",
-        "Explanations": "anbexact.adapters.batch_queries",
         "GBNEstimator": "anbexact.adapters.structure_estimators",
         "LogitModel": "anbexact.logit.model",
+        "MostProbableExplanations": "anbexact.adapters.batch_queries",
         "TANEstimator": "anbexact.adapters.structure_estimators",
         "class_posterior": "anbexact.adapters.queries",
         "d_separated": "anbexact.adapters.queries",

@@ -27,10 +27,10 @@ from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
-__all__ = ["Explanations", "most_probable_explanations", "posterior"]
+__all__ = ["MostProbableExplanations", "most_probable_explanations", "posterior"]
 
 
-class Explanations(NamedTuple):
+class MostProbableExplanations(NamedTuple):
     """The most probable explanations of the rows of a frame.
 
     Attributes
@@ -149,7 +149,7 @@ def posterior(
 
 def most_probable_explanations(
     network: DiscreteBayesianNetwork | HasNetwork, evidence: Any, *, n_jobs: int | None = None
-) -> Explanations:
+) -> MostProbableExplanations:
     """Return, for every row of a frame, the most probable states of all nodes that are not observed, taken together.
 
     They may differ from the most probable state of each node by itself. Of explanations that are equally probable
@@ -163,7 +163,7 @@ def most_probable_explanations(
 
     Returns
     -------
-    Explanations
+    MostProbableExplanations
         The states, their probability given what was observed, and the log probability of all.
 
     Raises
@@ -199,7 +199,7 @@ def most_probable_explanations(
     frame.columns = pd.Index(asked.nodes, tupleize_cols=False)
     with np.errstate(invalid="ignore"):
         probability = np.exp(log_joint - log_evidence)
-    return Explanations(
+    return MostProbableExplanations(
         frame,
         pd.Series(probability, index=index, name="probability"),
         pd.Series(log_joint, index=index, name="log_joint"),
