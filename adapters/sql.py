@@ -65,7 +65,7 @@ def to_sql(
     >>> _ = connection.execute("CREATE TABLE new (x0)")
     >>> _ = connection.execute("INSERT INTO new VALUES ('b')")
     >>> [round(p, 6) for p in connection.execute(query).fetchone()]
-    [0.142857, 0.857143]
+    [0.166667, 0.833333]
     """
     if dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}, not {dialect!r}")

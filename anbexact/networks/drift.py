@@ -88,7 +88,7 @@ class Drift:
         changes = self.arcs["change"].to_dict()
         for parent, child in self.contradicted[:MOST_LINES]:
             change = changes[parent, child]
-            lines.append(f"the later rows speak against the arc {parent} -> {child} ({change:+.1f} nats)")
+            lines.append(f"the later rows speak against the arc {parent} -> {child} ({change:+.3g} nats)")
         return "\n".join(lines)
 
 

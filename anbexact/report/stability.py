@@ -90,9 +90,10 @@ def stability_report(classifier: NetworkClassifier | RefittedClassifier, X: Any,
     >>> from anbexact.report import stability_report
     >>> X, y = load_monks(1)
     >>> stability_report(ANBClassifier(ess=1.0).fit(X, y), X, y).round(2)
-             first      second  in_network  joined  direction  support
-    0   head_shape  body_shape        True     1.0        0.5      1.0
-    1 jacket_color  head_shape       False     0.5        1.0      NaN
+              first      second  in_network  joined  direction  support
+    0    head_shape  body_shape        True     1.0        0.5      1.0
+    1  jacket_color  body_shape        True     0.5        1.0      1.0
+    2  jacket_color  head_shape       False     0.5        1.0      0.0
     """
     network = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
     if not isinstance(network, NetworkClassifier):
