@@ -67,9 +67,9 @@ def next_questions(
         entropy = entr(now).sum(axis=1)
         information = np.maximum(entropy - (shares * entr(posteriors).sum(axis=2)).sum(axis=1), 0.0)
         expected_now, expected = now @ costs.matrix, posteriors @ costs.matrix
-        decided = expected_now.argmin(axis=1)
+        decided = least(expected_now, costs).argmax(axis=1)
         gain = np.maximum(expected_now.min(axis=1) - (shares * expected.min(axis=2)).sum(axis=1), 0.0)
-        other = expected.argmin(axis=2) != decided[:, None]
+        other = ~np.take_along_axis(least(expected, costs), decided[:, None, None], axis=2)[:, :, 0]
         predicted = now.argmax(axis=1)
         of_class = np.take_along_axis(posteriors, predicted[:, None, None], axis=2)[:, :, 0]
         of_class = np.where(shares > 0, of_class, now[np.arange(len(places)), predicted][:, None])
@@ -98,6 +98,12 @@ def next_questions(
     frame = frame.iloc[order].reset_index(drop=True)
     frame["ask"] &= ~frame["_place"].duplicated()
     return frame.drop(columns="_place")
+
+
+def least(expected: np.ndarray, costs: Costs) -> np.ndarray:
+    """Return which decisions, along the last axis, are best up to rounding."""
+    tied: np.ndarray = expected <= expected.min(axis=-1, keepdims=True) + LEAST * np.abs(costs.matrix).max()
+    return tied
 
 
 COLUMNS = (
