@@ -4,48 +4,55 @@ The optimal augmented naive Bayes (the class is a parent of every feature, the g
 maximises BDeu, proved optimal) as a scikit-learn classifier and as a pgmpy network.
 """
 
+import gc as _gc
 import pathlib as _pathlib
 from typing import Any as _Any
 
-from anbexact._runtime import moved as _moved
-from anbexact.averaging import (
-    NearOptimal,
-    RelearnedLeaveOneOut,
-    StructurePosterior,
-    near_optimal,
-    relearned_leave_one_out,
-    structure_posterior,
-)
-from anbexact.classifiers import (
-    AdditiveClassifier,
-    ANBClassifier,
-    CkGClassifier,
-    DiscreteClassifier,
-    FANClassifier,
-    FSANBClassifier,
-    GBNClassifier,
-    NaiveBayesClassifier,
-    NetworkClassifier,
-    PooledClassifier,
-    RefittedClassifier,
-    TANClassifier,
-)
-from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, MODLGrouper
-from anbexact.inputs.universal_measure import UniversalMeasure
-from anbexact.scores import BDeu
-from anbexact.search import (
-    SearchTooLargeError,
-    learn_anb,
-    learn_ckg,
-    learn_fan,
-    learn_gbn,
-    learn_naive_bayes,
-    learn_tan,
-)
-from anbexact.search.exact.verify import verify
-from anbexact.structures.structure import Certificate, Structure
-from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import Vocabulary
+_collects = _gc.isenabled()
+_gc.disable()  # imports make many objects and no garbage; looking for it takes a tenth of their time
+try:
+    from anbexact._runtime import moved as _moved
+    from anbexact.averaging import (
+        NearOptimal,
+        RelearnedLeaveOneOut,
+        StructurePosterior,
+        near_optimal,
+        relearned_leave_one_out,
+        structure_posterior,
+    )
+    from anbexact.classifiers import (
+        AdditiveClassifier,
+        ANBClassifier,
+        CkGClassifier,
+        DiscreteClassifier,
+        FANClassifier,
+        FSANBClassifier,
+        GBNClassifier,
+        NaiveBayesClassifier,
+        NetworkClassifier,
+        PooledClassifier,
+        RefittedClassifier,
+        TANClassifier,
+    )
+    from anbexact.discretize import MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, MODLGrouper
+    from anbexact.inputs.universal_measure import UniversalMeasure
+    from anbexact.scores import BDeu
+    from anbexact.search import (
+        SearchTooLargeError,
+        learn_anb,
+        learn_ckg,
+        learn_fan,
+        learn_gbn,
+        learn_naive_bayes,
+        learn_tan,
+    )
+    from anbexact.search.exact.verify import verify
+    from anbexact.structures.structure import Certificate, Structure
+    from anbexact.tables.table import DiscreteTable
+    from anbexact.tables.vocabulary import Vocabulary
+finally:
+    if _collects:
+        _gc.enable()
 
 __version__ = "0.1.0"
 _moved.install()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from inspect import cleandoc, signature
 
 HEADING = re.compile(r"^(\w[\w ]*)\n-+\n", re.MULTILINE)
@@ -15,13 +16,12 @@ def complete_docstring(estimator: type) -> None:
     Parameters are sought in the docstrings of the base classes, the nearest first. What no base class documents stays
     undocumented; a test refuses that.
     """
-    own = cleandoc(estimator.__doc__ or "")
-    before, entries, after = _parts(own)
+    before, entries, after = _parts(estimator.__doc__ or "")
     known = {name for names in entries for name in names}
     names = list(signature(estimator.__init__).parameters)[1:]  # type: ignore[misc]  # of instances of the estimator
     inherited: dict[str, str] = {}
     for base in estimator.__mro__[1:]:
-        for of_entry, text in _parts(cleandoc(base.__doc__ or ""))[1].items():
+        for of_entry, text in _parts(base.__doc__ or "")[1].items():
             for name in of_entry:
                 if name in names and name not in known:
                     inherited.setdefault(name, text)
@@ -33,8 +33,10 @@ def complete_docstring(estimator: type) -> None:
     estimator.__doc__ = f"{before}Parameters\n----------\n{parameters}\n\n{after}"
 
 
+@cache
 def _parts(docstring: str) -> tuple[str, dict[tuple[str, ...], str], str]:
     """Split a docstring into what is before its parameters, their entries by names, and what is after them."""
+    docstring = cleandoc(docstring)
     headings = list(HEADING.finditer(docstring))
     place = next((k for k, heading in enumerate(headings) if heading[1] == "Parameters"), None)
     if place is None:

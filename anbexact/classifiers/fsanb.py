@@ -20,8 +20,8 @@ from anbexact.scores import Score
 from anbexact.scores.acll import check_positive
 from anbexact.search import learn_anb
 from anbexact.search.constraints import make_constraints
+from anbexact.selection.bayes_factor import check_thresholds
 from anbexact.selection.fsanb import learn_selected
-from anbexact.selection.selector import check_thresholds
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 

@@ -6,8 +6,6 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import networkx as nx
-
 Edge = tuple[Hashable, Hashable]
 
 
@@ -78,9 +76,12 @@ def make_constraints(
     both = set(must) & set(must_not)
     if both:
         raise ValueError(f"the edge {min(both, key=str)!r} is both required and forbidden")
-    graph: nx.DiGraph[Any] = nx.DiGraph(must)
-    if not nx.is_directed_acyclic_graph(graph):
-        raise ValueError(f"the required edges form a cycle: {nx.find_cycle(graph)}")
+    if must:
+        import networkx as nx  # it takes a while
+
+        graph: nx.DiGraph[Any] = nx.DiGraph(must)
+        if not nx.is_directed_acyclic_graph(graph):
+            raise ValueError(f"the required edges form a cycle: {nx.find_cycle(graph)}")
     parents = {child: frozenset(a for a, b in must if b == child) for child in features}
     crowded = [child for child in features if len(parents[child]) > max_parents]
     if crowded:

@@ -1,13 +1,17 @@
 """Which features belong: Bayes factors, and searches for the parents and children of a variable."""
 
+from typing import TYPE_CHECKING, Any
+
 from anbexact.selection.bayes_factor import log_bayes_factor, log_bayes_factors
 from anbexact.selection.hiton_pc import HITONPC
 from anbexact.selection.independence_tests import BayesFactorTest, G2Test, IndependenceTest, UniversalTest
 from anbexact.selection.mmpc import MMPC
 from anbexact.selection.pcmb import PCMB
 from anbexact.selection.s2tmb import S2TMB
-from anbexact.selection.selector import BayesFactorSelector
 from anbexact.selection.sll import SLL
+
+if TYPE_CHECKING:
+    from anbexact.selection.selector import BayesFactorSelector
 
 __all__ = [
     "HITONPC",
@@ -23,3 +27,11 @@ __all__ = [
     "log_bayes_factor",
     "log_bayes_factors",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "BayesFactorSelector":  # it takes scikit-learn's whole feature selection, so only where it is used
+        from anbexact.selection.selector import BayesFactorSelector
+
+        return BayesFactorSelector
+    raise AttributeError(f"module 'anbexact.selection' has no attribute {name!r}")

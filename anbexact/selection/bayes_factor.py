@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from math import inf
+from numbers import Real
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -112,3 +115,13 @@ def check_distinct(table: DiscreteTable, names: Sequence[Hashable]) -> None:
         )
     if len(set(names)) < len(names):
         raise ValueError(f"the variables {names!r} are not distinct")
+
+
+def check_thresholds(name: str, thresholds: Sequence[Any]) -> tuple[float, ...]:
+    """Return numbers above 0 as floats; refuse others."""
+    if not thresholds:
+        raise ValueError(f"{name} must be a number above 0, or a sequence of such numbers, not {thresholds!r}")
+    for value in thresholds:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < inf:
+            raise ValueError(f"{name} must be a finite number above 0, or a sequence of such numbers, not {value!r}")
+    return tuple(map(float, thresholds))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from math import inf, log
-from numbers import Real
+from math import log
 from typing import Any, Self
 
 import numpy as np
@@ -15,18 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact.discretize import Cuts
 from anbexact.inputs.training import training_columns
-from anbexact.selection.bayes_factor import log_bayes_factors
+from anbexact.selection.bayes_factor import check_thresholds, log_bayes_factors
 from anbexact.tables.missing import check_handle_missing
-
-
-def check_thresholds(name: str, thresholds: Sequence[Any]) -> tuple[float, ...]:
-    """Return numbers above 0 as floats; refuse others."""
-    if not thresholds:
-        raise ValueError(f"{name} must be a number above 0, or a sequence of such numbers, not {thresholds!r}")
-    for value in thresholds:
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < inf:
-            raise ValueError(f"{name} must be a finite number above 0, or a sequence of such numbers, not {value!r}")
-    return tuple(map(float, thresholds))
 
 
 class BayesFactorSelector(

@@ -7,11 +7,12 @@ from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, fields
 from itertools import combinations
 from types import MappingProxyType
-from typing import Any
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any
 
 from anbexact.structures.proof import Proof
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 @dataclass(frozen=True)
@@ -203,6 +204,8 @@ class Structure:
 
     def to_networkx(self) -> nx.DiGraph[Any]:
         """Return the graph as a networkx ``DiGraph``."""
+        import networkx as nx
+
         graph: nx.DiGraph[Any] = nx.DiGraph()
         graph.add_nodes_from(self.parents)
         graph.add_edges_from(self.edges)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-import networkx as nx
 import numpy as np
 
 from anbexact._runtime.deadline import Deadline, check_limit
@@ -263,6 +262,8 @@ def addable(terms: Iterable[Term]) -> list[Term]:
 
 def forest_parents(table: DiscreteTable, terms: Iterable[Term]) -> dict[Hashable, tuple[Hashable, ...]]:
     """Return the parents of all variables, edges directed away from the first feature of every tree."""
+    import networkx as nx  # it takes a while
+
     name, features = class_of(table), table.vocabulary.features
     parents: dict[Hashable, tuple[Hashable, ...]] = dict.fromkeys(features, ())
     graph = nx.Graph([term for term in terms if len(term) == 2])
@@ -278,6 +279,8 @@ def forest_parents(table: DiscreteTable, terms: Iterable[Term]) -> dict[Hashable
 
 def _forest(terms: Iterable[Term]) -> list[set[int]]:
     """Return the features of every tree."""
+    import networkx as nx
+
     graph: nx.Graph[int] = nx.Graph([term for term in terms if len(term) == 2])
     graph.add_nodes_from(term[0] for term in terms if len(term) == 1)
     return list(nx.connected_components(graph))
