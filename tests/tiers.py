@@ -7,9 +7,9 @@ from zlib import crc32
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES = {"quick": 6, "full": 60}
+EXAMPLES = {"quick": 5, "full": 60}
 """Examples that Hypothesis draws for a property, by tier."""
-ANY_CASES = 2
+ANY_CASES = 1
 """Cases that the quick tier keeps of every test function, whatever their arguments."""
 
 
@@ -32,8 +32,8 @@ def scaled(count):
 
 
 def repeats(count):
-    """Return the numbers of the random tables that a test goes through: all in the full tier, a half in the other."""
-    return range(max(scaled(count), (count + 1) // 2))
+    """Return the numbers of the random tables that a test goes through: all in the full tier, a third in the other."""
+    return range(max(scaled(count), (count + 2) // 3))
 
 
 def examples(count, *, quick=0, **others):
