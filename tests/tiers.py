@@ -32,7 +32,7 @@ def scaled(count):
 
 
 def repeats(count):
-    """Return the numbers of the random tables that a test goes through: all in the full tier, a third in the other."""
+    """Return the numbers of the random tables that a test enumerates: all in the full tier, else a third of them."""
     return range(max(scaled(count), (count + 2) // 3))
 
 

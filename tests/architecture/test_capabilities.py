@@ -3,7 +3,7 @@
 import ast
 import inspect
 
-from test_layers import SOURCES, TREES, package_of
+from sources import SOURCES, nodes, package_of
 
 import anbexact.scores
 
@@ -20,9 +20,9 @@ def test_the_scores_are_known():
     assert not {"Score", "SetScore", "BoundedScore", "FamilyScore", "MixedSetScore"} & CONCRETE
 
 
-def switches(tree):
+def switches(module):
     """Yield the lines that ask whether something is of the class of one score."""
-    for node in ast.walk(tree):
+    for node in nodes(module):
         if isinstance(node, ast.Call) and ast.unparse(node.func) in {"isinstance", "issubclass"}:
             named = {inner.id for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Name)}
             named |= {inner.attr for inner in ast.walk(node.args[1]) if isinstance(inner, ast.Attribute)}
@@ -31,7 +31,7 @@ def switches(tree):
 
 
 def test_no_score_is_a_special_case():
-    found = {name: list(switches(TREES[name])) for name in SOURCES if package_of(name) != "scores"}
+    found = {name: list(switches(name)) for name in SOURCES if package_of(name) != "scores"}
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
@@ -40,7 +40,7 @@ def test_no_search_imports_a_universal_measure():
         (module, alias.name)
         for module in SOURCES
         if package_of(module) == "search"
-        for node in ast.walk(TREES[module])
+        for node in nodes(module)
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }

@@ -1,10 +1,8 @@
 """The order of imports, and that no package reaches into the private parts of another."""
 
 import ast
-from pathlib import Path
 
-import anbexact
-import anbexact.adapters
+from sources import SOURCES, nodes, package_of
 
 LAYERS = (
     ("_kernels",),
@@ -35,39 +33,17 @@ LAYERS = (
     ("cli",),
 )
 """A package imports from those above it, when it is imported; packages of one line do not know each other."""
-PACKAGE, ADAPTERS = Path(anbexact.__file__).parent, Path(anbexact.adapters.__file__).parent
 
 
-def sources():
-    """Return every source file by the name of its module."""
-    files = {}
-    for top, folder in (("anbexact", PACKAGE), ("anbexact.adapters", ADAPTERS)):
-        for path in sorted(folder.rglob("*.py")):
-            inner = path.relative_to(folder).with_suffix("").parts
-            if top == "anbexact" and inner[0] == "adapters":
-                continue
-            files[".".join((top, *inner)).removesuffix(".__init__")] = path
-    return files
-
-
-SOURCES = sources()
-TREES = {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in SOURCES.items()}
-
-
-def package_of(module):
-    """Return the package of a module: the second part of its name, the first for those at the top."""
-    return [*module.split("."), ""][1]
-
-
-def imports(tree):
+def imports(module):
     """Yield the names of the modules that a module imports when it is imported, with their lines."""
     deferred = set()
-    for node in ast.walk(tree):
+    for node in nodes(module):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) or (
             isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         ):
             deferred.update(id(inner) for inner in ast.walk(node))
-    for node in ast.walk(tree):
+    for node in nodes(module):
         if id(node) in deferred:
             continue
         if isinstance(node, ast.Import):
@@ -92,7 +68,7 @@ def test_imports_go_upwards():
         own = package_of(module)
         if module.count(".") == 0 or own not in place:  # the package itself, and __main__
             continue
-        for imported, line in imports(TREES[module]):
+        for imported, line in imports(module):
             other = package_of(imported)
             ours = imported.split(".")[0] == "anbexact" and other in place and other != own
             if ours and place[other] >= place[own]:
@@ -103,10 +79,10 @@ def test_imports_go_upwards():
 def defined(package):
     """Return the private names that the modules of a package define or set."""
     names = set()
-    for module, tree in TREES.items():
+    for module in SOURCES:
         if package_of(module) != package:
             continue
-        for node in ast.walk(tree):
+        for node in nodes(module):
             if isinstance(node, ast.FunctionDef | ast.ClassDef):
                 names.add(node.name)
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -124,7 +100,7 @@ OTHERS = {"_fields", "_asdict", "_replace", "_getframe", "_ArgumentGroup", "_Act
 
 def test_no_package_reaches_into_another():
     reached = []
-    for package in {package_of(module) for module in TREES}:
+    for package in {package_of(module) for module in SOURCES}:
         reached += reaches(package)
     assert reached == []
 
@@ -133,10 +109,10 @@ def reaches(package):
     """Where a package uses a private name of another."""
     own = defined(package)
     reached = []
-    for module, tree in TREES.items():
+    for module in SOURCES:
         if package_of(module) != package:
             continue
-        for node in ast.walk(tree):
+        for node in nodes(module):
             if isinstance(node, ast.Attribute) and node.attr.startswith("_") and not node.attr.startswith("__"):
                 if node.attr not in own | OTHERS:
                     reached.append(f"{SOURCES[module]}:{node.lineno} {ast.unparse(node)}")

@@ -2,7 +2,7 @@
 
 import ast
 
-from test_layers import SOURCES, TREES, package_of
+from sources import SOURCES, package_of, tree
 
 MOST, MOST_IN_KERNELS = 8, 12
 DOCUMENTED = {
@@ -20,9 +20,9 @@ DOCUMENTED = {
 """Functions of users: their keywords are the documented options of a search, a refit or a comparison."""
 
 
-def functions(tree, in_class=False):
+def functions(parent, in_class=False):
     """Yield all functions but constructors, with the number of their parameters, ``self`` not counted."""
-    for node in ast.iter_child_nodes(tree):
+    for node in ast.iter_child_nodes(parent):
         if isinstance(node, ast.FunctionDef):
             args = node.args
             names = [arg.arg for arg in (*args.posonlyargs, *args.args, *args.kwonlyargs)]
@@ -38,7 +38,7 @@ def test_functions_take_few_parameters():
     many = {
         f"{module}.{name}"
         for module in SOURCES
-        for name, count in functions(TREES[module])
+        for name, count in functions(tree(module))
         if count > (MOST_IN_KERNELS if package_of(module) == "_kernels" else MOST)
     }
     assert many <= DOCUMENTED

@@ -1,26 +1,23 @@
 """Messages of the library on the command line: they name its options, never parameters of Python."""
 
-import ast
 import inspect
 import re
 from functools import cache
-from pathlib import Path
 
 import pytest
+from sources import SOURCES, package_of, strings
 
-import anbexact
 from anbexact.classifiers.registry import named_classifiers
 from anbexact.cli import main
 from anbexact.cli.messages import OPTIONS, in_options
 
-ROOT = Path(inspect.getfile(anbexact)).parent
 PARAMETERS = {
     name for entry in named_classifiers().values() for name in inspect.signature(entry.estimator).parameters
 } | {"l2"}
 NAMED = re.compile(rf"(?<![\w.-])({'|'.join(sorted(PARAMETERS - {'k'}, key=len, reverse=True))})=")
 """A parameter where advice gives it a value."""
 NOT_REACHED = ("cli", "_kernels", "datasets")
-"""Folders whose messages do not come from the library, or not to users."""
+"""Packages whose messages do not come from the library, or not to users."""
 ONLY_IN_PYTHON = (
     "grouped with the help of the classes",
     "discretizer is None",  # the command line always cuts
@@ -39,26 +36,13 @@ ONLY_IN_PYTHON = (
 @cache
 def texts():
     """Return the texts of all messages that are raised or warned of, formatted parts as ``x``."""
-    found = []
-    for path in sorted([*ROOT.rglob("*.py"), *(ROOT.parent / "adapters").glob("*.py")]):
-        if path.relative_to(ROOT.parent).parts[1] in NOT_REACHED:
-            continue
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        parts_or_docs = {
-            id(part)
-            for node in ast.walk(tree)
-            if isinstance(node, ast.JoinedStr | ast.Expr)
-            for part in (node.values if isinstance(node, ast.JoinedStr) else [node.value])
-        }
-        for node in ast.walk(tree):
-            if id(node) in parts_or_docs:
-                continue
-            if isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str)):
-                parts = node.values if isinstance(node, ast.JoinedStr) else [node]
-                text = "".join(part.value if isinstance(part, ast.Constant) else "x" for part in parts)
-                if NAMED.search(text) and "\n" not in text:
-                    found.append((f"{path.name}:{node.lineno}", text))
-    return found
+    return [
+        (f"{module}:{line}", text.replace("{}", "x"))
+        for module in SOURCES
+        if package_of(module) not in NOT_REACHED
+        for line, text, is_document in strings(module)
+        if not is_document and "\n" not in text and NAMED.search(text.replace("{}", "x"))
+    ]
 
 
 def test_there_are_messages():
