@@ -81,9 +81,15 @@ class TestInPgmpy:
             assert joint.get_value(**best) == pytest.approx(explained.probability[t], rel=1e-9)
             assert joint.get_value(**explained.states.loc[t, others]) == pytest.approx(joint.values.max(), rel=1e-9)
 
-    def test_sampling_and_causal_inference(self, network):
+    @pytest.mark.skipif(
+        np.unique([[0]], axis=0, return_inverse=True)[1].ndim > 1,
+        reason="numpy 2.0.0 alone gives numpy.unique's inverse another shape, which pgmpy's sampling does not expect",
+    )
+    def test_sampling(self, network):
         sample = network.simulate(n_samples=200, seed=0, show_progress=False)
         assert set(sample.columns) == set(network.nodes)
+
+    def test_causal_inference(self, network):
         effect = CausalInference(network).query(["jacket_color"], do={"is_monk": "yes"}, show_progress=False)
         ours = posterior(network, "jacket_color", pd.DataFrame({"is_monk": ["yes"]})).iloc[0]
         np.testing.assert_allclose(effect.values, ours, atol=1e-10)  # nothing causes the class here
