@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
+from functools import partial
 from numbers import Integral
 
 from threadpoolctl import threadpool_limits
@@ -112,3 +113,9 @@ def run_tasks(
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
     return complete
+
+
+def run_on_rows(work: Callable[[int, int], object], n_rows: int, at_once: int, n_jobs: object) -> None:
+    """Call ``work(start, stop)``, which releases the interpreter lock, in threads for parts of ``at_once`` rows."""
+    parts = (partial(work, start, min(start + at_once, n_rows)) for start in range(0, n_rows, at_once))
+    run_tasks(parts, -(-n_rows // at_once), thread_count(n_jobs), Deadline(), "rows", None)

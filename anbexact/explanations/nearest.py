@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,7 @@ import pandas as pd
 
 from anbexact._kernels.changes import changes_to_class, nearest_changes
 from anbexact._runtime.arrays import Bools
-from anbexact._runtime.deadline import Deadline
-from anbexact._runtime.tasks import run_tasks, thread_count
+from anbexact._runtime.tasks import run_on_rows
 from anbexact.explanations.elimination import arranged
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.reasons import TOLERANCE
@@ -80,8 +78,7 @@ def nearest_change(
         else:
             changes_to_class(*arguments, wanted, TOLERANCE, MOST_NODES, start, stop, found, lead, proved)
 
-    tasks = (partial(work, start, min(start + CHUNK, n_rows)) for start in range(0, n_rows, CHUNK))
-    run_tasks(tasks, -(-n_rows // CHUNK), thread_count(n_jobs), Deadline(), "rows", None)
+    run_on_rows(work, n_rows, CHUNK, n_jobs)
     changed = source.log_posterior(np.ascontiguousarray(found.T.astype(np.int16)))
     classes = vocabulary.states[vocabulary.class_name]
     exists = np.isfinite(lead)

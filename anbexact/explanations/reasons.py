@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,7 @@ import pandas as pd
 
 from anbexact._kernels.max_sum import minimal_reasons, smallest_reasons
 from anbexact._runtime.arrays import Bools, Floats, Integers
-from anbexact._runtime.deadline import Deadline
-from anbexact._runtime.tasks import run_tasks, thread_count
+from anbexact._runtime.tasks import run_on_rows
 from anbexact.explanations.elimination import arranged
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.local import states_of
@@ -165,7 +164,6 @@ def sufficient_reasons(source: FamilySum, rows: Rows, size: str = "minimal", n_j
         if size == "smallest":
             smallest_reasons(*arguments, MOST_NODES, start, stop, fixed, worst, proved)
 
-    tasks = (partial(work, start, min(start + CHUNK, n_rows)) for start in range(0, n_rows, CHUNK))
-    run_tasks(tasks, -(-n_rows // CHUNK), thread_count(n_jobs), Deadline(), "rows", None)
+    run_on_rows(work, n_rows, CHUNK, n_jobs)
     margins = np.where(worst <= -TOLERANCE, -worst, np.nan)
     return Reasons(source.vocabulary, decided, fixed, margins, proved, rows)

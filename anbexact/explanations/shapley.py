@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import combinations
 from math import factorial, prod
 
@@ -13,9 +12,8 @@ import numpy as np
 from anbexact._kernels.posterior import Families
 from anbexact._kernels.shapley import add_shapley_values
 from anbexact._runtime.arrays import Floats, Integers
-from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import available_memory
-from anbexact._runtime.tasks import run_tasks, thread_count
+from anbexact._runtime.tasks import run_on_rows
 from anbexact._runtime.units import human_bytes
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.tables.vocabulary import CodeArray
@@ -156,9 +154,9 @@ class ShapleyTables:
         out = np.zeros((n_rows, n_features))
         compared = np.stack([first, second]).astype(np.int64)
         arguments = codes, self._families, self.source.arities, compared
-        tasks = (
-            partial(add_shapley_values, *arguments, start, min(start + CHUNK, n_rows), out)
-            for start in range(0, n_rows, CHUNK)
-        )
-        run_tasks(tasks, -(-n_rows // CHUNK), thread_count(n_jobs), Deadline(), "rows", None)
+
+        def work(start: int, stop: int) -> None:
+            add_shapley_values(*arguments, start, stop, out)
+
+        run_on_rows(work, n_rows, CHUNK, n_jobs)
         return out

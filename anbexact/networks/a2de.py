@@ -10,15 +10,15 @@ from math import comb, log, prod
 import numpy as np
 
 from anbexact._kernels.a2de import add_triples, two_dependence_rows
-from anbexact._kernels.posterior import JOINT, LOG_PROBABILITY, PROBABILITY
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
 from anbexact.networks.aode import AODEPosterior, PairCounts, count_pairs
+from anbexact.networks.estimator_average import EstimatorAverage
 from anbexact.networks.model import Model
-from anbexact.networks.posterior import WORK_PER_THREAD, Logs
+from anbexact.networks.posterior import Logs
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
@@ -97,7 +97,7 @@ def count_triples(table: DiscreteTable, n_jobs: int | None = None, progress: Pro
     return counts
 
 
-class A2DEPosterior:
+class A2DEPosterior(EstimatorAverage):
     """The class posterior of averaged two-dependence estimators given rows of feature codes.
 
     The model is that of :class:`~anbexact.classifiers.A2DEClassifier`. O(n³ s) additions for a complete row of n
@@ -113,8 +113,11 @@ class A2DEPosterior:
         Threads for the preparation; all processors by default.
     """
 
+    dependence = 2
+
     def __init__(self, counts: TripleCounts, ess: float, n_jobs: int | None = None) -> None:
         pairs = counts.pairs
+        self.n_classes = counts.n_classes
         self._counts, self._arities = counts, pairs.arities
         self._pair_logs, self._triple_logs = np.zeros(len(pairs.weights)), np.empty(len(counts.weights))
         cells = np.concatenate([[1], np.repeat(self._arities, self._arities)]) * counts.n_classes
@@ -136,47 +139,15 @@ class A2DEPosterior:
         tasks = (partial(of_feature, i) for i in range(len(self._arities))[::-1])
         run_tasks(tasks, len(self._arities), thread_count(n_jobs), Deadline(), "logarithms", None)
         n_pairs = comb(len(self._arities), 2)
-        self._log_normaliser = log(n_pairs) + log(float(pairs.of_class.sum()) + ess)
+        self.log_normaliser = log(n_pairs) + log(float(pairs.of_class.sum()) + ess)
 
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
-        """Return ln P(c, observed cells of x), shape (rows, classes), in nats per row.
-
-        Parameters
-        ----------
-        codes : (features, rows) int16
-            States; a negative code is a cell to be marginalised.
-        n_jobs : int, optional
-            Threads; all processors by default.
-        """
-        out = self._evaluate(codes, JOINT, n_jobs)
-        out -= self._log_normaliser
-        return out
-
-    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
-        """Return ln P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
-        return self._evaluate(codes, LOG_PROBABILITY, n_jobs)
-
-    def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
-        """Return P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
-        return self._evaluate(codes, PROBABILITY, n_jobs)
-
-    def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
-        n_features, n_rows = codes.shape
+    def evaluate_rows(self, codes: CodeArray, form: int, start: int, stop: int, out: Logs) -> None:
+        """See :meth:`~anbexact.networks.estimator_average.EstimatorAverage.evaluate_rows`."""
         pairs = self._counts.pairs
-        out = np.empty((n_rows, self._counts.n_classes))
-        threads = thread_count(n_jobs)
-        step = max(1, WORK_PER_THREAD // (self._counts.n_classes * (1 + n_features**3)))
-        step = max(step, -(-n_rows // (4 * threads)))
-        arguments = (
+        two_dependence_rows(
             codes, pairs.offsets, pairs.rows, self._arities, self._counts.bases, self._pair_logs, self._triple_logs,
-            form,
+            form, start, stop, out,
         )  # fmt: skip
-        tasks = (
-            partial(two_dependence_rows, *arguments, start, min(start + step, n_rows), out)
-            for start in range(0, n_rows, step)
-        )
-        run_tasks(tasks, -(-n_rows // step), threads, Deadline(), "rows", None)
-        return out
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

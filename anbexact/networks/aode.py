@@ -10,14 +10,14 @@ import numpy.typing as npt
 from scipy.special import logsumexp
 
 from anbexact._kernels.aode import add_pairs, mixture_rows, pair_logs
-from anbexact._kernels.posterior import JOINT, LOG_PROBABILITY, PROBABILITY
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.memory import SearchTooLargeError, available_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks, thread_count
 from anbexact._runtime.units import human_bytes
+from anbexact.networks.estimator_average import EstimatorAverage
 from anbexact.networks.model import Model
-from anbexact.networks.posterior import WORK_PER_THREAD, Logs
+from anbexact.networks.posterior import Logs
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
@@ -130,7 +130,7 @@ def count_pairs(table: DiscreteTable, n_jobs: int | None = None, progress: Progr
     return counts
 
 
-class AODEPosterior:
+class AODEPosterior(EstimatorAverage):
     """The class posterior of averaged one-dependence estimators given rows of feature codes.
 
     The model is that of :class:`~anbexact.classifiers.AODEClassifier`. O(n² s) additions for a complete row of n
@@ -147,6 +147,8 @@ class AODEPosterior:
     n_jobs : int, optional
         Threads for the preparation; all processors by default.
     """
+
+    dependence = 1
 
     def __init__(self, counts: PairCounts, ess: float, min_weight: float, n_jobs: int | None = None) -> None:
         self.n_classes = counts.n_classes
@@ -166,48 +168,11 @@ class AODEPosterior:
             self._rest = np.log(np.add.reduceat(excluded, self._offsets[:-1])) if len(excluded) else excluded
         prior = self._logs[: self.n_classes]
         shares = [(prior + alone[self._admitted]).ravel(), prior + self._rest.sum(axis=0)]
-        self._log_normaliser = float(logsumexp(np.concatenate(shares)))
+        self.log_normaliser = float(logsumexp(np.concatenate(shares)))
 
-    def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
-        """Return ln P(c, observed cells of x).
-
-        Parameters
-        ----------
-        codes : (features, rows) int16
-            States; a negative code is a cell to be marginalised.
-        n_jobs : int, optional
-            Threads; all processors by default.
-
-        Returns
-        -------
-        (rows, classes) float64
-            Nats, per row.
-        """
-        out = self._evaluate(codes, JOINT, n_jobs)
-        out -= self._log_normaliser
-        return out
-
-    def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
-        """Return ln P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
-        return self._evaluate(codes, LOG_PROBABILITY, n_jobs)
-
-    def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
-        """Return P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`."""
-        return self._evaluate(codes, PROBABILITY, n_jobs)
-
-    def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
-        n_features, n_rows = codes.shape
-        out = np.empty((n_rows, self.n_classes))
-        threads = thread_count(n_jobs)
-        step = max(1, WORK_PER_THREAD // (self.n_classes * (1 + n_features**2)))
-        step = max(step, -(-n_rows // (4 * threads)))
-        arguments = codes, self._offsets, self._rows, self._logs, self._admitted, self._rest, form
-        tasks = (
-            partial(mixture_rows, *arguments, start, min(start + step, n_rows), out)
-            for start in range(0, n_rows, step)
-        )
-        run_tasks(tasks, -(-n_rows // step), threads, Deadline(), "rows", None)
-        return out
+    def evaluate_rows(self, codes: CodeArray, form: int, start: int, stop: int, out: Logs) -> None:
+        """See :meth:`~anbexact.networks.estimator_average.EstimatorAverage.evaluate_rows`."""
+        mixture_rows(codes, self._offsets, self._rows, self._logs, self._admitted, self._rest, form, start, stop, out)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -15,6 +15,7 @@ from tiers import examples, repeats
 import anbexact
 import anbexact._kernels.a2de as kernels
 import anbexact.networks.a2de as a2de
+import anbexact.networks.estimator_average as estimator_average
 from anbexact import SearchTooLargeError
 from anbexact.classifiers import A2DEClassifier, AODEClassifier
 from anbexact.datasets import load_anes96, load_iris, load_tic_tac_toe
@@ -108,7 +109,7 @@ def test_weights_are_copies():
 
 
 def test_neither_threads_nor_batches_matter(monkeypatch):
-    monkeypatch.setattr(a2de, "WORK_PER_THREAD", 500)
+    monkeypatch.setattr(estimator_average, "WORK_PER_THREAD", 500)
     problem = random_problem(6, 6, n_rows=300)
     X, _ = problem.frame()
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)

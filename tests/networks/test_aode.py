@@ -14,6 +14,7 @@ from tiers import examples
 
 import anbexact
 import anbexact.networks.aode as aode
+import anbexact.networks.estimator_average as estimator_average
 from anbexact import DiscreteTable, NaiveBayesClassifier, SearchTooLargeError
 from anbexact.classifiers import AODEClassifier
 from anbexact.datasets import load_anes96, load_iris
@@ -160,7 +161,7 @@ def test_weights_are_copies_and_tenths_add_up():
 
 
 def test_neither_threads_nor_batches_matter(monkeypatch):
-    monkeypatch.setattr(aode, "WORK_PER_THREAD", 500)
+    monkeypatch.setattr(estimator_average, "WORK_PER_THREAD", 500)
     problem = random_problem(6, 6, n_rows=300)
     X, _ = problem.frame()
     X = X.mask(np.random.default_rng(0).random(X.shape) < 0.1)
