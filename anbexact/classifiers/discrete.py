@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABCMeta, abstractmethod
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -20,6 +20,7 @@ from anbexact.classifiers.parameters import named_constructor
 from anbexact.discretize import Cuts
 from anbexact.inputs.labels import read_labels
 from anbexact.inputs.reader import Reader
+from anbexact.tables.parts import as_pandas, chosen_columns, parts_of
 from anbexact.tables.table import check_weights
 from anbexact.tables.vocabulary import Groups, Vocabulary
 
@@ -89,6 +90,63 @@ class DiscreteClassifier(
             )
         right = [float(ours == label) for ours, label in zip(predicted, labels, strict=True)]
         return float(np.average(right, weights=weights))
+
+    def predict_frame(
+        self, frame: Any, *, proba: bool = False, keep: Sequence[str] = (), batch_rows: int = 131_072
+    ) -> Iterator[pd.DataFrame]:
+        """Classify the rows of a table a part at a time, in their order: tables of any length in constant memory.
+
+        Parameters
+        ----------
+        frame : table, lazy frame or iterable of tables
+            The rows, which have the features among their columns. DuckDB and Polars hand out a lazy frame in parts,
+            Dask partition by partition; other engines are asked for it whole. Record batches of pyarrow, such as
+            ``pyarrow.parquet.ParquetFile(path).iter_batches()``, and frames that ``pandas.read_csv(path,
+            chunksize=...)`` reads are taken as they come.
+        proba : bool
+            Whether the probability of every class is to stand beside the predicted class, as ``P(label)``.
+        keep : sequence of str
+            Columns of the table that stand before the predicted class.
+        batch_rows : int
+            Most rows at a time, of tables that are not in parts.
+
+        Yields
+        ------
+        DataFrame
+            The columns of ``keep``; ``predicted``, what :meth:`predict` returns; and the probabilities.
+
+        Raises
+        ------
+        TypeError
+            If ``frame`` is neither a table, a lazy frame nor an iterable of tables.
+        ValueError
+            If a feature or a column of ``keep`` is missing, or a column of ``keep`` is named like a result.
+
+        Examples
+        --------
+        >>> from anbexact import NaiveBayesClassifier
+        >>> from anbexact.datasets import load_wine
+        >>> X, y = load_wine()
+        >>> classifier = NaiveBayesClassifier().fit(X, y)
+        >>> [len(part) for part in classifier.predict_frame(X, batch_rows=100)]
+        [100, 78]
+        """
+        check_is_fitted(self)
+        if isinstance(batch_rows, bool) or not hasattr(batch_rows, "__index__") or batch_rows < 1:
+            raise ValueError(f"batch_rows must be a whole number, 1 or more, not {batch_rows!r}")
+        results = ["predicted", *(f"P({label})" for label in self.classes_.tolist())][: None if proba else 1]
+        if taken := [name for name in keep if name in results]:
+            raise ValueError(f"keep names {taken[0]!r}, which is a column of the result: rename that column")
+        return self._classified(parts_of(frame, int(batch_rows)), results, list(keep))
+
+    def _classified(self, parts: Iterator[Any], results: list[str], keep: list[str]) -> Iterator[pd.DataFrame]:
+        features = self.vocabulary_.features
+        for part in parts:
+            X = chosen_columns(part, features)
+            answers = pd.DataFrame({results[0]: self.predict(X)})
+            if len(results) > 1:
+                answers[results[1:]] = self.predict_proba(X)
+            yield pd.concat([as_pandas(part, keep), answers], axis=1)
 
     @property
     def groups_(self) -> dict[Hashable, Groups]:

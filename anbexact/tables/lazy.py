@@ -216,18 +216,25 @@ class LazySource:
 def batches(frame: Any, rows: int = BATCH_ROWS) -> Iterator[Any]:
     """Return the rows of a narwhals lazy frame as eager frames, in their order, some at a time if the engine can.
 
-    DuckDB and Polars hand out their results in parts; those of other engines are collected whole.
+    DuckDB and Polars hand out their results in parts, Dask partition by partition; those of other engines are
+    collected whole.
     """
     native, engine = frame.to_native(), frame.implementation
     if engine.is_duckdb():
         with native.to_arrow_reader(rows) as reader:
-            yield from (nw.from_native(_as_table(part), eager_only=True) for part in reader)
+            yield from (nw.from_native(as_table(part), eager_only=True) for part in reader)
     elif engine.is_polars():
         parts = native.collect_batches(chunk_size=rows, maintain_order=True)
         yield from (nw.from_native(part, eager_only=True) for part in parts)
+    elif engine.is_dask():
+        for place in range(native.npartitions):
+            yield from _in_parts(nw.from_native(native.partitions[place].compute(), eager_only=True), rows)
     else:
-        whole = frame.collect()
-        yield from (whole[start : start + rows] for start in range(0, len(whole), rows))
+        yield from _in_parts(frame.collect(), rows)
+
+
+def _in_parts(whole: Any, rows: int) -> Iterator[Any]:
+    yield from (whole[start : start + rows] for start in range(0, len(whole), rows))
 
 
 def _collected(frame: Any) -> Any:
@@ -235,7 +242,7 @@ def _collected(frame: Any) -> Any:
     return frame.collect(engine="streaming") if frame.implementation.is_polars() else frame.collect()
 
 
-def _as_table(part: Any) -> Any:
+def as_table(part: Any) -> Any:
     """Return a record batch of pyarrow as a table."""
     import pyarrow as pa
 
