@@ -137,6 +137,17 @@ def test_what_sql_cannot_say_is_refused(X, parameters, dialect, error, message):
         to_sql(network, dialect)
 
 
+@pytest.mark.parametrize("table", ["codes", "LOGS", "totals"])
+def test_tables_may_have_the_names_of_steps(table):
+    frame, y = rows(3, 60)
+    frame = frame.rename(columns=dict(zip(frame, ["c1", "k0", "l0", "top", "total", "e0", "c0"], strict=True)))
+    network = TANClassifier(ess=1.0).fit(frame, y)
+    connection = sqlite3.connect(":memory:")
+    frame.to_sql(table, connection, index=False)
+    found = pd.read_sql_query(to_sql(network, "sqlite", table=table, keep=["k0", "top"]), connection)
+    assert np.abs(found.iloc[:, 2:].to_numpy(float) - network.predict_proba(frame)).max() < 1e-12
+
+
 def test_booleans_are_numbers_in_sqlite():
     network = NaiveBayesClassifier().fit(pd.DataFrame({"e": [True, False]}), ["u", "v"])
     assert "IN (1) THEN 1" in to_sql(network, "sqlite")
