@@ -39,7 +39,7 @@ def to_arviz(
     draws: int = 500,
     random_state: int | np.random.Generator | None = 0,
 ) -> Any:
-    """Return draws from the posterior of a fitted classifier as ArviZ keeps them (``pip install arviz``).
+    """Return draws from the posterior of a fitted classifier as ArviZ keeps them (extra ``arviz``).
 
     The draws are exact and independent, so there is one chain, and nothing to diagnose. Of a network, the structure
     is given and its tables are drawn. Of an average of networks, each draw has a structure and an equivalent sample
@@ -203,7 +203,7 @@ def _from_dict() -> Any:
             return import_module(package).from_dict
         except ImportError:
             continue
-    raise ImportError("draws for ArviZ need the package arviz: pip install arviz")
+    raise ImportError("draws for ArviZ need the package arviz: pip install 'anbexact[arviz]'")
 
 
 def _converted(from_dict: Any, groups: dict[str, dict[str, Any]], coords: Any, dims: Any) -> Any:

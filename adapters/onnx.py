@@ -85,8 +85,9 @@ def to_onnx(
     form = scoring_form(classifier, "to_onnx")
     check_exportable(form, double, "to_onnx")
     inputs, sources = _inputs(form, double)
+    taken = {put.name for put in inputs}
     numbers = count()
-    graph = Graph(lambda name: f"{name}__{next(numbers)}")
+    graph = Graph(lambda name: next(own for k in numbers if (own := f"{name}__{k}") not in taken))
     add_posterior(graph, form, sources, ("label", "probabilities"), double)
     labels, number = class_labels(form.classes), DOUBLE if double else FLOAT
     of_label = INT64 if labels.dtype == np.int64 else STRING

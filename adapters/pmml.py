@@ -22,13 +22,17 @@ MOST_CELLS = 2_000_000
 """Numbers that a file may hold; each takes about 70 characters."""
 
 
-def to_pmml(classifier: Any, path: str | Path) -> None:
+def to_pmml(classifier: Any, path: str | Path, *, as_network: bool = False) -> None:
     """Write a fitted classifier as a PMML 4.4 document.
 
     A naive Bayes becomes a ``NaiveBayesModel``. Any other network becomes a ``RegressionModel`` with the
     normalization ``softmax``: the log probability of each class is a sum of coefficients, one for the state of each
-    feature, or for the joint state of a feature and its parents. This is exact. PMML's ``BayesianNetworkModel``
-    is not used, because evaluators do not read it. The outputs are ``P(class)`` for every class.
+    feature, or for the joint state of a feature and its parents. This is exact. The outputs are ``P(class)`` for
+    every class.
+
+    ``as_network=True`` writes a ``BayesianNetworkModel`` instead: every conditional table, zeros too, with the arcs
+    of the network. It sums over all missing cells. JPMML does not compute with this element, nor does PMML4S, so it
+    is for programs that read networks.
 
     Cut points, groups of values and states of missing cells are part of the document. A missing or unknown cell of a
     feature that is not a parent of another variable is summed out. A regression cannot sum over the others, so that
@@ -41,6 +45,8 @@ def to_pmml(classifier: Any, path: str | Path) -> None:
         Fitted.
     path : str or Path
         The file, which is replaced if it exists.
+    as_network : bool, default False
+        Whether to write the network itself.
 
     Raises
     ------
@@ -51,33 +57,48 @@ def to_pmml(classifier: Any, path: str | Path) -> None:
         is neither. The message names it.
     ValueError
         For universal measures; for columns of dates and the like; for text that XML cannot hold; for probabilities of
-        0, which have no logarithm; and for tables that are too large.
+        0, which have no logarithm (a network may have them); for a refit that is no network, if one is asked for; and
+        for tables that are too large.
     """
     form = scoring_form(classifier, "to_pmml")
-    _check(form)
+    if as_network and form.network is None:
+        raise ValueError(f"to_pmml cannot carry this refit as a network: {form.obstacle}")
+    terms = form.network if as_network and form.network is not None else form.exported
+    _check(form, terms, zeros=as_network)
     root = ET.Element("PMML", version="4.4", xmlns="http://www.dmg.org/PMML-4_4")
     ET.SubElement(ET.SubElement(root, "Header"), "Application", name="anbexact")
     _add_dictionary(root, form)
-    terms = form.exported
     simple = form.network is not None and all(term.features == (term.child,) * (term.child >= 0) for term in terms)
     used = sorted({j for term in terms for j in term.features if not form.columns[j].ignored})
     kind = "NaiveBayesModel" if simple and used else "RegressionModel"
+    kind = "BayesianNetworkModel" if as_network else kind
     model = ET.SubElement(root, kind, functionName="classification")
-    _add_fields(model, form, used)
+    _add_fields(model, form, used, frozenset() if as_network else form.parents)
     local = ET.SubElement(model, "LocalTransformations")
-    for j in used:
-        _add_states(local, form.columns[j], j)
-    if kind == "NaiveBayesModel":
-        _add_counts(model, form, terms)
+    states = {j: f"{_free('state', form)} {j}" for j in used}
+    for j, name in states.items():
+        _add_states(local, form.columns[j], name)
+    if as_network:
+        _add_nodes(model, form, terms, states)
+    elif kind == "NaiveBayesModel":
+        _add_counts(model, form, terms, states)
     else:
-        _add_regression(model, local, form, terms)
+        _add_regression(model, local, form, terms, states)
     ET.indent(root, " ")
     text = ET.tostring(root, encoding="us-ascii", xml_declaration=True).decode("ascii")
     write_atomically(Path(path), text.replace("\r", "&#13;") + "\n")
 
 
-def _check(form: ScoringForm) -> None:
-    """Refuse what XML or a sum of logarithms cannot hold; name it."""
+def _free(beginning: str, form: ScoringForm) -> str:
+    """Return a beginning of names that no column has."""
+    names = [str(form.class_name), *(str(column.name) for column in form.columns)]
+    while any(name.startswith(f"{beginning} ") for name in names):
+        beginning += "_"
+    return beginning
+
+
+def _check(form: ScoringForm, terms: tuple[Term, ...], *, zeros: bool) -> None:
+    """Refuse what XML or, without ``zeros``, a sum of logarithms cannot hold; name it."""
     texts = [form.class_name, *form.classes]
     for column in form.columns:
         texts += [column.name, *column.codes]
@@ -86,14 +107,14 @@ def _check(form: ScoringForm) -> None:
     for text in texts:
         if isinstance(text, str) and NOT_XML.search(text):
             raise ValueError(f"to_pmml cannot carry {text!r}: XML has no way to write one of its characters")
-    for term in form.exported:
-        if np.isneginf(term.logs).any():
+    for term in terms:
+        if np.isneginf(term.logs).any() and not zeros:
             name = form.class_name if term.child < 0 else form.columns[term.child].name
             raise ValueError(
                 f"to_pmml cannot carry the conditional table of {name!r}, which holds zeros: estimate the tables "
                 "with parameters='eap'"
             )
-    size = sum(term.logs.size for term in form.exported)
+    size = sum(term.logs.size for term in terms)
     if size > MOST_CELLS:
         raise ValueError(f"to_pmml cannot carry {size:,} probabilities: limit the parents with max_parents=")
 
@@ -136,14 +157,13 @@ def _add_dictionary(root: ET.Element, form: ScoringForm) -> None:
         ET.SubElement(field, "Value", value=_text(label, kind))
 
 
-def _add_fields(model: ET.Element, form: ScoringForm, used: list[int]) -> None:
-    """Add what the model reads and what it returns."""
+def _add_fields(model: ET.Element, form: ScoringForm, used: list[int], complete: frozenset[int]) -> None:
+    """Add what the model reads and what it returns; cells of some features have to be complete."""
     schema = ET.SubElement(model, "MiningSchema")
     ET.SubElement(schema, "MiningField", name=str(form.class_name), usageType="target")
-    parents = form.parents
     for j in used:
         column = form.columns[j]
-        refused = {REFUSED, SUMMED_OUT} if j in parents else {REFUSED}
+        refused = {REFUSED, SUMMED_OUT} if j in complete else {REFUSED}
         attributes = {"invalidValueTreatment": "returnInvalid" if column.unknown in refused else "asIs"}
         if column.missing in refused:
             attributes["missingValueTreatment"] = "returnInvalid"
@@ -161,9 +181,9 @@ def _add_fields(model: ET.Element, form: ScoringForm, used: list[int]) -> None:
         ET.SubElement(output, "OutputField", {"name": name, **attributes})
 
 
-def _add_states(local: ET.Element, column: CodedColumn, j: int) -> None:
+def _add_states(local: ET.Element, column: CodedColumn, name: str) -> None:
     """Add the state of a feature, a field of its own: missing for a cell that is summed out."""
-    field = ET.SubElement(local, "DerivedField", name=f"state {j}", optype="categorical", dataType="string")
+    field = ET.SubElement(local, "DerivedField", name=name, optype="categorical", dataType="string")
     missing: dict[str, str] = {"mapMissingTo": str(column.missing)} if column.missing >= 0 else {}
     if column.cuts is None:
         kind = _kind(_values(column))
@@ -194,7 +214,7 @@ def _add_map(
         ET.SubElement(row, "out").text = cells[-1]
 
 
-def _add_counts(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...]) -> None:
+def _add_counts(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], states: Mapping[int, str]) -> None:
     """Add probabilities in the place of counts; an evaluator divides these by their sums, which are 1."""
     model.set("threshold", "0")
     inputs = ET.SubElement(model, "BayesInputs")
@@ -203,7 +223,7 @@ def _add_counts(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...]) -
     for term in terms:
         if term.child < 0 or form.columns[term.child].ignored:
             continue
-        own = ET.SubElement(inputs, "BayesInput", fieldName=f"state {term.child}")
+        own = ET.SubElement(inputs, "BayesInput", fieldName=states[term.child])
         for state, row in enumerate(np.exp(term.logs).tolist()):
             counts = ET.SubElement(ET.SubElement(own, "PairCounts", value=str(state)), "TargetValueCounts")
             for label, probability in zip(labels, row, strict=True):
@@ -215,19 +235,53 @@ def _add_counts(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...]) -
         ET.SubElement(counts, "TargetValueCount", value=label, count=repr(probability))
 
 
-def _add_regression(model: ET.Element, local: ET.Element, form: ScoringForm, terms: tuple[Term, ...]) -> None:
+def _add_nodes(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], states: Mapping[int, str]) -> None:
+    """Add the conditional table of every variable."""
+    nodes = ET.SubElement(model, "BayesianNetworkNodes")
+    kind = _kind(form.classes)
+    of_class = str(form.class_name), [_text(label, kind) for label in form.classes]
+    for term in terms:
+        if term.child >= 0 and form.columns[term.child].ignored:
+            continue
+        # The axes of a table that are variables of the document; a column that was left out has a single state.
+        values, axes = np.exp(term.logs), []
+        for axis, j in reversed(list(enumerate(term.features))):
+            if form.columns[j].ignored:
+                values = values.take(0, axis)
+            else:
+                axes.insert(0, (states[j], [str(state) for state in range(values.shape[axis])]))
+        if term.child >= 0 and (values == values[..., :1]).all():
+            values = values[..., 0]
+        else:
+            axes.append(of_class)
+        child = len(axes) - 1 if term.child < 0 else 0
+        (name, own), parents = axes.pop(child), axes
+        node = ET.SubElement(nodes, "DiscreteNode", name=name)
+        rows = np.moveaxis(values, child, -1).reshape(-1, len(own)).tolist()
+        for given, row in zip(product(*(of_parent for _, of_parent in parents)), rows, strict=True):
+            table = ET.SubElement(node, "DiscreteConditionalProbability") if parents else node
+            for (parent, _), state in zip(parents, given, strict=True):
+                ET.SubElement(table, "ParentValue", parent=parent, value=state)
+            for state, probability in zip(own, row, strict=True):
+                ET.SubElement(table, "ValueProbability", value=state, probability=repr(probability))
+
+
+def _add_regression(
+    model: ET.Element, local: ET.Element, form: ScoringForm, terms: tuple[Term, ...], states: Mapping[int, str]
+) -> None:
     """Add a sum of coefficients for every class."""
     model.set("normalizationMethod", "softmax")
+    of_terms = _free("term", form)
     names: dict[int, str] = {}
     for m, term in enumerate(terms):
         if len(term.features) == 1:
-            names[m] = f"state {term.features[0]}"
+            names[m] = states[term.features[0]]
         elif term.features:
-            names[m] = f"term {m}"
+            names[m] = f"{of_terms} {m}"
             field = ET.SubElement(local, "DerivedField", name=names[m], optype="categorical", dataType="string")
             cells = product(*(range(size) for size in term.logs.shape[:-1]))
-            rows = ((*map(str, states), str(row)) for row, states in enumerate(cells))
-            _add_map(field, [f"state {j}" for j in term.features], rows, {})
+            rows = ((*map(str, codes), str(row)) for row, codes in enumerate(cells))
+            _add_map(field, [states[j] for j in term.features], rows, {})
     kind = _kind(form.classes)
     for c, label in enumerate(form.classes):
         intercept = sum(float(term.logs[c]) for term in terms if not term.features)

@@ -158,6 +158,9 @@ DIALECTS = {
     ),
 }
 
+STEPS = ("codes", "logs", "tops", "powers", "totals")
+"""Names of the steps of a query."""
+
 
 @dataclass(frozen=True)
 class _Query:
@@ -188,14 +191,15 @@ class _Query:
         result += [f"e{k} / total AS {self.name(f'P({label})')}" for k, label in enumerate(classes)]
         powers = ", ".join(f"exp(l{number} - top) AS e{number}" for number in numbers)
         every_power = ", ".join(f"e{number}" for number in numbers)
+        own = "_" if table.lower() in STEPS else ""  # SQLite would take the table for the step
         return "\n".join(
             [
-                f"WITH codes AS (SELECT {', '.join(codes)} FROM {self.name(table)}),",
-                f"logs AS (SELECT {', '.join(logs)}{copied} FROM codes),",
-                f"tops AS (SELECT {every}, {top} AS top{copied} FROM logs),",
-                f"powers AS (SELECT {powers}{copied} FROM tops),",
-                f"totals AS (SELECT {every_power}, {total} AS total{copied} FROM powers)",
-                f"SELECT {', '.join(result)} FROM totals",
+                f"WITH codes{own} AS (SELECT {', '.join(codes)} FROM {self.name(table)}),",
+                f"logs{own} AS (SELECT {', '.join(logs)}{copied} FROM codes{own}),",
+                f"tops{own} AS (SELECT {every}, {top} AS top{copied} FROM logs{own}),",
+                f"powers{own} AS (SELECT {powers}{copied} FROM tops{own}),",
+                f"totals{own} AS (SELECT {every_power}, {total} AS total{copied} FROM powers{own})",
+                f"SELECT {', '.join(result)} FROM totals{own}",
             ]
         )
 

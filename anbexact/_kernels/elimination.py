@@ -9,7 +9,6 @@ from anbexact._kernels.elimination_plan import (
     AXES,
     AXIS_FIRSTS,
     BASES,
-    CHILDREN,
     CLOSED,
     COUNTS,
     DIMS,
@@ -20,10 +19,8 @@ from anbexact._kernels.elimination_plan import (
     MESSAGES,
     N_CLOSED,
     N_ELIMINATED,
-    N_FACTORS,
     N_HIDDEN,
     N_OPEN,
-    NEEDED,
     OFFSETS,
     OPEN,
     PARENTS,
@@ -347,54 +344,6 @@ def _write_marginal(plan, clique, cells, out, t, column):
         for m in range(rest):
             total += cells[table + j * rest + m]
         out[t, column + j] = total
-
-
-@inner
-def _write_sum(net, logs, plan, state, kept, out, t):
-    """Write the sum of the factors that matter for every state of a kept variable, where nothing else is hidden."""
-    for c in range(out.shape[1]):
-        out[t, c] = 0.0
-    for f in range(net[N_FACTORS, 0]):
-        if plan[NEEDED, net[CHILDREN, f]]:
-            place, step = net[OFFSETS, f], 0
-            for k in range(net[FIRSTS, f], net[FIRSTS, f + 1]):
-                if net[VARIABLES, k] == kept:
-                    step = net[STRIDES, k]
-                else:
-                    place += state[net[VARIABLES, k]] * net[STRIDES, k]
-            for c in range(out.shape[1]):
-                out[t, c] += logs[place]
-                place += step
-
-
-@kernel
-def simple_rows(codes, net, roles, kept, start, stop, out, done):
-    """Work rows ``start .. stop-1`` in which one variable is kept and none has to be eliminated.
-
-    Most rows of small classifiers are such rows. They need no plan, and this kernel is compiled in a moment.
-
-    Parameters
-    ----------
-    codes, net, roles
-        As in :func:`joint_rows`.
-    kept : int
-        The variable.
-    out : (rows, states of the variable) float64
-        Receives ln of its joint distribution with what is observed.
-    done : (rows,) bool
-        Receives whether a row was worked.
-    """
-    table, logs = net.table, net.logs
-    state = np.empty(roles.shape[0], np.int64)
-    plan = np.empty((NEEDED + 1, roles.shape[0]), np.int64)
-    simple = False
-    for t in range(start, stop):
-        _read(codes, t, state)
-        if t == start or not _same_pattern(codes, t, t - 1):
-            simple = state[kept] < 0 and mark_needed(state, table, roles, plan) == 0
-        done[t] = simple
-        if simple:
-            _write_sum(table, logs, plan, state, kept, out, t)
 
 
 @kernel

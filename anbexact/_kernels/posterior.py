@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._kernels.jit import kernel
+from anbexact._kernels.jit import inner, kernel
 
 JOINT = 0
 """Form of a result: ln P(c, x)."""
@@ -20,7 +20,7 @@ BLOCK = 64
 
 
 class Families(NamedTuple):
-    """The log conditional tables of a network.
+    """The log conditional tables of a network; parents stand before their children, and the class last.
 
     Attributes
     ----------
@@ -152,3 +152,125 @@ def complete_rows(codes, families, form, start, stop, out):
                 for c in range(classes):
                     row[c] += factor[c]
         normalise_rows(block, form, scratch, powers)
+
+
+@inner
+def _list_hidden(state, families, needed, hidden):
+    """Mark the features that matter, list those that are missing and have an observed descendant; return how many."""
+    children, firsts, variables = families.children, families.firsts, families.variables
+    for v in range(state.shape[0]):
+        needed[v] = state[v] >= 0
+    n_hidden = 0
+    for f in range(children.shape[0] - 1, -1, -1):
+        if children[f] < 0 or needed[children[f]]:
+            for k in range(firsts[f], firsts[f + 1]):
+                if not needed[variables[k]]:
+                    needed[variables[k]] = True
+                    hidden[n_hidden] = variables[k]
+                    n_hidden += 1
+    return n_hidden
+
+
+@inner
+def _place(state, f, families, classes):
+    """Return where the log factors of a family begin at a joint state of the features."""
+    firsts, variables, strides = families.firsts, families.variables, families.strides
+    index = 0
+    for k in range(firsts[f], firsts[f + 1]):
+        index += max(state[variables[k]], 0) * strides[k]
+    return families.offsets[f] + classes * index
+
+
+@inner
+def _is_open(state, f, families):
+    """Return whether features of a family are missing."""
+    firsts, variables = families.firsts, families.variables
+    for k in range(firsts[f], firsts[f + 1]):  # noqa: SIM110 - a generator takes longer to compile
+        if state[variables[k]] < 0:
+            return True
+    return False
+
+
+@kernel
+def incomplete_rows(codes, families, arities, most, form, start, stop, out, done):
+    """Work rows ``start .. stop-1`` in which few joint states of hidden features have to be summed, one by one.
+
+    Parameters
+    ----------
+    codes : (features, rows) int16
+        States, negative where missing.
+    families, form, out
+        As in :func:`complete_rows`.
+    arities : (features,) int64
+        States of every feature.
+    most : int
+        Joint states that are summed at most.
+    done : (rows,) bool
+        Receives whether a row was worked; the others have zeros in ``out``.
+    """
+    children, logs = families.children, families.logs
+    classes, n_features, n_families = out.shape[1], codes.shape[0], children.shape[0]
+    scratch = np.empty(max(most, BLOCK) * classes)
+    powers = np.empty(max(most, BLOCK) * classes, np.int64)
+    state, hidden = np.empty(n_features, np.int64), np.empty(n_features, np.int64)
+    needed = np.empty(n_features, np.bool_)
+    touched = np.empty(n_families, np.int64)
+    for t in range(start, stop):
+        for v in range(n_features):
+            state[v] = codes[v, t]
+        n_hidden = _list_hidden(state, families, needed, hidden)
+        n_states = 1
+        for h in range(n_hidden):
+            n_states = min(n_states * arities[hidden[h]], most + 1)
+        done[t] = n_states <= most
+        for c in range(classes):
+            out[t, c] = 0.0
+        if not done[t]:
+            continue
+        n_touched = 0
+        for f in range(n_families):
+            if children[f] < 0 or needed[children[f]]:
+                if n_hidden and _is_open(state, f, families):
+                    touched[n_touched] = f
+                    n_touched += 1
+                else:
+                    place = _place(state, f, families, classes)
+                    for c in range(classes):
+                        out[t, c] += logs[place + c]
+        if n_hidden == 0:
+            continue
+        for j in range(n_states):
+            rest = j
+            for h in range(n_hidden):
+                state[hidden[h]] = rest % arities[hidden[h]]
+                rest //= arities[hidden[h]]
+            for c in range(classes):
+                scratch[j * classes + c] = 0.0
+            for i in range(n_touched):
+                place = _place(state, touched[i], families, classes)
+                for c in range(classes):
+                    scratch[j * classes + c] += logs[place + c]
+        _add_log_sums(scratch[: n_states * classes], powers, out, t)
+    for begin in range(start, stop, BLOCK):
+        normalise_rows(out[begin : min(begin + BLOCK, stop)], form, scratch, powers)
+
+
+@inner
+def _add_log_sums(logs, powers, out, t):
+    """Add ln Σ exp over joint states to row t; ``logs`` are those of all classes, state after state, and are lost."""
+    classes = out.shape[1]
+    for c in range(classes):
+        top = -np.inf
+        for place in range(c, logs.shape[0], classes):
+            top = max(top, logs[place])
+        out[t, c] += top
+        if top > -np.inf:
+            for place in range(c, logs.shape[0], classes):
+                logs[place] -= top
+    exponentials(logs, powers)
+    for c in range(classes):
+        total = 0.0
+        for place in range(c, logs.shape[0], classes):
+            total += logs[place]
+        if out[t, c] > -np.inf:
+            out[t, c] += math.log(total)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from math import prod
 from typing import Protocol, Self
@@ -20,7 +20,6 @@ from anbexact._kernels.elimination import (
     explanation_rows,
     joint_rows,
     marginal_rows,
-    simple_rows,
 )
 from anbexact._kernels.elimination_plan import (
     ARITIES,
@@ -49,6 +48,8 @@ from anbexact.tables.vocabulary import CodeArray
 
 ROWS_PER_CHUNK = 4096
 """Rows that are sorted by their missing cells, and worked, together."""
+ROWS_TO_SORT = 16
+"""Fewer rows are not sorted: that would take longer than some more plans."""
 CELLS_PER_CALL = 3e8
 """Cells after which a kernel returns, so that an interrupt is noticed."""
 WORK_PER_THREAD = 200_000
@@ -57,8 +58,8 @@ MOST_BYTES = 4e9
 """Bytes that the tables and messages of a row may take, whatever memory there is."""
 BYTES_PER_CELL = 32
 """Of tables and messages: the logarithms, room for their exponentials, and as much in reserve."""
-USUALLY_HIDDEN, USUAL_CELLS = 64, 4096
-"""Hidden variables and cells for which there is room from the beginning."""
+USUALLY_HIDDEN, USUAL_CELLS, USUAL_STEPS = 64, 4096, 4
+"""Hidden variables, cells, and strides per factor for which there is room from the beginning."""
 MOST_SHOWN = 12
 """Variables of a clique that a message names."""
 
@@ -131,26 +132,13 @@ class Elimination:
         """
         out = np.empty((codes.shape[1], prod(self.arities[v] for v in kept)))
         roles = self._roles(kept, KEPT)
-        done = np.zeros(len(out), dtype=np.bool_)
-        if len(kept) == 1:
 
-            def chunk(start: int, stop: int) -> None:
-                simple_rows(codes, self._net, roles, kept[0], start, stop, out, done)
-
-            self._in_chunks(chunk, len(out), n_jobs)
-        if not done.all():
-            rest, joint = (
-                (codes[:, ~done], np.empty((int((~done).sum()), out.shape[1]))) if done.any() else (codes, out)
+        def work(rows: Integers, start: int, limits: Limits, room: Room) -> tuple[int, int, float]:
+            return joint_rows(  # type: ignore[no-any-return]
+                codes, rows, self._net, roles, start, limits, room, out
             )
 
-            def work(rows: Integers, start: int, limits: Limits, room: Room) -> tuple[int, int, float]:
-                return joint_rows(  # type: ignore[no-any-return]
-                    rest, rows, self._net, roles, start, limits, room, joint
-                )
-
-            self._run(work, rest, n_jobs)
-            if joint is not out:
-                out[~done] = joint
+        self._run(work, codes, n_jobs)
         for start in range(0, len(out), ROWS_PER_CHUNK):
             some = out[start : start + ROWS_PER_CHUNK]
             normalise_rows(some, form, np.empty(some.size), np.empty(some.size, dtype=np.int64))
@@ -232,28 +220,15 @@ class Elimination:
         roles[list(variables)] = role
         return roles
 
-    def _threads(self, n_rows: int, n_jobs: int | None) -> int:
-        return max(1, min(thread_count(n_jobs), n_rows * len(self.arities) // WORK_PER_THREAD))
-
-    def _in_chunks(self, chunk: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
-        """Work so many rows in chunks, in threads."""
-        starts = range(0, n_rows, ROWS_PER_CHUNK)
-        stops = [min(start + ROWS_PER_CHUNK, n_rows) for start in starts]
-        threads = self._threads(n_rows, n_jobs)
-        if threads == 1:
-            for start, stop in zip(starts, stops, strict=True):
-                chunk(start, stop)
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(chunk, starts, stops))
-
     def _run(self, work: _Work, codes: CodeArray, n_jobs: int | None) -> None:
         """Work all rows in chunks, each sorted by the missing cells of its rows."""
         n_rows = codes.shape[1]
-        threads = self._threads(n_rows, n_jobs)
+        threads = max(1, min(thread_count(n_jobs), n_rows * len(self.arities) // WORK_PER_THREAD))
 
         def chunk(start: int, stop: int) -> None:
-            rows = start + (np.argsort(_pattern_hashes(codes[:, start:stop])) if n_rows > 1 else np.zeros(1, int))
+            rows = np.arange(start, stop)
+            if n_rows >= ROWS_TO_SORT:
+                rows = rows[np.argsort(_pattern_hashes(codes[:, start:stop]))]
             room, most = self._room(), float(USUAL_CELLS)
             done, reason = 0, PAUSED
             while reason != DONE:
@@ -265,10 +240,17 @@ class Elimination:
                         self._refuse(codes[:, rows[done]], room, needed, most)
                 room = _larger(room, reason, needed, most)
 
-        self._in_chunks(chunk, n_rows, n_jobs)
+        starts = range(0, n_rows, ROWS_PER_CHUNK)
+        stops = [min(start + ROWS_PER_CHUNK, n_rows) for start in starts]
+        if threads == 1:
+            for start, stop in zip(starts, stops, strict=True):
+                chunk(start, stop)
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                list(pool.map(chunk, starts, stops))
 
     def _room(self) -> Room:
-        n_columns = int(self._net.table[N_FACTORS, 0]) + len(self.arities) + 2
+        n_columns = USUAL_STEPS * int(self._net.table[N_FACTORS, 0]) + len(self.arities) + 2
         return Room(
             np.empty((N_ROWS, n_columns), dtype=np.int64),
             np.empty((USUALLY_HIDDEN, USUALLY_HIDDEN), dtype=np.bool_),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,7 +18,9 @@ from anbexact._kernels.posterior import (
     PROBABILITY,
     Families,
     complete_rows,
+    incomplete_rows,
 )
+from anbexact._runtime.arrays import Integers
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.networks.elimination import Elimination, make_net
@@ -29,6 +31,10 @@ from anbexact.tables.vocabulary import CodeArray
 Logs = npt.NDArray[np.float64]
 WORK_PER_THREAD = 2_000_000
 """Fewest additions (rows * families * classes) that are worth a thread of their own."""
+MOST_STATES = 32
+"""Joint states of hidden features up to which they are summed one by one: that is faster than to plan."""
+ROWS_TO_PART = 256
+"""Rows from which on the complete ones among them are worked on their own, in blocks."""
 
 
 class ClassPosterior(Protocol):
@@ -61,7 +67,8 @@ class Posterior:
     """The class posterior of a network given rows of feature codes.
 
     ln P(c, x) is the sum of the log conditional tables at (x, c). Where cells of x are missing, only those with
-    an observed descendant matter. They are summed out by :class:`~anbexact.networks.elimination.Elimination`.
+    an observed descendant matter. Few joint states of theirs are summed one by one; else the cells are summed out by
+    :class:`~anbexact.networks.elimination.Elimination`.
 
     Parameters
     ----------
@@ -179,16 +186,12 @@ class Posterior:
     def _evaluate(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
         if codes.min(initial=0) >= 0:
             out = self._complete(codes, form, n_jobs)
+        elif codes.shape[1] < ROWS_TO_PART or (incomplete := (codes < 0).any(axis=0)).all():
+            out = self._incomplete(codes, form, n_jobs)
         else:
-            incomplete = (codes < 0).any(axis=0)
-            some, others = (
-                (codes, codes[:, :0]) if incomplete.all() else (codes[:, incomplete], codes[:, ~incomplete])
-            )
-            out = self._elimination.joint(some, [len(self._arities)], form, n_jobs)
-            if others.size:
-                joined = np.empty((codes.shape[1], self.n_classes))
-                joined[incomplete], joined[~incomplete] = out, self._complete(others, form, n_jobs)
-                out = joined
+            out = np.empty((codes.shape[1], self.n_classes))
+            out[incomplete] = self._incomplete(codes[:, incomplete], form, n_jobs)
+            out[~incomplete] = self._complete(codes[:, ~incomplete], form, n_jobs)
         if form != JOINT and np.isnan(out[:, 0]).any():
             warn(
                 f"row {int(np.isnan(out[:, 0]).argmax())} is impossible under the network, whatever its class "
@@ -198,21 +201,44 @@ class Posterior:
 
     def _complete(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
         """Work rows without missing cells."""
-        n_rows = codes.shape[1]
-        out = np.empty((n_rows, self.n_classes))
+        out = np.empty((codes.shape[1], self.n_classes))
 
         def work(start: int, stop: int) -> None:
             complete_rows(codes, self._network, form, start, stop, out)
 
-        work_load = n_rows * len(self._families) * self.n_classes
-        threads = min(thread_count(n_jobs), max(1, work_load // WORK_PER_THREAD))
+        self._in_threads(work, codes.shape[1], n_jobs)
+        return out
+
+    def _incomplete(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
+        """Work rows with missing cells: few joint states are summed one by one, many by elimination."""
+        out = np.empty((codes.shape[1], self.n_classes))
+        done, arities = np.empty(len(out), dtype=np.bool_), self._arities_of_features
+
+        def work(start: int, stop: int) -> None:
+            incomplete_rows(codes, self._network, arities, MOST_STATES, form, start, stop, out, done)
+
+        self._in_threads(work, len(out), n_jobs)
+        if done.all():
+            return out
+        if not done.any():
+            return self._elimination.joint(codes, [len(self._arities)], form, n_jobs)
+        out[~done] = self._elimination.joint(codes[:, ~done], [len(self._arities)], form, n_jobs)
+        return out
+
+    def _in_threads(self, work: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
+        """Work so many rows, in parts, if that is worth several threads."""
+        threads = min(thread_count(n_jobs), max(1, n_rows * len(self._families) * self.n_classes // WORK_PER_THREAD))
         if threads == 1:
             work(0, n_rows)
         else:
             bounds = np.linspace(0, n_rows, threads + 1).astype(int).tolist()
             with ThreadPoolExecutor(threads) as pool:
                 list(pool.map(work, bounds[:-1], bounds[1:]))
-        return out
+
+    @cached_property
+    def _arities_of_features(self) -> Integers:
+        """The arities as the kernel takes them."""
+        return np.array(self._arities, dtype=np.int64)
 
     @cached_property
     def _elimination(self) -> Elimination:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -104,12 +105,15 @@ class LazySource:
 
         Raises
         ------
+        ImportError
+            If pyarrow is not installed, in which most engines hand out their results.
         TypeError
             If the weights are not the name of a column.
         ValueError
             If there is no such column, there are no rows, or a weight is negative, missing or infinite.
         """
         frame = _as_narwhals(X)
+        _check_arrow(frame.implementation)
         dtypes = dict(frame.collect_schema())
         frame, own_names = _readable(frame, list(dtypes))
         if sample_weight is None:
@@ -247,6 +251,13 @@ def as_table(part: Any) -> Any:
     import pyarrow as pa
 
     return pa.Table.from_batches([part])
+
+
+def _check_arrow(engine: nw.Implementation) -> None:
+    """Refuse an engine that hands out results in the form of a package that is not installed."""
+    extra = {"duckdb": "duckdb", "ibis": "ibis", "pyspark": "spark"}.get(engine.value)
+    if extra is not None and find_spec("pyarrow") is None:
+        raise ImportError(f"lazy frames of {engine.value} need the package pyarrow: pip install 'anbexact[{extra}]'")
 
 
 def _readable(frame: Any, names: Sequence[str]) -> tuple[Any, dict[str, str]]:

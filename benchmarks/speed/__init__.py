@@ -3,10 +3,12 @@
 NAMES = (
     "fit",
     "predict",
+    "probabilistic",
     "start",
     "branchings",
     "averaging",
     "choices",
+    "deployment",
     "exact_search",
     "exact_search_sweep",
     "exact_search_rivals",

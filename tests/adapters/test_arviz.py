@@ -91,13 +91,6 @@ def test_refusals(rows):
         to_arviz(RefittedClassifier(NaiveBayesClassifier(ess=1.0), l2=1.0).fit(X, y))
 
 
-def test_without_arviz(rows, monkeypatch):
-    monkeypatch.setitem(sys.modules, "arviz", None)
-    monkeypatch.setitem(sys.modules, "arviz_base", None)
-    with pytest.raises(ImportError, match="pip install arviz"):
-        to_arviz(NaiveBayesClassifier(ess=1.0).fit(*rows))
-
-
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_with_arviz(rows):

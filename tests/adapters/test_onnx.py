@@ -176,6 +176,22 @@ def test_a_model_without_used_features_predicts_shares(tmp_path):
     np.testing.assert_allclose(probabilities, fitted.predict_proba(X), atol=1e-6)
 
 
+def test_columns_may_have_the_names_of_tensors():
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=60)
+
+    def fitted(names):
+        X = pd.DataFrame({name: [f"s{v % 3}" for v in y + rng.integers(2, size=60)] for name in names})
+        return X, TANClassifier().fit(X, y)
+
+    _, plain = fitted(["a", "b", "c"])
+    graph = to_onnx(plain).graph
+    names = [*(made for node in graph.node for made in node.output), *(array.name for array in graph.initializer)]
+    X, awkward = fitted([name for name in names if name not in ("label", "probabilities")][:3])
+    probabilities = fed(session(to_onnx(awkward)), X)[1]
+    np.testing.assert_allclose(probabilities, awkward.predict_proba(X), rtol=0, atol=1e-6)
+
+
 def test_columns_left_out_are_no_inputs():
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"id": [f"row {k}" for k in range(60)], "a": rng.integers(3, size=60)})

@@ -1,6 +1,7 @@
 """PMML documents, read by a small evaluator written from the standard, and by JPMML where it is installed."""
 
 import bisect
+import itertools
 import math
 import shutil
 from xml.etree import ElementTree as ET
@@ -27,7 +28,7 @@ def read(value, kind):
 
 
 class Evaluator:
-    """Models with the elements that the exporter uses: MapValues, Discretize, naive Bayes and softmax regressions."""
+    """Models with the elements that the exporter uses: MapValues, Discretize, naive Bayes, regressions, networks."""
 
     def __init__(self, path):
         root = ET.parse(path).getroot()
@@ -46,7 +47,8 @@ class Evaluator:
         cells = {name: self.accepted(name, row[name]) for name in self.fields if name != self.target}
         for name, expression in self.derived.items():  # every field comes after those that it is made of
             cells[name] = self.value(expression, cells)
-        odds = self.bayes(cells) if self.kind == "NaiveBayesModel" else self.regression(cells)
+        models = {"NaiveBayesModel": self.bayes, "BayesianNetworkModel": self.network}
+        odds = models.get(self.kind, self.regression)(cells)
         top = max(odds)
         weights = [math.exp(value - top) for value in odds]
         return [weight / sum(weights) for weight in weights]
@@ -96,6 +98,32 @@ class Evaluator:
                 odds[label] += math.log(by_state[cells[feature.get("fieldName")]] / sum(by_state.values()))
         return [odds[field.get("value")] for field in self.model.iter(NS + "OutputField")]
 
+    def network(self, cells):
+        """Sum over all joint states of what is missing."""
+        tables = {}
+        for node in self.model.iter(NS + "DiscreteNode"):
+            rows = node.findall(NS + "DiscreteConditionalProbability") or [node]
+            tables[node.get("name")] = [
+                (
+                    {given.get("parent"): given.get("value") for given in row.iter(NS + "ParentValue")},
+                    {p.get("value"): float(p.get("probability")) for p in row.iter(NS + "ValueProbability")},
+                )
+                for row in rows
+            ]
+        states = {name: list(rows[0][1]) for name, rows in tables.items()}
+        known = {name: [cells[name]] if cells.get(name) is not None else own for name, own in states.items()}
+        totals = dict.fromkeys(states[self.target], 0.0)
+        for joint in itertools.product(*known.values()):
+            full = dict(zip(known, joint, strict=True))
+            totals[full[self.target]] += math.prod(
+                table[full[name]]
+                for name, rows in tables.items()
+                for given, table in rows
+                if all(full[parent] == value for parent, value in given.items())
+            )
+        odds = [totals[field.get("value")] for field in self.model.iter(NS + "OutputField")]
+        return [math.log(total) if total else -math.inf for total in odds]
+
     def regression(self, cells):
         assert self.model.get("normalizationMethod") == "softmax"
         odds = {}
@@ -139,6 +167,47 @@ def test_the_probabilities_are_those_of_the_classifier(table, classifier, tmp_pa
     if classifier in ("naive Bayes", "logit"):
         assert evaluator.kind == "NaiveBayesModel"
         assert refused == 0
+
+
+@pytest.mark.parametrize(("table", "classifier"), deployed.MODELS)
+def test_networks_sum_over_every_missing_cell(table, classifier, tmp_path):
+    fitted = deployed.model(table, classifier)
+    to_pmml(fitted, tmp_path / "model.pmml", as_network=True)
+    evaluator = Evaluator(tmp_path / "model.pmml")
+    assert evaluator.kind == "BayesianNetworkModel"
+    nodes = [node.get("name") for node in evaluator.model.iter(NS + "DiscreteNode")]
+    assert set(nodes) == {evaluator.target, *evaluator.derived}
+    assert hidden_where_refused(evaluator.probabilities, fitted, deployed.rows(table).iloc[:3]) == 0
+    refuses = "handle_unknown" in deployed.TABLES[table][2]
+    gaps = deployed.rows(table, 0.3, 0 if refuses else 0.2).iloc[:5]
+    assert hidden_where_refused(evaluator.probabilities, fitted, gaps) == 0
+
+
+def test_networks_with_zeros_and_columns_left_out(tmp_path):
+    X = pd.DataFrame({"id": [f"row {k}" for k in range(60)], "a": list("uuvv") * 15, "b": list("pqqq") * 15})
+    y = list("xxyy") * 15
+    with pytest.warns(UserWarning, match="identifier"):
+        fitted = TANClassifier(parameters="ml").fit(X, y)
+    to_pmml(fitted, tmp_path / "model.pmml", as_network=True)
+    evaluator = Evaluator(tmp_path / "model.pmml")
+    assert "id" not in evaluator.fields
+    for row, expected in zip(X[:4].to_dict("records"), fitted.predict_proba(X[:4]), strict=True):
+        assert evaluator.probabilities(row) == pytest.approx(expected.tolist(), abs=1e-14)
+
+
+@pytest.mark.parametrize("classifier", [NaiveBayesClassifier, TANClassifier])
+def test_columns_may_have_the_names_of_derived_fields(classifier, tmp_path):
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=90)
+    names = ["state 1", "state 0", "state_ 1", "term 2"]
+    X = pd.DataFrame({name: [f"{name} {v % 3}" for v in y + rng.integers(2, size=90)] for name in names})
+    fitted = classifier().fit(X, y)
+    for as_network in (False, True):
+        to_pmml(fitted, tmp_path / "model.pmml", as_network=as_network)
+        evaluator = Evaluator(tmp_path / "model.pmml")
+        assert not set(evaluator.derived) & set(names)
+        for row, expected in zip(X[:5].to_dict("records"), fitted.predict_proba(X[:5]), strict=True):
+            assert evaluator.probabilities(row) == pytest.approx(expected.tolist(), abs=1e-12)
 
 
 @pytest.mark.slow

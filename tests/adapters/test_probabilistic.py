@@ -1,7 +1,9 @@
 """Networks and refits in NumPyro and PyMC: their log densities are those of the formulas."""
 
 import math
+import runpy
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -121,6 +123,22 @@ def test_sites_are_replaced_in_numpyro():
     assert "own" in trace
     assert not any(name.startswith("P(a") for name in trace)
     assert seen == [network_sites(fitted, None, None, None, "prior", None).concentrations["a"].shape]
+
+
+@pytest.mark.slow
+def test_the_example_of_related_hospitals():
+    pytest.importorskip("numpyro", reason="numpyro is not installed")
+    example = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "hospitals.py"))
+    patients = example["made_up"]()
+    samples = example["shrunk"](patients, draws=50)
+    common = samples["common"][:, 0, 0].mean()
+    alone, together = [], []
+    for hospital in example["HOSPITALS"]:
+        here = patients.query("hospital == @hospital and risk == 'high' and treatment == 'new'")["complication"]
+        alone.append(here.mean())
+        together.append(samples[f"{hospital}: rates"][:, 0, 0, 1].mean())
+    assert np.std(together) < np.std(alone) / 2
+    assert min(together) - 0.05 < common < max(together) + 0.05
 
 
 @pytest.mark.slow

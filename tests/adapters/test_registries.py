@@ -38,7 +38,7 @@ def test_the_types_can_be_imported():
         assert isinstance(getattr(importlib.import_module(module), kind), type)
 
 
-@pytest.mark.parametrize(("table", "classifier"), [("numbers", "TAN"), ("mixed", "refitted TAN"), ("hostile", "ANB")])
+@pytest.mark.parametrize(("table", "classifier"), STORED)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_mlflow_models(table, classifier, tmp_path):
@@ -49,11 +49,32 @@ def test_mlflow_models(table, classifier, tmp_path):
     save_mlflow(fitted, tmp_path / "model", metadata={"made": "here"})
     read = pyfunc.load_model(str(tmp_path / "model"))
     assert read.metadata.metadata == {"made": "here"}
-    X = deployed.TABLES[table][0].iloc[:20]
-    found = read.predict(X)
-    assert found.columns.tolist() == ["prediction", *(f"P({label})" for label in fitted.classes_)]
-    np.testing.assert_allclose(found.iloc[:, 1:], fitted.predict_proba(X), atol=1e-12)
-    assert found["prediction"].tolist() == fitted.predict(X).tolist()
+    unknown = 0.0 if "handle_unknown" in deployed.TABLES[table][2] else 0.1
+    for X in (deployed.TABLES[table][0].iloc[:20], deployed.rows(table, 0.1, unknown)):
+        found = read.predict(X)
+        assert found.columns.tolist() == ["prediction", *(f"P({label})" for label in fitted.classes_)]
+        np.testing.assert_array_equal(found.iloc[:, 1:], fitted.predict_proba(X))
+        assert found["prediction"].tolist() == fitted.predict(X).tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_models_are_logged_in_a_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    mlflow = pytest.importorskip("mlflow", reason="mlflow-skinny is not installed")
+    pyfunc = pytest.importorskip("mlflow.pyfunc")
+    from anbexact.adapters import log_mlflow
+
+    fitted = deployed.model("numbers", "ANB")
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
+    try:
+        with mlflow.start_run():
+            logged = log_mlflow(fitted, "model")
+    finally:
+        mlflow.set_tracking_uri(None)
+    X = deployed.TABLES["numbers"][0]
+    found = pyfunc.load_model(logged.model_uri).predict(X)
+    np.testing.assert_array_equal(found.iloc[:, 1:], fitted.predict_proba(X))
 
 
 def test_only_classifiers_are_stored(tmp_path):

@@ -4,6 +4,7 @@ import datetime
 import sqlite3
 from decimal import Decimal
 
+import deployed
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -78,6 +79,28 @@ def test_the_posterior_is_that_of_predict_proba(classifier, dialect):
         assert np.abs(found.iloc[:, 2:].to_numpy(float) - expected).max() < 1e-12
 
 
+NETWORKS = [(table, kind) for table, kind in deployed.MODELS if kind in ("naive Bayes", "TAN", "ANB", "GBN")]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize(("table", "classifier"), NETWORKS)
+def test_awkward_names_and_unseen_states(table, classifier, dialect):
+    network = deployed.model(table, classifier)
+    unknown = 0.0 if "handle_unknown" in deployed.TABLES[table][2] else 0.1
+    trained, gaps = deployed.TABLES[table][0], deployed.rows(table, 0.1, unknown)
+    for name in trained.select_dtypes(bool):
+        gaps.loc[gaps[name] == -987, name] = None  # databases have no numbers among booleans
+    for new in (trained, gaps):
+        found = DATABASES[dialect](to_sql(network, dialect, table='ro"ws'), new).to_numpy(float)
+        null = np.isnan(found).any(axis=1)
+        odd = new.isna() | new.isin(["never seen", -987])
+        assert not (null & ~odd.any(axis=1)).any()
+        if classifier == "naive Bayes":
+            assert not null.any()
+        assert np.abs(found - deployed.expected(network, new))[~null].max() < 1e-12
+
+
 @pytest.mark.parametrize("dialect", DATABASES)
 def test_gaps_are_states_or_summed_out_or_null(dialect):
     frame, y = rows(7)
@@ -135,6 +158,17 @@ def test_what_sql_cannot_say_is_refused(X, parameters, dialect, error, message):
     network = NaiveBayesClassifier(**parameters).fit(X, YES[: len(X)])
     with pytest.raises(error, match=message):
         to_sql(network, dialect)
+
+
+@pytest.mark.parametrize("table", ["codes", "LOGS", "totals"])
+def test_tables_may_have_the_names_of_steps(table):
+    frame, y = rows(3, 60)
+    frame = frame.rename(columns=dict(zip(frame, ["c1", "k0", "l0", "top", "total", "e0", "c0"], strict=True)))
+    network = TANClassifier(ess=1.0).fit(frame, y)
+    connection = sqlite3.connect(":memory:")
+    frame.to_sql(table, connection, index=False)
+    found = pd.read_sql_query(to_sql(network, "sqlite", table=table, keep=["k0", "top"]), connection)
+    assert np.abs(found.iloc[:, 2:].to_numpy(float) - network.predict_proba(frame)).max() < 1e-12
 
 
 def test_booleans_are_numbers_in_sqlite():

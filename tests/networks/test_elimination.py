@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import anbexact.networks.elimination
+import anbexact.networks.posterior
 from anbexact._kernels.posterior import JOINT, LOG_PROBABILITY, PROBABILITY
 from anbexact.networks.elimination import Elimination
+from anbexact.networks.posterior import Posterior
 from anbexact.parameters.tables import ConditionalTable
 
 
@@ -67,6 +69,27 @@ class TestEnumeration:
                 expected = expected / expected.sum()
             np.testing.assert_allclose(found[1][t], expected, rtol=1e-10, atol=1e-300)
             np.testing.assert_allclose(np.exp(found[2][t]), expected, rtol=1e-10, atol=1e-300)
+
+    @examples(100)
+    @given(seed=seeds, most_states=st.sampled_from([0, 1, 6, 10**4]))
+    def test_class_posteriors_one_state_after_the_other_and_by_elimination(self, seed, most_states):
+        rng = np.random.default_rng(seed)
+        tables, arities = random_network(rng, rng.integers(1, 7))
+        class_code = int(rng.integers(len(arities)))
+        features = [v for v in range(len(arities)) if v != class_code]
+        codes = random_rows(rng, arities, 20)
+        codes[class_code] = -1
+        posterior = Posterior({v: ConditionalTable(v, *of) for v, of in tables.items()}, class_code, features)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(anbexact.networks.posterior, "MOST_STATES", most_states)
+            patch.setattr(anbexact.networks.posterior, "ROWS_TO_PART", int(rng.integers(30)))
+            found = posterior.log_joint(codes[features])
+        joint = oracles.network_joint(tables, arities)
+        for t in range(codes.shape[1]):
+            expected = np.zeros(arities[class_code])
+            for states, p in oracles.consistent(joint, observed_in(codes, t)).items():
+                expected[states[class_code]] += p
+            np.testing.assert_allclose(np.exp(found[t]), expected, rtol=1e-10, atol=1e-300)
 
     @examples(200)
     @given(seed=seeds)
