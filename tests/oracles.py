@@ -294,6 +294,28 @@ def log_dirichlet_draws(alpha, size, rng):
     return np.stack(logs, axis=1) - np.logaddexp.reduce(logs, axis=0)[:, None]
 
 
+def drawn_posteriors(problem, parents, ess, cells, draws, rng):
+    """P(class | cells) by tables drawn one cell after the other, shape (draws, classes).
+
+    ``problem`` has rows (the class last), weights and arities; ``cells`` maps every feature to its state.
+    """
+    rows, weights, arities = problem
+    n = len(arities) - 1
+    logs = np.zeros((draws, arities[n]))
+    for v, of_v in parents.items():
+        q = int(np.prod([arities[p] for p in of_v])) if of_v else 1
+        joint = counts(rows, weights, arities, [*of_v, v])
+        drawn = {}
+        for c in range(arities[n]):
+            own = {**cells, n: c}
+            j = tuple(own[p] for p in of_v)
+            if j not in drawn:
+                r = arities[v]
+                drawn[j] = log_dirichlet_draws([joint[(*j, k)] + ess / (q * r) for k in range(r)], draws, rng)
+            logs[:, c] += drawn[j][:, own[v]]
+    return np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
+
+
 def leave_one_out(rows, weights, arities, parents, ess):
     """Sum over rows of ln P(c | x) from tables fitted without one unit of that row's weight; the class comes last."""
     class_ = len(arities) - 1

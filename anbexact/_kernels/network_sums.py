@@ -9,6 +9,9 @@ import math
 from anbexact._kernels.jit import inner, kernel
 from anbexact._kernels.lattice import popcount
 
+LOG_LEAST = -746.0
+"""The exponential of a smaller number is 0."""
+
 
 @inner
 def log_add(x, y):
@@ -188,7 +191,8 @@ def _draw_parents(weights, sums, before, i, left):
     last = among
     subset = among
     while True:
-        share = math.exp(weights[subset] - total)
+        log_share = weights[subset] - total
+        share = math.exp(log_share) if log_share > LOG_LEAST else 0.0
         if share > 0.0:
             last = subset
             left -= share

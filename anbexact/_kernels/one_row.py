@@ -1,8 +1,45 @@
 """Set scores of a table with one row less, or one more."""
 
 import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from anbexact._kernels.jit import kernel
+
+
+class CodedRows(NamedTuple):
+    """Rows as numbers.
+
+    Attributes
+    ----------
+    codes : (n, rows) int16
+        States of the features.
+    classes, weights : (rows,) int64, float64
+        Class and weight of every row.
+    """
+
+    codes: npt.NDArray[np.int16]
+    classes: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+
+
+class FamilyCells(NamedTuple):
+    """Tables of features given their parents and the class.
+
+    Attributes
+    ----------
+    parents, children, arities : (families,) int64
+        The mask of the parents among the features, the place of the feature, and its number of states.
+    parameters : (families,) float64
+        What the prior adds to every cell.
+    """
+
+    parents: npt.NDArray[np.int64]
+    children: npt.NDArray[np.int64]
+    arities: npt.NDArray[np.int64]
+    parameters: npt.NDArray[np.float64]
 
 
 @kernel
@@ -95,3 +132,43 @@ def agreeing_weights(masks, classes, weights, sets, out):
         for r in range(masks.shape[0]):
             if sets[k] & ~masks[r] == 0:
                 out[k, classes[r]] += weights[r]
+
+
+@kernel
+def means_without(rows, t, masks, families, out):
+    """Write the posterior means of P(state of a row | parents, class) by the other rows, one such row left out.
+
+    The arithmetic is that of the tables of a network that is learned without the row, so the bits are the same: its
+    parameter is added to each weight, and the total is the sum over the states in their order.
+
+    Parameters
+    ----------
+    rows : CodedRows
+        All rows.
+    t : int
+        The row, which loses a weight of 1.
+    masks : (rows,) int64
+        From :func:`agreements` with the row.
+    families : FamilyCells
+        The families.
+    out : (families, classes) float64
+        Receives the means.
+    """
+    most = 1
+    for k in range(families.arities.shape[0]):
+        most = max(most, families.arities[k])
+    cells = np.empty((most, out.shape[1]))
+    for k in range(out.shape[0]):
+        own, states = rows.codes[families.children[k]], families.arities[k]
+        for j in range(states):
+            for c in range(out.shape[1]):
+                cells[j, c] = 0.0
+        for r in range(masks.shape[0]):
+            if families.parents[k] & ~masks[r] == 0:
+                cells[own[r], rows.classes[r]] += rows.weights[r]
+        cells[own[t], rows.classes[t]] -= 1.0
+        for c in range(out.shape[1]):
+            total = 0.0
+            for j in range(states):
+                total += cells[j, c] + families.parameters[k]
+            out[k, c] = (cells[own[t], c] + families.parameters[k]) / total

@@ -70,7 +70,8 @@ def relearned_leave_one_out(
     Here it is the structure that :func:`~anbexact.learn_anb` finds without the row. The set scores are not computed
     anew: without a row, the score of a set T falls by ln(n_T - 1 + α/q_T), where n_T counts the rows that agree with
     it in T and in the class. Then the dynamic programme runs once for every distinct row: O(n² 2ⁿ) steps each. Tables
-    are posterior means with the same equivalent sample size. States, cut points and the sample size stay as
+    are posterior means with the same equivalent sample size, and the probabilities have the bits of those that
+    ``ANBClassifier`` predicts when it is fitted to the other rows. States, cut points and the sample size stay as
     they are.
 
     Parameters

@@ -8,7 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._kernels.one_row import agreeing_weights, agreements, scores_with, scores_without
+from anbexact._kernels.one_row import (
+    CodedRows,
+    FamilyCells,
+    agreeing_weights,
+    agreements,
+    means_without,
+    scores_with,
+    scores_without,
+)
+from anbexact._kernels.posterior import PROBABILITY, normalise_rows
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 from anbexact.averaging.families import check_fits
@@ -17,6 +26,7 @@ from anbexact.search.exact.lattice import read_back, set_scorer, solve_sets
 from anbexact.search.exact.solution import ROUNDING
 from anbexact.search.scoring.set_scores import prepare
 from anbexact.search.scoring.totals import class_of
+from anbexact.structures.structure import parents_first
 
 FeatureParents = Mapping[Hashable, tuple[Hashable, ...]]
 """The feature parents of every feature."""
@@ -73,6 +83,10 @@ class Relearner:
         cells = np.full(1 << len(self.ordered), float(self.n_classes))
         for b, arity in enumerate(table.shape(self.ordered)):
             cells.reshape(-1, 2, 1 << b)[:, 1] *= arity
+        self.arities: Positions = np.array(table.shape(self.ordered), dtype=np.int64)
+        self.class_weights: Floats = np.asarray(
+            np.bincount(self.classes, table.weights, self.n_classes), dtype=np.float64
+        )
         self.parameters: Floats = self.ess / cells
         self.scores: Floats = np.zeros(1)
         if self.problem:
@@ -83,15 +97,16 @@ class Relearner:
         self._agreeing: dict[int, Floats] = {}
 
     def without(self, t: int) -> Predicted:
-        """Return what is learned without one row of the t-th kind, and how it predicts that row."""
+        """Return what is learned without one row of the t-th kind, and how it predicts that row.
+
+        The posterior has the bits that a network learned from the other rows returns.
+        """
         masks = self._agreements(self.codes[:, t])
         counts, scores = np.empty((2, len(self.scores)))
         class_ = int(self.classes[t])
         scores_without(self.scores, self.parameters, masks, self.classes, self.table.weights, class_, counts, scores)
         parents = self._parents(scores, self.table.weight_sum - 1)
-        weights = self._weights_at(masks, self._sets(parents))
-        weights[:, class_] -= 1.0
-        return Predicted(parents, self._posterior(parents, weights))
+        return Predicted(parents, self._refitted(parents, t, masks))
 
     def with_row(self, row: npt.NDArray[np.int16]) -> list[Joined]:
         """Return what is learned with one more row, for each of the classes that it may have.
@@ -153,6 +168,22 @@ class Relearner:
         weights = np.empty((len(sets), self.n_classes))
         agreeing_weights(masks, self.classes, self.table.weights, np.array(sets), weights)
         return weights
+
+    def _refitted(self, parents: FeatureParents, t: int, masks: Positions) -> Floats:
+        """Return P(class | row) by tables without one row of the t-th kind, by the arithmetic of a fitted network."""
+        order = parents_first({name: parents[name] for name in self.features})
+        children = np.array([self.place[name] for name in order], dtype=np.int64)
+        above = np.array([sum(1 << self.place[p] for p in parents[name]) for name in order], dtype=np.int64)
+        families = FamilyCells(above, children, self.arities[children], self.parameters[above | 1 << children])
+        means = np.empty((len(order), self.n_classes))
+        means_without(CodedRows(self.codes, self.classes, self.table.weights), t, masks, families, means)
+        of_class = self.class_weights + self.ess / self.n_classes
+        of_class[self.classes[t]] = self.class_weights[self.classes[t]] - 1.0 + self.ess / self.n_classes
+        joint = np.zeros((1, self.n_classes))
+        for logs in np.log([*means, of_class / of_class.sum()]):
+            joint += logs
+        normalise_rows(joint, PROBABILITY, np.empty(self.n_classes), np.empty(self.n_classes, dtype=np.int64))
+        return np.asarray(joint[0])
 
     def _posterior(self, parents: FeatureParents, weights: Floats) -> Floats:
         """Return P(class | row) by posterior means of the tables, given the weights of :meth:`_sets`."""

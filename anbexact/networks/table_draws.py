@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from math import prod
 from numbers import Integral, Real
 from typing import NamedTuple
@@ -17,6 +17,7 @@ from anbexact.networks.network import Network
 from anbexact.networks.posterior import Posterior
 from anbexact.parameters.counts import Counts, FamilyCounts
 from anbexact.parameters.tables import ConditionalTable, Tables
+from anbexact.tables.vocabulary import Vocabulary
 
 VALUES_PER_BATCH = 1 << 24
 """Probabilities that are kept at once: draws times rows times classes (128 MB)."""
@@ -73,19 +74,41 @@ def probability_intervals(
     smoothing, counts = network.grounds.smoothing, network.grounds.counts
     if smoothing is None or counts is None:
         raise ValueError(network.grounds.note)
-    mass, draws = wanted
+    drawn_from = [(counts, smoothing)] * wanted.draws
+    return intervals_of_draws(network.vocabulary, drawn_from, codes, wanted.mass, random_state, n_jobs)
+
+
+def intervals_of_draws(
+    vocabulary: Vocabulary,
+    drawn_from: Sequence[tuple[Counts, float]],
+    codes: npt.NDArray[np.int16],
+    mass: float,
+    random_state: int | np.random.Generator | None,
+    n_jobs: int | None,
+) -> Floats:
+    """Return intervals of P(class | row), shape (rows, classes, 2), by one draw of tables for each of some networks.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The variables.
+    drawn_from : sequence of (Counts, float)
+        Of every draw, the counts of the families of its network and the equivalent sample size.
+    codes, mass, random_state, n_jobs
+        As for :func:`probability_intervals`.
+    """
     seed = np.random.default_rng(random_state).integers(2**63)
-    n_classes = len(network.vocabulary.states[network.structure.class_name])
+    n_classes = vocabulary.arity(vocabulary.class_name)
     n_rows = codes.shape[1]
-    step = max(1, VALUES_PER_BATCH // (draws * n_classes))
+    step = max(1, VALUES_PER_BATCH // (len(drawn_from) * n_classes))
     intervals = np.empty((n_rows, n_classes, 2))
     for first in range(0, max(n_rows, 1), step):
         part = codes[:, first : first + step]
         rng = np.random.default_rng(seed)  # the same tables for all rows
-        drawn = np.empty((draws, part.shape[1], n_classes))
-        for k in range(draws):
+        drawn = np.empty((len(drawn_from), part.shape[1], n_classes))
+        for k, (counts, smoothing) in enumerate(drawn_from):
             tables = drawn_tables(counts, smoothing, rng)
-            drawn[k] = _posterior(network, tables).posterior(part, n_jobs)
+            drawn[k] = Posterior(tables, vocabulary.class_name, vocabulary.features).posterior(part, n_jobs)
         tails = (1 - mass) / 2
         intervals[first : first + step] = np.moveaxis(np.quantile(drawn, [tails, 1 - tails], axis=0), 0, -1)
     return intervals
@@ -103,10 +126,6 @@ def explained_intervals(
 def drawn_tables(counts: Counts, smoothing: float, rng: np.random.Generator) -> Tables:
     """Return conditional tables drawn from their posterior, given counts and the equivalent sample size."""
     return {name: _drawn_table(own, smoothing, rng) for name, own in counts.items()}
-
-
-def _posterior(network: Network, tables: Tables) -> Posterior:
-    return Posterior(tables, network.structure.class_name, network.vocabulary.features)
 
 
 def _drawn_table(counts: FamilyCounts, smoothing: float, rng: np.random.Generator) -> ConditionalTable:

@@ -12,7 +12,9 @@ from strategies import ess_values, problems, random_problem, table_of
 from tiers import examples, repeats
 
 from anbexact.averaging import averaged_model, predictive
+from anbexact.averaging.averaged_intervals import averaged_intervals
 from anbexact.averaging.averaged_model import AveragedModel, Averaging
+from anbexact.networks.table_draws import Wanted
 
 KINDS = [("anb", "orders"), ("anb", "graphs"), ("tan", None), ("fan", None)]
 
@@ -94,6 +96,31 @@ def test_averages_over_sample_sizes(networks):
         for ess, share in zip(sizes, shares, strict=True)
     )
     np.testing.assert_allclose(frame["probability"], by_hand.loc[frame.index, "probability"], atol=1e-12)
+
+
+@pytest.mark.parametrize("networks", ["anb", "fan"])
+def test_intervals_are_those_of_drawn_networks(networks):
+    """Against draws of sample sizes and graphs from the list of all, and of tables cell by cell."""
+    problem = random_problem(6, 3, n_rows=14, n_classes=2, weights="ones")
+    data, sizes = (problem.rows, problem.weights, problem.arities), (4.0, 16.0)
+    prior = "orders" if networks == "anb" else None
+    row = problem.rows[0][:-1]
+    _, shares = averaged(problem, networks, prior, sizes, {})
+    graphs, rng = graphs_of(problem.n, networks), np.random.default_rng(0)
+    drawn = []
+    for ess, share in zip(sizes, shares, strict=True):
+        weights = np.array(weights_of(problem, graphs, prior, ess))
+        counts = rng.multinomial(round(4000 * share), np.exp(weights - oracles.log_sum(weights)))
+        for graph, count in zip(graphs, counts.tolist(), strict=True):
+            parents = {problem.n: (), **{v: (problem.n, *of) for v, of in graph.items()}}
+            drawn.append(oracles.drawn_posteriors(data, parents, ess, dict(enumerate(row)), count, rng))
+    expected = np.concatenate(drawn)
+    model = model_of(problem, networks=networks, prior=prior, ess=sizes)
+    found = averaged_intervals(model, as_codes(row), Wanted(0.9, 1000), 0, None)[0]
+    assert found.shape == (2, 2)
+    for c, (low, high) in enumerate(found):
+        assert (expected[:, c] < low).mean() == pytest.approx(0.05, abs=0.02)
+        assert (expected[:, c] > high).mean() == pytest.approx(0.05, abs=0.02)
 
 
 def test_sums_to_one_with_extreme_weights():

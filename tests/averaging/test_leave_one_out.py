@@ -10,7 +10,7 @@ from hypothesis import given
 from strategies import ess_values, problems, random_problem, table_of
 from tiers import examples, repeats
 
-from anbexact import BDeu, DiscreteTable, learn_anb, relearned_leave_one_out
+from anbexact import ANBClassifier, BDeu, DiscreteTable, learn_anb, relearned_leave_one_out
 from anbexact.datasets import load_monks
 
 
@@ -86,6 +86,29 @@ def test_small_tables(problem, ess):
 def test_larger_tables(seed):
     problem = random_problem(seed, 5, n_rows=25, n_classes=2, weights="ones" if seed % 2 else "whole")
     check(problem, 1.0)
+
+
+@pytest.mark.parametrize("seed", repeats(20))
+def test_every_bit_is_that_of_a_refit(seed):
+    """Probabilities, log loss and arcs against a classifier fitted to the other rows."""
+    problem = random_problem(seed, 4, n_rows=12, n_classes=2 + seed % 2, weights="ones" if seed % 2 else "whole")
+    X, y = problem.frame()
+    found = relearned_leave_one_out(problem.table, ess=1.0)
+    of_rows = {tuple(map(int, row[: problem.n + 1])): row for row in found.rows.itertuples(index=False)}
+    optimum = set(learn_anb(problem.table, BDeu(1.0)).feature_edges)
+    own_class = []
+    for row in of_rows:
+        weights = np.array(problem.weights)
+        weights[problem.rows.index(row)] -= 1
+        others = weights > 0
+        refit = ANBClassifier(ess=1.0, categories=problem.categories, discretizer=None, verbose=-1, n_jobs=1)
+        refit.fit(X[others], y[others], sample_weight=weights[others])
+        proba = refit.predict_proba(pd.DataFrame([row[:-1]], columns=X.columns))[0]
+        own_class.append(proba[list(refit.classes_).index(row[-1])])
+        assert of_rows[row].probability == own_class[-1]
+        assert of_rows[row].changes == len(optimum ^ set(refit.structure_.feature_edges))
+    weights = found.rows["weight"].to_numpy()
+    assert found.log_loss == -float((weights * np.log(own_class)).sum()) / weights.sum()
 
 
 def test_constraints():

@@ -58,6 +58,21 @@ def test_attributes_are_those_of_the_posterior():
     assert shares.sum() == pytest.approx(1.0)
 
 
+def test_intervals():
+    X, y = load_lenses()
+    averaged = AveragedTANClassifier().fit(X, y)
+    X = X.astype(object)
+    X.iloc[3, 1] = None
+    found = averaged.predict_proba_interval(X, draws=60)
+    assert found.shape == (len(X), 3, 2)
+    assert (found[..., 0] < found[..., 1]).all()
+    np.testing.assert_array_equal(averaged.predict_proba_interval(X, draws=60), found)
+    assert not np.array_equal(averaged.predict_proba_interval(X, draws=60, random_state=1), found)
+    assert np.diff(averaged.predict_proba_interval(X, mass=0.5, draws=60)).mean() < np.diff(found).mean()
+    with pytest.raises(ValueError, match="mass must be a number between 0 and 1"):
+        averaged.predict_proba_interval(X, mass=2)
+
+
 def test_weights_count_as_repeated_rows():
     X, y = load_lenses()
     weights = np.arange(len(X)) % 3

@@ -11,24 +11,6 @@ from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.datasets import load_iris, load_lenses
 
 
-def drawn_posteriors(problem, parents, ess, cells, draws, rng):
-    """P(class | cells) by tables drawn one cell after the other, shape (draws, classes)."""
-    n = problem.n
-    logs = np.zeros((draws, problem.arities[n]))
-    for v, of_v in parents.items():
-        q = int(np.prod([problem.arities[p] for p in of_v])) if of_v else 1
-        joint = oracles.counts(problem.rows, problem.weights, problem.arities, [*of_v, v])
-        drawn = {}
-        for c in range(problem.arities[n]):
-            own = {**cells, n: c}
-            j = tuple(own[p] for p in of_v)
-            if j not in drawn:
-                r = problem.arities[v]
-                drawn[j] = oracles.log_dirichlet_draws([joint[(*j, k)] + ess / (q * r) for k in range(r)], draws, rng)
-            logs[:, c] += drawn[j][:, own[v]]
-    return np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
-
-
 @pytest.mark.parametrize("seed", repeats(3))
 def test_against_draws_cell_by_cell(seed):
     problem = random_problem(seed, 3, n_rows=12, weights="real")
@@ -39,10 +21,10 @@ def test_against_draws_cell_by_cell(seed):
     parents = {names.index(v): [names.index(p) for p in of] for v, of in fitted.structure_.parents.items()}
     X, _ = problem.frame()
     found = fitted.predict_proba_interval(X.iloc[:2], draws=2000)
-    rng = np.random.default_rng(seed)
+    rng, data = np.random.default_rng(seed), (problem.rows, problem.weights, problem.arities)
     for t in range(2):
         cells = dict(enumerate(X.iloc[t].tolist()))
-        drawn = drawn_posteriors(problem, parents, 2.0, cells, 4000, rng)
+        drawn = oracles.drawn_posteriors(data, parents, 2.0, cells, 4000, rng)
         for c, (low, high) in enumerate(found[t]):  # a quantile of 1e-200 or so is 0 to any purpose
             if low > 1e-9:
                 assert (drawn[:, c] < low).mean() == pytest.approx(0.025, abs=0.015)

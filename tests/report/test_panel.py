@@ -9,10 +9,12 @@ import subprocess
 from importlib.resources import files
 
 import numpy as np
+import oracles
 import pandas as pd
 import pytest
 from hypothesis import given
 from pages import Page
+from scipy.special import digamma, polygamma
 from strategies import problems
 
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, RefittedClassifier, Structure, Vocabulary
@@ -23,7 +25,7 @@ from anbexact.parameters.tables import ConditionalTable
 from anbexact.report import panel, report
 from anbexact.report.evidence_panel import described, panel_markup, panel_network, panel_or_reason
 
-ENGINE = files("anbexact.report.page").joinpath("static", "engine.js")
+ENGINE, DRAWS = (files("anbexact.report.page").joinpath("static", name) for name in ("engine.js", "draws.js"))
 RUN = """
 const engine = require(process.argv[1]);
 const jobs = JSON.parse(require("fs").readFileSync(0));
@@ -43,15 +45,38 @@ console.log(JSON.stringify(jobs.map(({ network, evidence, costs }) => {
   });
 })));
 """
+RUN_DRAWS = """
+global.anbexactEngine = require(process.argv[1]);
+const { intervals } = require(process.argv[2]);
+const jobs = JSON.parse(require("fs").readFileSync(0));
+console.log(JSON.stringify(jobs.map(({ network, evidence }) => {
+  const net = anbexactEngine.network(network);
+  return evidence.map((of) => intervals(net, of));
+})));
+"""
+GAMMAS = """
+const { logGammas, uniforms } = require(process.argv[1]), draw = logGammas(uniforms(1));
+const shapes = JSON.parse(process.argv[2]), count = Number(process.argv[3]);
+console.log(JSON.stringify(shapes.map((a) => {
+  let sum = 0, logs = 0, squares = 0;
+  for (let k = 0; k < count; k++) { const x = draw(a); sum += Math.exp(x); logs += x; squares += x * x; }
+  return [sum / count, logs / count, squares / count];
+})));
+"""
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
 
-def in_node(*jobs, costs=None):
+def in_node(*jobs, costs=None, run=RUN):
     """Return what the engine says of networks given evidence."""
     of_jobs = ({"network": described(network), "evidence": evidence, "costs": costs} for network, evidence in jobs)
     text = json.dumps(list(of_jobs))
     done = subprocess.run(
-        ["node", "-e", RUN, str(ENGINE)], input=text, capture_output=True, text=True, check=True, timeout=120
+        ["node", "-e", run, str(ENGINE), str(DRAWS)],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
     )
     return json.loads(done.stdout)
 
@@ -93,6 +118,72 @@ def test_the_embedded_tables_are_the_networks(model, problem):
         assert tuple(names[k] for k in table["scope"]) == own.variables
         logs = np.frombuffer(base64.b64decode(table["logs"]), "<f8")
         np.testing.assert_allclose(np.exp(logs), own.values.ravel(), rtol=1e-15)
+        v, parents = table["scope"][0], table["scope"][1:]
+        joint = oracles.counts(problem.rows, problem.weights, problem.arities, table["scope"])
+        states = itertools.product(*(range(problem.arities[p]) for p in parents))
+        ranges = [[joint[(k, *j)] for k in range(problem.arities[v])] for j in states]
+        totals = np.frombuffer(base64.b64decode(table["totals"]), "<f4")
+        np.testing.assert_allclose(totals, np.sum(ranges, axis=1) + 1.0 / len(ranges), rtol=1e-6)
+
+
+@needs_node
+@pytest.mark.parametrize(
+    ("draws", "masses"), [(200, (0.999, 0.86)), pytest.param(4000, (0.984, 0.9), marks=pytest.mark.slow)]
+)
+def test_intervals_are_those_of_the_classifier(draws, masses):
+    """Ends between quantiles of the classifier's draws that chance, with 1,000 draws, does not exceed."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame(rng.integers(0, 3, (40, 4)), columns=list("abcd")).assign(e=rng.integers(0, 2, 40))
+    y = (X["a"] + X["b"] * X["e"] + (rng.random(40) < 0.3)) % 3
+    fitted = [
+        ANBClassifier(ess=2.0, n_jobs=1, required_edges=[("a", "b"), ("c", "d")]).fit(X, y),
+        GBNClassifier(ess=2.0, n_jobs=1, required_edges=[("a", "class"), ("b", "class"), ("c", "d")]).fit(X, y),
+    ]
+    holes = X.iloc[:10].astype(object).where(rng.random((10, 5)) < np.linspace(0, 1, 10)[:, None], None)
+    jobs = [(panel_network(of), [[*row, -1] for row in of.reader_.codes(holes).T.tolist()]) for of in fitted]
+    for classifier, answers in zip(fitted, in_node(*jobs, run=RUN_DRAWS), strict=True):
+        wide, narrow = (classifier.predict_proba_interval(holes, mass=mass, draws=draws) for mass in masses)
+        for t, answer in enumerate(answers):
+            assert (answer["status"], answer["draws"]) == ("ok", 1000)
+            assert (wide[t, :, 0] - 1e-6 < answer["low"]).all()
+            assert (answer["low"] < narrow[t, :, 0] + 1e-6).all()
+            assert (narrow[t, :, 1] - 1e-6 < answer["high"]).all()
+            assert (answer["high"] < wide[t, :, 1] + 1e-6).all()
+
+
+@needs_node
+def test_logarithms_of_gamma_variables():
+    """Means of x, ln x and (ln x)² against a, ψ(a) and ψ₁(a) + ψ(a)²."""
+    shapes, count = np.array([0.01, 0.4, 1.0, 2.5, 60.0]), 20_000
+    done = subprocess.run(
+        ["node", "-e", GAMMAS, str(DRAWS), json.dumps(shapes.tolist()), str(count)],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    means, logs, squares = np.array(json.loads(done.stdout)).T
+    assert (np.abs(means - shapes) < 4 * np.sqrt(shapes / count)).all()
+    spread = polygamma(1, shapes)
+    assert (np.abs(logs - digamma(shapes)) < 4 * np.sqrt(spread / count)).all()
+    np.testing.assert_allclose(squares - logs**2, spread, rtol=0.1)
+
+
+@needs_node
+def test_where_there_are_no_intervals():
+    X, y = load_monks(1)
+    X, y = X.iloc[:60], y.iloc[:60]
+    bayes, given_tables = (NaiveBayesClassifier(n_jobs=1, parameters=of).fit(X, y) for of in ("eap", "ml"))
+    wide = pd.DataFrame(np.arange(60)[:, None] // np.arange(1, 201) % 2).add_prefix("x")
+    many = NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(wide, pd.Series(np.arange(60) % 10, name="c"))
+    states = [0, 0, 0, 0, 0, 0]
+    jobs = [
+        (panel_network(bayes), [[*states, -1], [*states, 1]]),
+        (panel_network(given_tables), [[*states, -1]]),
+        (panel_network(many), [[0] * 200 + [-1], [0] * 20 + [-1] * 181]),
+    ]
+    known, fixed, large = in_node(*jobs, run=RUN_DRAWS)
+    assert [answer["status"] for answer in (*known, *fixed, *large)] == ["ok", "none", "none", "large", "ok"]
 
 
 @needs_node
@@ -259,7 +350,12 @@ def test_refits_and_measured_columns_have_a_remark():
     texts = [" ".join(Page(panel_or_reason(of, 10**7)).text) for of in (refit, measured, plain)]
     assert "This model is a refit" in texts[0]
     assert "most probable level" in texts[1]
-    assert not any(said in texts[2] for said in ("refit", "level"))
+    assert not any(said in texts[2] for said in ("refit", "level", "not available"))
+    assert ['"totals"' in text for text in texts] == [False, False, True]
+    without = NaiveBayesClassifier(n_jobs=1, parameters="ml").fit(X, y)
+    assert "have no Dirichlet posterior" in panel_or_reason(without, 10**7)
+    needed = len("".join(re.findall('"logs":"([^"]*)"', panel_or_reason(plain, 10**7))))
+    assert "Intervals are left out here" in panel_or_reason(plain, needed)
 
 
 def test_what_has_no_panel_says_why(tmp_path):
@@ -271,7 +367,7 @@ def test_what_has_no_panel_says_why(tmp_path):
     assert "'anbexact panel' writes a page" in panel_or_reason(network, 100)
     panel(network, tmp_path / "p.html")
     page = Page((tmp_path / "p.html").read_text(encoding="utf-8").removeprefix("<!doctype html>\n"))
-    assert [tag for tag, _ in page.elements].count("script") == 3
+    assert [tag for tag, _ in page.elements].count("script") == 4
 
 
 def a_browser():

@@ -30,7 +30,7 @@ def page(
     contents : bool, default True
         Whether to list the sections.
     """
-    scripts = [static_text(PACKAGE, name) for name in ("engine.js", "panel.js")] if with_panel else []
+    scripts = [static_text(PACKAGE, name) for name in ("engine.js", "draws.js", "panel.js")] if with_panel else []
     policy = "; ".join(
         [
             "default-src 'none'",

@@ -6,13 +6,15 @@ const anbexactEngine = (() => {
   const MOST_CELLS = 4e6;
   const LEAST_LEAD = 1e-9;  // nats by which a settled class leads: a tie settles nothing
 
-  function decoded(text) {
+  function decoded(text, numbers = Float64Array) {
     const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-    return new Float64Array(bytes.buffer);
+    return new numbers(bytes.buffer);
   }
 
   /* A network from the tables embedded in a page: variables with their states, the place of the class among them,
-     and for every variable the logarithms of its table, the axes being the variable and then its parents. */
+     and for every variable the logarithms of its table, the axes being the variable and then its parents. Totals, one
+     for every joint state of the parents, are the sums of the parameters of the table's Dirichlet posterior; null
+     where it has none. */
   function network(description) {
     const sizes = description.variables.map((variable) => variable.states.length);
     const target = description.target;
@@ -23,6 +25,9 @@ const anbexactEngine = (() => {
       return {
         child: table.scope[0], scope: axes, withClass: moved.length > axes.length,
         logs: transposed(logs, table.scope, moved, sizes),
+        totals: table.totals ? transposed(
+          decoded(table.totals, Float32Array), table.scope.slice(1), moved.filter((v) => v !== table.scope[0]), sizes,
+        ) : null,
       };
     });
     return { sizes, target, classes: sizes[target], families };
@@ -356,6 +361,9 @@ const anbexactEngine = (() => {
     return Math.max(Math.min(...expectedCosts(shares, costs)) - later, 0);
   }
 
-  return { network, posteriors, marginal, information, contributions, reason, expectedCosts, saving };
+  return {
+    network, posteriors, marginal, information, contributions, reason, expectedCosts, saving,
+    needed, restricted, plan, collect, strides, cells, walk,
+  };
 })();
 if (typeof module !== "undefined") module.exports = anbexactEngine;

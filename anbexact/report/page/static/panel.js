@@ -33,6 +33,7 @@
     const findings = made("ol", { class: "panel-list" }), questions = made("ol", { class: "panel-list" });
     const findingsNote = made("p", { class: "note" }), questionsNote = made("p", { class: "note" });
     const reasonNote = made("p", { class: "note" }), reasons = made("ol", { class: "panel-list" });
+    const rangesNote = made("p", { class: "note panel-ranges" });
     const decision = made("p", { class: "panel-decision", role: "status", "aria-live": "polite" });
     const classes = variables[target].states, decisions = description.decisions || classes;
     const given = description.costs || classes.map((_, c) => decisions.map((_, d) => (c === d ? 0 : 1)));
@@ -41,6 +42,7 @@
     const clear = made("button", { type: "button", class: "panel-button" }, "Clear all findings");
     const search = made("input", { type: "search", class: "panel-search", id: `panel-search-${number}` });
     const grid = made("div", { class: "panel-grid" });
+    let waiting = 0;
 
     function card(v) {
       const { name, states } = variables[v];
@@ -60,10 +62,11 @@
     function row(rows, group, state, k) {
       const input = made("input", { type: "radio", name: group, value: String(k) });
       const fill = made("span", { class: "panel-fill" }), share = made("span", { class: "panel-share" });
-      const bar = made("span", { class: "panel-bar", "aria-hidden": "true" }, fill);
+      const whisker = made("span", { class: "panel-whisker" }), range = made("span", { class: "panel-range" });
+      const bar = made("span", { class: "panel-bar", "aria-hidden": "true" }, fill, whisker);
       const text = made("span", { class: "panel-text", title: state }, state);
-      rows.append(made("label", { class: "panel-state" }, input, text, bar, share));
-      return { fill, share, input };
+      rows.append(made("label", { class: "panel-state" }, input, text, bar, share, range));
+      return { fill, share, input, whisker, range };
     }
 
     function show(v, shares) {
@@ -106,9 +109,30 @@
           + (result.status === "class" ? " Only the class is shown, because the other probabilities would take too long." : "");
       }
       tell(result);
+      clearTimeout(waiting);
+      cards.get(target).box.classList.add("panel-waiting");
+      waiting = setTimeout(() => ranges(result));
       root.dataset.milliseconds = (performance.now() - began).toFixed(2);
       root.dataset.status = result.status;
       if (changed !== undefined) root.dispatchEvent(new CustomEvent("panelupdate"));
+    }
+
+    /* Intervals of the probabilities of the classes, drawn after the probabilities themselves are on the page. */
+    function ranges(result) {
+      const { box, parts } = cards.get(target);
+      const found = result.classes ? anbexactDraws.intervals(net, evidence) : { status: "none" };
+      const shown = found.status === "ok";
+      parts.forEach(({ whisker, range }, c) => {
+        const ends = shown ? [percent(found.low[c]), percent(found.high[c])] : [""];
+        range.textContent = [...new Set(ends)].join(" to ");
+        whisker.style.left = shown ? `${100 * found.low[c]}%` : "0";
+        whisker.style.width = shown ? `${100 * (found.high[c] - found.low[c])}%` : "0";
+      });
+      rangesNote.textContent = shown
+        ? `Ranges: 95 % intervals by ${found.draws.toLocaleString("en")} draws of the tables from their posterior. They show `
+          + "what few rows leave open; states, cut points and structure are taken as given."
+        : found.status === "large" ? "Intervals would take too long to compute in a page. More findings make them faster." : "";
+      box.classList.remove("panel-waiting");
     }
 
     /* What the findings do, and what to ask next. */
@@ -248,7 +272,7 @@
     search.addEventListener("input", filter);
     const tools = made("div", { class: "panel-tools" }, clear,
       made("label", { for: search.id }, "Find a variable"), search);
-    const side = made("div", { class: "panel-side" }, cards.get(target).box, status,
+    const side = made("div", { class: "panel-side" }, cards.get(target).box, status, rangesNote,
       made("h3", {}, "What the findings do"), findingsNote, findings,
       made("h3", {}, "What settles it"), reasonNote, reasons,
       made("h3", {}, "What to ask next"), questionsNote, questions,
