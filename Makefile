@@ -17,7 +17,7 @@ kernel_tests := $(addprefix tests/,scores/test_scores.py scores/test_acll.py dis
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo install test test-full coverage lint style types docs-examples docs bench bench-smoke papers papers-quick clean distclean
+.PHONY: help demo install test test-full coverage lint style types docs-examples docs bench bench-record bench-smoke papers papers-quick clean distclean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -66,6 +66,9 @@ docs: $(VENV)/installed-dev  ## build the site of the documentation into build/s
 
 bench: $(VENV)/installed-dev  ## run the benchmarks of speed
 	$(BIN)/python -m benchmarks.speed $(ARGS)
+
+bench-record: $(VENV)/installed-dev  ## say what got slower since the stored run (a minute; ARGS=--store stores this one)
+	$(BIN)/python -m benchmarks.speed.record $(ARGS)
 
 bench-smoke: $(VENV)/installed-dev  ## run all benchmarks on tiny tables, to see whether they work (a minute)
 	$(BIN)/python -m benchmarks --smoke

@@ -91,8 +91,7 @@ print(f"cost per loan: {np.mean(paid):.3f}; always the same decision: {always.mi
 # %%
 # Say why
 # -------
-# The odds of default of a refused loan are a product of one factor for each column. The nearest change of a decision is the
-# smallest set of cells that would have led to another one.
+# The odds of default of a refused loan are a product of one factor for each column.
 
 refused = loans[test][(decided["decision"] == "refuse").to_numpy()].iloc[[0]]
 print(model.explain(refused, label="default")[0])

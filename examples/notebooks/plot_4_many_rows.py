@@ -32,22 +32,24 @@ ROWS = int(os.environ.get("ANBEXACT_ROWS", "1_000_000"))
 # Visits to a shop, made by a rule: regular customers buy more often, and so do those who come from a newsletter,
 # but only on weekdays.
 
-rows = duckdb.sql(f"""
+duckdb.sql("SET enable_progress_bar = false")
+duckdb.sql(f"""
+    CREATE OR REPLACE TABLE visits AS
     SELECT device, source, day, regular, minutes,
-        CASE WHEN md5_number_lower('outcome' || visit) % 1000 < 50 + 120 * regular::INT
-            + 200 * (source = 'newsletter' AND day NOT IN ('Sat', 'Sun'))::INT + 60 * (minutes > 12)::INT
+        CASE WHEN luck < 50 + 120 * regular::INT + 60 * (minutes > 12)::INT
+            + 200 * (source = 'newsletter' AND day NOT IN ('Sat', 'Sun'))::INT
         THEN 'bought' ELSE 'left' END AS outcome
     FROM (
-        SELECT i AS visit,
-            ['phone', 'tablet', 'desktop'][1 + (md5_number_lower('device' || i) % 3)::INT] AS device,
-            ['search', 'newsletter', 'friend', 'advert'][1 + (md5_number_lower('source' || i) % 4)::INT] AS source,
-            ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'][1 + (md5_number_lower('day' || i) % 7)::INT] AS day,
-            md5_number_lower('regular' || i) % 3 = 0 AS regular,
-            (md5_number_lower('minutes' || i) % 300) / 10.0 AS minutes
-        FROM range({ROWS}) AS t(i)
+        SELECT
+            ['phone', 'tablet', 'desktop'][1 + (number % 3)::INT] AS device,
+            ['search', 'newsletter', 'friend', 'advert'][1 + (number // 3 % 4)::INT] AS source,
+            ['Mon', 'Tue', 'Wed', 'Thu', 'Fri', 'Sat', 'Sun'][1 + (number // 12 % 7)::INT] AS day,
+            number // 84 % 3 = 0 AS regular,
+            (number // 252 % 300) / 10.0 AS minutes,
+            number // 75600 % 1000 AS luck
+        FROM (SELECT md5_number_lower(i::VARCHAR) AS number FROM range({ROWS}) AS visits(i))
     )
 """)
-duckdb.sql("CREATE OR REPLACE TABLE visits AS SELECT * FROM rows")
 visits = duckdb.table("visits")
 print(visits.limit(5))
 
