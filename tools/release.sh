@@ -44,6 +44,8 @@ PYTHON
 printf '\n== the wheel with the oldest dependencies\n'
 rm -rf "$root/bare"
 tools/make-venv.sh "$root/bare"
-"$root/tools/bin/uv" pip install --quiet --python "$root/bare/bin/python" --resolution lowest-direct dist/*.whl
+"$root/tools/bin/uv" pip compile --quiet --python "$root/bare/bin/python" --resolution lowest-direct \
+    --output-file "$root/oldest.txt" pyproject.toml >/dev/null
+"$root/tools/bin/uv" pip install --quiet --python "$root/bare/bin/python" --constraint "$root/oldest.txt" dist/*.whl
 "$root/bare/bin/python" -m pip list 2>/dev/null | grep -i -E '^(numpy|scipy|numba|pandas|scikit-learn|pgmpy|statsmodels) '
 try_it
