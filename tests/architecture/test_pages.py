@@ -28,7 +28,7 @@ FOREIGN = {
     "pyagrum": "LazyPropagation",
     "PMML": "BayesianNetworkModel",
     "interpret": "ExplainableBoostingClassifier merge_ebms outer_bags",
-    "bnclassify": "as_mlr awnb_trees lp tan_cl",
+    "bnclassify": "as_mlr awnb_trees lp manb_prior tan_cl tan_hc",
     "formulas": "BF p_m q_v r_v",
     "examples on the page": "common_rates from_3_1_to_4_7",
 }
