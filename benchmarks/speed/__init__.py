@@ -22,5 +22,6 @@ NAMES = (
     "aode_kdb",
     "universal",
     "set_scores",
+    "record",
 )
 """The modules that measure; the others help them."""

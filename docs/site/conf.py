@@ -6,6 +6,7 @@ import re
 import typing
 import warnings
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import anbexact
@@ -21,7 +22,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 root_doc = "index"
-exclude_patterns = ["site", "gallery_scripts", "**.ipynb"]
+exclude_patterns = ["site", "gallery_scripts", "notebook_scripts", "**.ipynb"]
 
 suppress_warnings = ["myst.header", "config.cache", "ref.python"]  # the last: types such as "features" in docstrings
 nitpicky = False
@@ -38,7 +39,7 @@ html_show_sourcelink = False
 html_show_copyright = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
-pygments_style = "friendly"
+pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "monokai"
 
 # ---- reference
@@ -101,13 +102,16 @@ def _page(name: str, thing: object) -> str:
 # ---- gallery
 
 sphinx_gallery_conf = {
-    "examples_dirs": "gallery_scripts",
-    "gallery_dirs": "gallery",
+    "examples_dirs": ["gallery_scripts", "notebook_scripts"],
+    "gallery_dirs": ["gallery", "notebooks"],
     "filename_pattern": r"\.py",
+    # The notebook that needs DuckDB is left out where DuckDB is not installed.
+    "ignore_pattern": r"__init__\.py" if find_spec("duckdb") else r"__init__\.py|many_rows\.py",
     "download_all_examples": False,
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,
     "min_reported_time": 1e9,
     "within_subsection_order": "FileNameSortKey",
 }
