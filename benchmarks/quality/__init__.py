@@ -16,6 +16,7 @@ NAMES = (
     "class_parameters",
     "relatives",
     "conformal",
+    "how_sure",
     "parents_children",
     "ckg",
     "lr_tables",

@@ -6,8 +6,8 @@ Full conformal sets relearn the structure for each class; split conformal sets, 
 of the rows to learn from. All of them are made with augmented naive Bayes (``ess=1.0``), at a confidence of 90 %, by
 1 - P(class | row). "By chance" means that ties count in part. MAPIE is left out if it is not installed.
 
-Target: coverage of 90 ± 1 % by chance, 90 % or more otherwise, and sets no larger than MAPIE's on average. Takes half
-an hour; it is resumable. Writes ``docs/results/conformal.csv``.
+Target: coverage of 90 ± 1 % by chance, 90 % or more otherwise, and sets no larger than MAPIE's on average. Takes
+five minutes; it is resumable. Writes ``docs/results/conformal.csv``.
 """
 
 import warnings

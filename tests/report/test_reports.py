@@ -45,7 +45,7 @@ def _made(awkward):
 def test_names_are_text_in_the_page(made):
     page = Page(made.to_html().removeprefix("<!doctype html>\n"))
     tags = [tag for tag, _ in page.elements]
-    assert tags.count("script") == 3  # the tables, the engine, the panel
+    assert tags.count("script") == 4  # the tables, the engine, the draws, the panel
     assert not {"img", "iframe", "object", "b", "i"} & set(tags)
     assert not [attributes for _, attributes in page.elements if any(key.startswith("on") for key in attributes)]
     text = " ".join(page.text)
@@ -65,7 +65,7 @@ def test_the_page_needs_nothing_else_and_allows_only_its_own_scripts(made):
     policy = next(of["content"] for tag, of in page.elements if of.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'")
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
-    assert len(scripts) == 2
+    assert len(scripts) == 3
     for script in scripts:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
