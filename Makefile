@@ -60,7 +60,7 @@ docs-examples: $(COPY)/complete  ## run the examples of docstrings, README.md an
 
 # The guides are copied, so that what Sphinx writes beside them is not in docs/.
 docs: $(VENV)/installed-dev  ## build the site of the documentation into build/site (warnings are errors)
-	@rm -rf build/docs && mkdir -p build/docs && cp -R docs/. build/docs && cp CHANGELOG.md build/
+	@rm -rf build/docs build/site && mkdir -p build/docs && cp -R docs/. build/docs && cp CHANGELOG.md build/
 	@cp -R examples/gallery build/docs/gallery_scripts && cp -R examples/notebooks build/docs/notebook_scripts
 	$(BIN)/sphinx-build -q -W --keep-going -d build/doctrees -c build/docs/site build/docs build/site
 

@@ -26,6 +26,7 @@ exclude_patterns = ["site", "gallery_scripts", "notebook_scripts", "**.ipynb"]
 
 suppress_warnings = ["myst.header", "config.cache", "ref.python"]  # the last: types such as "features" in docstrings
 nitpicky = False
+default_role = "literal"  # a single backtick in docstrings and in the gallery, as in Markdown
 
 # ---- pages
 

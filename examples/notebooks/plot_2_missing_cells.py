@@ -81,9 +81,9 @@ question = tan.next_question(patient)
 print(question[["feature", "information", "changes_decision", "low", "high"]].round(3))
 
 # %%
-# How much hangs on what was not measured
-# ---------------------------------------
-# The terms of the odds, with 95 % intervals. A cell that is missing has no term of its own.
+# What the probability rests on
+# -----------------------------
+# The terms of the odds, with 95 % intervals. What depends on missing cells is one term.
 
 
 WaterfallDisplay.from_estimator(tan, patient)

@@ -10,8 +10,11 @@ import itertools
 import os
 import time
 
+import matplotlib.pyplot as plt
+
 from anbexact import ANBClassifier
 from anbexact.adapters import to_sql
+from anbexact.plots import NetworkDisplay
 
 try:
     import duckdb
@@ -74,6 +77,12 @@ print(model.structure_.certificate)
 
 for source, day in itertools.product(("newsletter", "search"), ("Tue", "Sun")):
     print(f"{source:10} {day}: {model.query(source=source, day=day)['bought']:.3f}")
+
+# %%
+# Lines are as wide as their arcs are strong.
+
+NetworkDisplay.from_estimator(model)
+plt.show()
 
 # %%
 # Predict where the rows are
