@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 from anbexact.adapters.bayesian import IMPOSSIBLE, Replacement, logit_sites, network_sites
+from anbexact.adapters.numpyro_simplex import dirichlet_rows
 
 __all__ = ["logit_to_numpyro", "to_numpyro"]
 
@@ -68,13 +69,14 @@ def to_numpyro(
     given = dict(replace or {})
 
     def model() -> dict[Hashable, Any]:
-        found = {}
+        found, first = {}, 0
         for name, alpha in sites.concentrations.items():
+            counts = sites.counts[first : first + alpha.size].reshape(alpha.shape)
+            first += alpha.size
             if name in given:
                 found[name] = given[name](alpha)
             else:
-                rows = numpyro.distributions.Dirichlet(jnp.asarray(alpha)).to_event(alpha.ndim - 1)
-                found[name] = numpyro.sample(prefix + sites.sites[name], rows)
+                found[name] = numpyro.sample(prefix + sites.sites[name], dirichlet_rows(alpha, counts))
         if X is not None:
             tiny = jnp.finfo(jnp.result_type(float)).tiny
             logs = [jnp.log(jnp.maximum(jnp.asarray(found[name]), tiny)).ravel() for name in sites.concentrations]

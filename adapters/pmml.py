@@ -244,7 +244,8 @@ def _add_nodes(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], st
         if term.child >= 0 and form.columns[term.child].ignored:
             continue
         # The axes of a table that are variables of the document; a column that was left out has a single state.
-        values, axes = np.exp(term.logs), []
+        values = np.exp(term.logs)
+        axes: list[tuple[str, list[str]]] = []
         for axis, j in reversed(list(enumerate(term.features))):
             if form.columns[j].ignored:
                 values = values.take(0, axis)
@@ -261,7 +262,7 @@ def _add_nodes(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], st
         for given, row in zip(product(*(of_parent for _, of_parent in parents)), rows, strict=True):
             table = ET.SubElement(node, "DiscreteConditionalProbability") if parents else node
             for (parent, _), state in zip(parents, given, strict=True):
-                ET.SubElement(table, "ParentValue", parent=parent, value=state)
+                ET.SubElement(table, "ParentValue", {"parent": parent, "value": state})
             for state, probability in zip(own, row, strict=True):
                 ET.SubElement(table, "ValueProbability", value=state, probability=repr(probability))
 

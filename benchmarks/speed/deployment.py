@@ -74,13 +74,14 @@ def in_onnxruntime(classifier: Any, X: pd.DataFrame, double: bool) -> Iterator[t
         return
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    text = to_onnx(classifier, double=double).SerializeToString()
-    session = onnxruntime.InferenceSession(text, options)
+    model = to_onnx(classifier, double=double)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options)
     for batch in BATCHES:
         part, kind = X[:batch], np.float64 if double else np.float32
-        put = {"X": part.to_numpy(kind)}
-        if [own.name for own in session.get_inputs()] != ["X"]:
-            put = {own.name: part[[own.doc_string or own.name]].to_numpy() for own in session.get_inputs()}
+        if model.graph.input[0].name == "X":
+            put = {"X": part.to_numpy(kind)}
+        else:
+            put = {own.name: part[[own.doc_string]].astype(object).to_numpy() for own in model.graph.input}
         name = f"onnxruntime, {np.dtype(kind)}"
         yield name, len(part), lambda put=put: session.run(["probabilities"], put)[0]  # type: ignore[misc]
 

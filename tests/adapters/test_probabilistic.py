@@ -107,6 +107,37 @@ def test_networks_in_numpyro(counted):
 
 
 @pytest.mark.slow
+def test_samplers_of_numpyro_move_in_stretched_log_ratios():
+    """The unconstrained density is that of the Dirichlet distributions, with their Jacobian, in every tail."""
+    numpyro = pytest.importorskip("numpyro", reason="numpyro is not installed")
+    import jax
+    import jax.numpy as jnp
+
+    from anbexact.adapters.numpyro_simplex import dirichlet_rows
+
+    numpyro.enable_x64()
+    rng = np.random.default_rng(0)
+    alpha = 10 ** rng.uniform(-1.5, 1, (2, 3, 4))
+    counts = rng.integers(0, 20, alpha.shape) * (rng.random(alpha.shape) < 0.5)
+    rows = dirichlet_rows(alpha, counts)
+    way = numpyro.distributions.biject_to(rows.support)
+    u = jnp.asarray(rng.normal(size=(2, 3, 3)))
+    p = way(u)
+    assert way.inverse_shape(p.shape) == u.shape
+    assert way.forward_shape(u.shape) == p.shape
+    np.testing.assert_allclose(p.sum(axis=-1), 1, rtol=1e-12)
+    np.testing.assert_allclose(way._inverse(p), u, rtol=0, atol=1e-8)
+    jacobian = jax.jacobian(lambda v: way(v)[..., :-1].ravel())(u).reshape(u.size, u.size)
+    assert float(way.log_abs_det_jacobian(u, p)) == pytest.approx(np.linalg.slogdet(jacobian)[1], abs=1e-8)
+    # far below the smallest float, the density goes on as u and the concentration say
+    tail = dirichlet_rows(np.array([0.001, 5.0]), np.zeros(2))
+    way = numpyro.distributions.biject_to(tail.support)
+    total = [float(tail.log_prob(way(v)) + way.log_abs_det_jacobian(v, way(v))) for v in jnp.array([[-8.0], [-9.0]])]
+    assert float(way(jnp.array([-8.0]))[0]) == np.finfo(float).tiny
+    assert total[0] - total[1] == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.slow
 def test_sites_are_replaced_in_numpyro():
     numpyro = pytest.importorskip("numpyro", reason="numpyro is not installed")
     from anbexact.adapters import to_numpyro
