@@ -85,6 +85,6 @@ class EMRecord:
         drawn = f", {self.n_drawn} of them by draws" if self.n_drawn else ""
         return (
             f"expectation maximisation over {self.n_incomplete:,} distinct incomplete rows{drawn}: {verdict} after "
-            f"{len(self.rounds)} rounds and {n_searches} structures from the start '{self.start}', log likelihood "
+            f"{len(self.rounds)} rounds and {n_searches} searches from the start '{self.start}', log likelihood "
             f"{self.rounds[-1].log_likelihood:.6g} nats"
         )

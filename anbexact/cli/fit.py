@@ -55,7 +55,7 @@ EXAMPLES = """\
   anbexact fit data.csv --class NAME -o model.json
   anbexact fit data.xlsx --class NAME --drop id,name --text postcode
   anbexact fit data.csv --class NAME --model tan --ess 1 --missing own_state
-  anbexact fit data.csv --class NAME --missing em
+  anbexact fit data.csv --class NAME --missing em --missing-class em
   anbexact fit data.csv --class NAME --max-parents 2 --forbidden 'a->b'
   zcat data.csv.gz | anbexact fit - --class NAME --json
 
@@ -86,7 +86,8 @@ def add(commands: Commands) -> None:
 def run(args: argparse.Namespace) -> None:
     """Learn the classifier, save it if asked to, and say what was learned."""
     _check(args)
-    X, y, label = training_table(args, beside=[] if args.weights is None else [args.weights])
+    beside = [] if args.weights is None else [args.weights]
+    X, y, label = training_table(args, beside, unlabelled=args.missing_class is not None)
     weights = None if args.weights is None else take_weights(X, args.weights, label)
     classifier = unfitted(args.model, threads=args.threads, **chosen_parameters(args, X, label))
     refits = args.refit or args.smooth
@@ -95,7 +96,8 @@ def run(args: argparse.Namespace) -> None:
     if args.output is not None:
         write_model(chosen, args.output)
     network = first_table_classifier(chosen)
-    rows_trained = _count_trained(network, X, weights)
+    rows, rows_trained = len(X), _count_trained(network, X, weights)
+    X, y, weights = _labelled(X, y, weights)
     accuracy = chosen.score(X, y, weights)
     features = None
     if isinstance(network, NetworkClassifier) and not isinstance(chosen, PooledClassifier):
@@ -103,7 +105,7 @@ def run(args: argparse.Namespace) -> None:
             warnings.simplefilter("ignore")  # of rows that are left out: said already
             features = feature_report(network, X, y, weights)
     if args.json:
-        document = _document(args, label, chosen, len(X), rows_trained, accuracy)
+        document = _document(args, label, chosen, rows, rows_trained, accuracy)
         if features is not None:
             document["feature_report"] = features.reset_index().to_dict(orient="records")
         print_json(document)
@@ -122,6 +124,14 @@ def _check(args: argparse.Namespace) -> None:
     """Refuse, before all the work, an output that could not be written."""
     if args.output is not None:
         check_output(args.output)
+
+
+def _labelled(
+    X: pd.DataFrame, y: pd.Series[Any], weights: pd.Series[Any] | None
+) -> tuple[pd.DataFrame, pd.Series[Any], pd.Series[Any] | None]:
+    """Return the rows that have a class."""
+    kept = y.notna()
+    return X[kept], y[kept], None if weights is None else weights[kept]
 
 
 def _count_trained(classifier: TableClassifier, X: pd.DataFrame, weights: pd.Series[Any] | None) -> int:

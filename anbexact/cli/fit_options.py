@@ -56,6 +56,7 @@ def chosen_parameters(args: argparse.Namespace, X: pd.DataFrame, label: str) -> 
     """Return the parameters of the classifier that options set; the others are None."""
     parameters: dict[str, Any] = {name: getattr(args, name, None) for name in PARAMETER_NAMES}
     parameters |= {"handle_missing": args.missing, "handle_unknown": args.unknown}
+    parameters["missing_class"] = args.missing_class
     parameters["drop_identifiers"] = False if args.keep_identifiers else None
     for name in ("required_edges", "forbidden_edges"):
         if parameters[name] is not None:
@@ -69,6 +70,12 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
         "--missing",
         choices=(*HANDLE_MISSING, EM),
         help=MISSING_HELP,
+    )
+    group.add_argument(
+        "--missing-class",
+        choices=(EM,),
+        help="learn from rows without a class, too, together with --missing em or --missing own_state; "
+        "by default they are left out",
     )
     group.add_argument(
         "--keep-identifiers",

@@ -25,6 +25,7 @@ OPTIONS = {
     "required_edges": "--required",
     "forbidden_edges": "--forbidden",
     "handle_missing": "--missing",
+    "missing_class": "--missing-class",
     "handle_unknown": "--unknown",
     "time_limit": "--time-limit",
     "memory_limit": "--memory-limit",

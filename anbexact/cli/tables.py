@@ -54,10 +54,13 @@ def recognised(frame: pd.DataFrame, file: TableFile, texts: Collection[str]) -> 
     return found.assign(**{str(name): same_column(found[name]) for name in changed})
 
 
-def training_table(args: argparse.Namespace, beside: Iterable[str] = ()) -> tuple[pd.DataFrame, pd.Series[Any], str]:
+def training_table(
+    args: argparse.Namespace, beside: Iterable[str] = (), *, unlabelled: bool = False
+) -> tuple[pd.DataFrame, pd.Series[Any], str]:
     """Return features, class and label of the table that ``args.data`` names, the columns chosen as the options say.
 
-    ``beside`` are columns that stay with the features although ``--columns`` does not name them.
+    ``beside`` are columns that stay with the features although ``--columns`` does not name them. Rows without a class
+    are left out, unless ``unlabelled`` is true.
     """
     file = open_table(args)
     label = file.source.label
@@ -65,7 +68,7 @@ def training_table(args: argparse.Namespace, beside: Iterable[str] = ()) -> tupl
     frame = read_frame(file, texts)
     find_columns(args.text, frame, "--text", label)
     frame = choose_columns(frame, args, label, (args.class_name, *beside))
-    return *features_and_class(recognised(frame, file, texts), args.class_name, label), label
+    return *features_and_class(recognised(frame, file, texts), args.class_name, label, unlabelled=unlabelled), label
 
 
 def choose_columns(
@@ -113,8 +116,10 @@ def no_column(name: str, known: Collection[str], label: str) -> str:
     return f"{label} has no column {name!r}; its columns: {listed(known, '')}{hint}"
 
 
-def features_and_class(frame: pd.DataFrame, class_name: str, label: str) -> tuple[pd.DataFrame, pd.Series[Any]]:
-    """Split a table, leaving out the rows without a class."""
+def features_and_class(
+    frame: pd.DataFrame, class_name: str, label: str, *, unlabelled: bool = False
+) -> tuple[pd.DataFrame, pd.Series[Any]]:
+    """Split a table, leaving out the rows without a class, unless ``unlabelled`` is true."""
     if class_name not in frame:
         raise InputError(no_column(class_name, list(map(str, frame)), label))
     if not len(frame):
@@ -123,7 +128,10 @@ def features_and_class(frame: pd.DataFrame, class_name: str, label: str) -> tupl
     absent = int(y.isna().sum())
     if absent == len(y):
         raise InputError(f"{label}: every cell of the column {class_name} is missing")
-    if absent:
+    if absent and unlabelled:
+        note(f"{absent:,} of {len(y):,} rows have a missing {class_name}: they tell how the features go together")
+        y = same_column(y[y.notna()]).astype(object).reindex(y.index)
+    elif absent:
         note(f"{absent:,} of {len(y):,} rows have a missing {class_name} and are left out")
         frame, y = frame[y.notna()], same_column(y[y.notna()])
     return frame.drop(columns=class_name).reset_index(drop=True), y.reset_index(drop=True)

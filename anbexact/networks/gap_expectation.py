@@ -10,6 +10,7 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats
 from anbexact.networks.gap_elimination import GapElimination, Orders
+from anbexact.networks.gap_families import FamilyExpectation
 from anbexact.parameters.counts import Counts, FamilyCounts, count_families
 from anbexact.parameters.tables import ConditionalTable, Tables
 from anbexact.structures.structure import Structure
@@ -49,6 +50,7 @@ class GapExpectation:
         self.n_completions = len(row)
         self._others = table.rows(self.drawn)
         self._orders: Orders = {}
+        self._of_families: tuple[object, FamilyExpectation] | None = None
 
     def under(self, tables: Tables) -> Expected:
         """Return what the network of these tables expects."""
@@ -70,6 +72,12 @@ class GapExpectation:
         if others is not None:
             log_likelihood += others.log_likelihood
         return Expected(self, tables, self._completed, shares, log_likelihood, others)
+
+    def of_families(self, structure: Structure) -> FamilyExpectation:
+        """Return what networks of one structure expect, family by family: quicker than whole completions."""
+        if self._of_families is None or self._of_families[0] != structure.parents:
+            self._of_families = structure.parents, FamilyExpectation(self.table, structure, self._orders)
+        return self._of_families[1]
 
     def completed(self, codes: CodeArray) -> DiscreteTable:
         """Return the table of rows that were completed in one way each, codes (rows, variables)."""

@@ -68,13 +68,15 @@ class GapHeldOut:
     def log_likelihoods(self, ess: Floats) -> Floats:
         """Return the conditional log likelihood for tables of each equivalent sample size; totals in nats."""
         found = np.zeros(len(ess))
-        expected, deadline = self._rows.first, Deadline()
+        first, learned, deadline = self._rows.first, self._rows.learned, Deadline()
+        counts = first.counts(self._structure, learned)
+        families = first.expectation.of_families(self._structure)
         for step, k in enumerate(np.argsort(-ess)):
             if deadline.passed:  # interrupted: what is found is not used
                 break
             for _ in range(1 if step else FIRST_ROUNDS):
-                tables = eap_tables(expected.counts(self._structure, self._rows.learned), float(ess[k]))
-                expected = expected.expectation.under(tables)
+                tables = eap_tables(counts, float(ess[k]))
+                counts = families.under(tables, learned)[1]
             found[k] = self._log_likelihood(tables)
         return found
 

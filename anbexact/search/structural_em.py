@@ -204,18 +204,19 @@ def _settle(
 ) -> tuple[Expected, bool]:
     """Repeat both steps with the same structure; return the last E-step and whether the objective stood still."""
     counts = count_families(first, structure) if isinstance(first, DiscreteTable) else first.counts(structure)
+    families = expectation.of_families(structure)
     last = -np.inf
+    settled = False
     for step in range(patience.most_rounds):
         tables = m_step.estimate(counts)
-        expected = expectation.under(tables)
-        objective = expected.log_likelihood + m_step.penalty(tables)
-        rounds.append(Round(step == 0, expected.log_likelihood, objective))
-        if objective - last <= patience.tolerance * expectation.table.weight_sum:
-            return expected, True
-        if deadline.passed:
-            return expected, False
-        last, counts = objective, expected.counts(structure)
-    return expected, False
+        log_likelihood, counts = families.under(tables, expectation.table.weights)
+        objective = log_likelihood + m_step.penalty(tables)
+        rounds.append(Round(step == 0, log_likelihood, objective))
+        settled = objective - last <= patience.tolerance * expectation.table.weight_sum
+        if settled or deadline.passed:
+            break
+        last = objective
+    return expectation.under(tables), settled
 
 
 def _observed_score(expected: Expected, counts: Counts, m_step: MStep, vocabulary: Vocabulary) -> float:

@@ -48,7 +48,7 @@ def check_missing_class(value: object, handle_missing: object, completes: bool) 
         raise ValueError(f"missing_class must be {' or '.join(map(repr, known))}, not {value!r}")
     if value == EM and handle_missing not in (EM, "own_state"):
         raise ValueError(
-            "missing_class='em' goes together with handle_missing='em' or 'own_state', not with "
+            "missing_class='em' goes together with handle_missing='em' or handle_missing='own_state', not with "
             f"{handle_missing!r}, which may leave out the rows"
         )
 

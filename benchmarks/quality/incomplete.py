@@ -17,7 +17,7 @@ refused, and counts as worse. Tables with gaps of their own are read from ``benc
 of the UCI repository), where that is present.
 
 Target: EM has a lower log loss than dropping and than the mode on 8 of 10 tables at 20 %, at random. Takes a
-quarter of an hour (``--full``: an hour); it is resumable. Writes ``docs/results/incomplete.csv``.
+quarter of an hour (``--full``: half an hour); it is resumable. Writes ``docs/results/incomplete.csv``.
 """
 
 import csv

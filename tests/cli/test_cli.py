@@ -148,6 +148,29 @@ def test_missing_cells(capsys):
     assert anbexact.load("m.json").vocabulary_.states["a"] == ("None", "x")
 
 
+@pytest.mark.parametrize("labels", ["pq", "10"], ids=["texts", "numbers"])
+def test_rows_without_a_class(capsys, labels):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 80)
+    features = {name: np.where(rng.random(80) < 0.8, truth, 1 - truth) for name in "abd"}
+    table = pd.DataFrame(features).assign(y=[labels[k] if t % 4 == 0 else None for t, k in enumerate(truth)], w=1.5)
+    table.to_csv("t.csv", index=False)
+    options = ("fit", "t.csv", "--class", "y", "--weights", "w", "--model", "nb", "--ess", "1", "--smoothing", "1")
+    code, out, err = run(capsys, *options, "--missing", "em", "--missing-class", "em", "-o", "m.json")
+    assert code == 0
+    assert err == "anbexact: note: 60 of 80 rows have a missing y: they tell how the features go together\n"
+    assert "80 rows to learn from" in out
+    learned = anbexact.load("m.json")
+    y = table["y"] if labels == "pq" else table["y"].astype("Int64")
+    X = table[["a", "b", "d"]]
+    model = NaiveBayesClassifier(ess=1.0, smoothing=1.0, handle_missing="em", missing_class="em", n_jobs=1)
+    model.fit(X, y, sample_weight=table["w"])
+    assert learned.classes_.tolist() == model.classes_.tolist() == (["p", "q"] if labels == "pq" else [0, 1])
+    assert np.allclose(learned.predict_proba(X), model.predict_proba(X), atol=1e-12)
+    refused = error_of(capsys, *options, "--missing-class", "em")
+    assert "--missing-class em goes together with --missing em or --missing own_state" in refused
+
+
 def test_missing_cells_refused(capsys):
     Path("t.csv").write_text("a,b,y\nx,1,p\n,2,q\nx,,q\n")
     assert "2 of 3 rows have a missing feature" in error_of(

@@ -46,7 +46,7 @@ def test_commands_of_the_page():
 
 
 def test_the_page_names_all_options_of_models():
-    for name in (*PARAMETER_NAMES, "handle_missing", "handle_unknown"):
+    for name in (*PARAMETER_NAMES, "handle_missing", "missing_class", "handle_unknown"):
         assert f"`{OPTIONS[name]}`" in PAGE, name
 
 

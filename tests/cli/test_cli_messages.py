@@ -27,7 +27,6 @@ ONLY_IN_PYTHON = (
     "declare it in categories= too",  # no option declares states
     "which partial_fit does not see",  # no command adds rows
     "for both tables",  # nor puts tables together
-    "missing_class",  # the commands leave out rows without a class
     "the lazy frame",  # the commands read files
 )
 """Parts of messages that no option leads to."""

@@ -6,6 +6,7 @@ import pytest
 from strategies import random_problem
 from tiers import repeats
 
+from anbexact._kernels.gaps import largest_groups
 from anbexact.networks.gap_elimination import GapElimination
 from anbexact.networks.gap_expectation import N_DRAWS, GapExpectation
 from anbexact.parameters.tables import ConditionalTable
@@ -70,6 +71,40 @@ def test_expected_counts_are_those_of_all_completions(seed, most):
         theirs = oracles.counts(completed, shares, arities, [v, *parents])
         for cell, value in np.ndenumerate(counts[names[v]].dense()):
             assert value == pytest.approx(theirs[cell], rel=1e-9, abs=1e-11)
+
+
+@pytest.mark.parametrize("most", [10**6, 4, 0], ids=["by groups", "some by elimination", "all by elimination"])
+@pytest.mark.parametrize("seed", repeats(6))
+def test_expected_counts_of_a_fixed_structure_are_those_of_all_completions(seed, most, monkeypatch):
+    monkeypatch.setattr("anbexact.networks.gap_families.MOST_WAYS", most)
+    rows, weights, arities, table = with_gaps(seed, n=5)
+    network = random_network(seed, arities)
+    names = table.vocabulary.names
+    weights = [0.0 if t % 5 == 4 else weight for t, weight in enumerate(weights)]
+    completed, shares, total = oracles.expected_rows(rows, weights, arities, network)
+    families = GapExpectation(table, 10**6).of_families(as_structure(network, names))
+    log_likelihood, counts = families.under(as_tables(network, names, arities), np.array(weights))
+    assert log_likelihood == pytest.approx(total, rel=1e-11)
+    assert list(counts) == [names[v] for v in network]
+    for v, (parents, _) in network.items():
+        theirs = oracles.counts(completed, shares, arities, [v, *parents])
+        for cell, value in np.ndenumerate(counts[names[v]].dense()):
+            assert value == pytest.approx(theirs[cell], rel=1e-9, abs=1e-11)
+
+
+@pytest.mark.parametrize("seed", repeats(4))
+def test_groups_are_the_missing_variables_that_families_connect(seed):
+    rows, _, arities, table = with_gaps(seed, n=5, share=0.5)
+    network = random_network(seed, arities)
+    starts = np.cumsum([0, *(1 + len(parents) for parents, _ in network.values())])
+    members = np.array([u for v, (parents, _) in network.items() for u in (v, *parents)])
+    found = largest_groups(table.codes, np.array(arities), starts, members)
+    for row, ways in zip(rows, found, strict=True):
+        groups = [{v} for v, cell in enumerate(row) if cell is None]
+        for v, (parents, _) in network.items():
+            joined = [group for group in groups if group & {v, *parents}]
+            groups = [group for group in groups if group not in joined] + ([set().union(*joined)] if joined else [])
+        assert ways == max([int(np.prod([arities[v] for v in group])) for group in groups], default=1)
 
 
 def test_all_completions_as_rows_have_the_expected_counts_of_any_set():
