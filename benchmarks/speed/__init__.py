@@ -7,6 +7,7 @@ NAMES = (
     "branchings",
     "averaging",
     "choices",
+    "counted_rows",
     "exact_search",
     "exact_search_sweep",
     "exact_search_rivals",
