@@ -139,6 +139,7 @@ class ConditionalParameters(TimeLimitParameters, NetworkParameters):
 class ConditionalClassifier(ConditionalParameters, NetworkClassifier):
     """What the classifiers whose structures are learned by conditional likelihood share."""
 
+    _completes = False
     _relearns = False
 
     @property

@@ -9,6 +9,7 @@ NAMES = (
     "averaging",
     "choices",
     "deployment",
+    "counted_rows",
     "exact_search",
     "exact_search_sweep",
     "exact_search_rivals",

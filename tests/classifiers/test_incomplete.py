@@ -15,6 +15,7 @@ from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClas
 from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import (
     AODEClassifier,
+    BNC2PClassifier,
     EMRecord,
     FixedStructureClassifier,
     FSANBClassifier,
@@ -22,6 +23,7 @@ from anbexact.classifiers import (
     GreedyGBNClassifier,
     KDBClassifier,
     LogitFANClassifier,
+    MCDAGClassifier,
     RefittedClassifier,
 )
 from anbexact.cli import main
@@ -190,6 +192,8 @@ def test_rows_are_added_only_if_complete():
     [
         (AODEClassifier, {"handle_missing": "em"}, "'em' is for networks whose tables follow from counts"),
         (LogitFANClassifier, {"handle_missing": "em"}, "'em' is for networks"),
+        (BNC2PClassifier, {"handle_missing": "em"}, "'em' is for networks"),
+        (MCDAGClassifier, {"handle_missing": "em"}, "'em' is for networks"),
         (GreedyGBNClassifier, {"handle_missing": "em", "structure_score": "cmdl"}, "'em' is for networks"),
         (ANBClassifier, {"handle_missing": "em", "continuous": "universal"}, "'em' is for networks"),
         (ANBClassifier, {"missing_class": "em"}, "goes together with handle_missing='em' or handle_missing="),
