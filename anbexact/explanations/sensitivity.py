@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anbexact._runtime.arrays import Floats, Integers
+from anbexact._runtime.arrays import Bools, Floats, Integers
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.local import states_of
 from anbexact.inputs.reader import Reader, Rows
@@ -19,6 +19,8 @@ from anbexact.tables.vocabulary import MISSING, CodeArray, is_missing
 
 MOST_CODES = 4_000_000
 """Codes that are evaluated at a time."""
+ROUNDING = 1e-12
+"""Differences of probabilities up to this are rounding errors."""
 
 
 def read_scenarios(changes: Any) -> dict[str, dict[Hashable, Any]]:
@@ -109,6 +111,12 @@ def explained_classes(source: FamilySum, posterior: Floats, label: Any) -> Integ
     return np.full(len(posterior), class_code(source.vocabulary, "label", label))
 
 
+def _another(posteriors: Floats, predicted: Integers) -> Bools:
+    """Return where another class is more probable than the predicted one, by more than rounding."""
+    kept = posteriors[:, np.arange(len(predicted)), predicted]
+    return np.asarray(kept < posteriors.max(axis=2) - ROUNDING)
+
+
 def tornado(source: FamilySum, rows: Rows, label: Any = None) -> pd.DataFrame:
     """Return the range of P(label | row) over the states of each feature.
 
@@ -138,7 +146,7 @@ def tornado(source: FamilySum, rows: Rows, label: Any = None) -> pd.DataFrame:
                     "high": shares[highest, place],
                     "low_state": pd.Series([states[k] for k in lowest.tolist()], dtype=object),
                     "high_state": pd.Series([states[k] for k in highest.tolist()], dtype=object),
-                    "changes_decision": (varied.posteriors.argmax(axis=2) != predicted).any(axis=0),
+                    "changes_decision": _another(varied.posteriors, predicted).any(axis=0),
                     "_place": place,
                 }
             )

@@ -1,24 +1,23 @@
 """What the pages name in backticks exists: classes, functions, parameters, options, commands, files."""
 
 import ast
-import inspect
 import re
+from functools import cache
 from importlib import import_module
-from pathlib import Path
 
-import anbexact
+from sources import PACKAGE, SOURCES, nodes, strings
 
-ROOT = Path(inspect.getfile(anbexact)).parents[1]
+ROOT = PACKAGE.parent
 PAGES = [
     ROOT / "README.md",
     ROOT / "SECURITY.md",
     *(path for path in sorted((ROOT / "docs").rglob("*.md")) if "results" not in path.parts),
 ]
-SOURCES = [*sorted((ROOT / "anbexact").rglob("*.py")), *sorted((ROOT / "adapters").glob("*.py"))]
 FENCE = re.compile(r"^ *```.*?^ *```|<!--.*?-->", re.DOTALL | re.MULTILINE)
 SPAN = re.compile(r"(?<!`)`([^`\n]+(?:\n[^`\n]+)?)`(?!`)")
 FOREIGN = {
-    "pandas": "NaT",
+    "pandas": "NaT chunksize",
+    "pyarrow": "iter_batches",
     "sklearn": "CalibratedClassifierCV GridSearchCV IterativeImputer TunedThresholdClassifierCV cross_val_score "
     "fit_prior",
     "polars, ray": "scan_parquet register_ray",
@@ -45,25 +44,26 @@ def spans():
     return found
 
 
-def words_of_the_program():
-    """Return the names that the sources define: functions, classes, attributes, parameters; and their strings."""
-    names, strings = set(), set()
-    for path in SOURCES:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                names.add(node.name)
-            elif isinstance(node, ast.arg | ast.keyword):
-                names.add(node.arg)
-            elif isinstance(node, ast.Attribute):
-                names.add(node.attr)
-            elif isinstance(node, ast.Name):
-                names.add(node.id)
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                strings.add(node.value)
-    return names, strings
+@cache
+def names():
+    """Return the names that the sources define or use: functions, classes, attributes, parameters."""
+    found = set()
+    for node in (node for module in SOURCES for node in nodes(module)):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            found.add(node.name)
+        elif isinstance(node, ast.arg | ast.keyword):
+            found.add(node.arg)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.Name):
+            found.add(node.id)
+    return found | texts()
 
 
-NAMES, STRINGS = words_of_the_program()
+@cache
+def texts():
+    """Return all strings of the sources."""
+    return {text for module in SOURCES for _, text, _ in strings(module)}
 
 
 def resolves(dotted):
@@ -90,7 +90,8 @@ def unknown_names(span):
     pattern = rf"(?<![\w.\"'/-]){name}(?![\w\"'])|(?<=\.)[a-z]\w*(?=\()"
     if span.startswith(("anbexact ", "python ", "make ", "pip ", "-")) or "/" in span:
         return []
-    return [name for name in re.findall(pattern, span) if name not in NAMES | STRINGS | ELSEWHERE]
+    known = names() | ELSEWHERE
+    return [name for name in re.findall(pattern, span) if name not in known]
 
 
 def test_what_counts_as_unknown():
@@ -101,7 +102,7 @@ def test_what_counts_as_unknown():
 
 def test_classes_functions_and_parameters():
     found = {span: (unknown_names(span), page) for span, page in spans().items()}
-    assert {span: names for span, names in found.items() if names[0]} == {}
+    assert {span: unknown for span, unknown in found.items() if unknown[0]} == {}
 
 
 def test_commands_and_options():
@@ -109,9 +110,9 @@ def test_commands_and_options():
     targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for span, page in spans().items():
         for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", span):
-            if option not in {*STRINGS, "--help"} and not span.startswith(("python", "pip")):
+            if option not in texts() | {"--help"} and not span.startswith(("python", "pip")):
                 unknown[option] = page
-        if (found := re.match(r"anbexact ([a-z]+)", span)) and found[1] not in STRINGS:
+        if (found := re.match(r"anbexact ([a-z]+)", span)) and found[1] not in texts():
             unknown[span] = page
         if (found := re.match(r"make ([a-z-]+)", span)) and found[1] not in targets:
             unknown[span] = page
