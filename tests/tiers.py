@@ -7,7 +7,7 @@ from zlib import crc32
 
 from hypothesis import HealthCheck, settings
 
-EXAMPLES = {"quick": 5, "full": 60}
+EXAMPLES = {"quick": 4, "full": 60}
 """Examples that Hypothesis draws for a property, by tier."""
 ANY_CASES = 1
 """Cases that the quick tier keeps of every test function, whatever their arguments."""

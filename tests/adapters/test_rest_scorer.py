@@ -21,7 +21,10 @@ def example():
     return module
 
 
-@pytest.mark.parametrize(("table", "classifier"), [("numbers", "TAN"), ("mixed", "ANB"), ("hostile", "refitted TAN")])
+@pytest.mark.parametrize(
+    ("table", "classifier"),
+    [("numbers", "TAN"), pytest.param("mixed", "ANB", marks=pytest.mark.slow), ("hostile", "refitted TAN")],
+)
 def test_the_service_predicts_as_the_classifier(table, classifier, example):
     fitted = deployed.model(table, classifier)
     client = TestClient(example.make_app(fitted))

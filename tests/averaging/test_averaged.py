@@ -71,7 +71,10 @@ def test_against_all_networks(networks, prior, data, problem, ess):
     np.testing.assert_allclose(model.log_joint(as_codes(row))[0], expected, rtol=1e-10, atol=1e-10)
 
 
-@pytest.mark.parametrize(("networks", "prior", "n"), [("anb", "orders", 4), ("anb", "graphs", 4), ("tan", None, 5)])
+@pytest.mark.parametrize(
+    ("networks", "prior", "n"),
+    [pytest.param("anb", "orders", 4, marks=pytest.mark.slow), ("anb", "graphs", 4), ("tan", None, 5)],
+)
 def test_more_features(networks, prior, n):
     problem = random_problem(5, n, n_rows=30, max_arity=2, n_classes=2, weights="real")
     model = model_of(problem, networks=networks, prior=prior, ess=(0.7,))

@@ -228,7 +228,7 @@ class TestIncomplete:
         assert found[0] is None
         assert found[1].limit == ""
 
-    @pytest.mark.parametrize("seconds", [1e-9, 0.05, 0.3])
+    @pytest.mark.parametrize("seconds", [1e-9, 0.05, pytest.param(0.3, marks=pytest.mark.slow)])
     @pytest.mark.parametrize("score", [BDeu(1.0), BIC(), LL(), K2()], ids=str)
     def test_time(self, score, seconds, monkeypatch):
         problem = random_problem(330, 34, n_rows=300, max_arity=3)

@@ -741,12 +741,10 @@ class TestEveryScoreAndSearch:
     @given(problem=problems(max_features=3))
     def test_row_order_and_copies_do_not_matter(self, score, problem):
         table = problem.table
-        turned = table_of(problem.rows[::-1], problem.weights[::-1], problem.arities)
         halves = [weight / 2 for weight in problem.weights]
-        split = table_of(problem.rows * 2, halves * 2, problem.arities)
+        split = table_of((problem.rows * 2)[::-1], (halves * 2)[::-1], problem.arities)
         for name, search in accepted(score).items():
             expected = pytest.approx(search(table, SCORES[score]()).score, rel=1e-10, abs=1e-10)
-            assert search(turned, SCORES[score]()).score == expected, name
             assert search(split, SCORES[score]()).score == expected, name
 
     @pytest.mark.parametrize(("name", "score"), PAIRS)

@@ -87,7 +87,7 @@ STEPS = {"FSSJ": join_forwards, "BSEJ": join_backwards, "TAN-HC": add_tree_arcs}
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("weights", ["ones", "real"])
+@pytest.mark.parametrize("weights", [pytest.param("ones", marks=pytest.mark.slow), "real"])
 def test_climbs_as_high_as_the_formula(name, weights):
     for seed in repeats(3):
         problem = distinct(seed, 4, weights)
