@@ -129,11 +129,11 @@ def _distribution() -> Any:
             self.ratios = ratios
             super().__init__(concentration)
 
-        @constraints.dependent_property(is_discrete=False, event_dim=1)  # type: ignore[untyped-decorator]
+        @constraints.dependent_property(is_discrete=False, event_dim=1)  # type: ignore[untyped-decorator]  # likewise
         def support(self) -> Any:
             return Simplex(self.concentration, self.ratios)
 
-    @biject_to.register(Simplex)  # type: ignore[untyped-decorator]
+    @biject_to.register(Simplex)  # type: ignore[untyped-decorator]  # likewise
     def _to_simplex(constraint: Simplex) -> LogRatios:
         return LogRatios(constraint.concentration, constraint.ratios)
 

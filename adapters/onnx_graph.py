@@ -57,7 +57,7 @@ class Graph:
 
 @dataclass(frozen=True)
 class _Extended:
-    """A feature with states for cells that are no state.
+    """A feature with additional states for cells whose value is not a state.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ def check_exportable(form: ScoringForm, double: bool, what: str) -> None:
     TypeError
         For a column of mixed values.
     ValueError
-        For text that is no UTF-8, or for numbers that a tensor cannot tell apart.
+        For text that has no UTF-8 form, or for numbers that a tensor cannot tell apart.
     """
     texts = [form.class_name, *form.classes]
     for column in form.columns:
@@ -295,7 +295,7 @@ def _constant_rows(graph: Graph, tensor: str, rows: Floats) -> str:
 
 
 def _extended_logs(term: Term, extended: Sequence[_Extended]) -> Floats:
-    """Return the logs of a term with the states of cells that are no state, shape (joint states, classes)."""
+    """Return the logs of a term, shape (joint states, classes), with the additional states of the features."""
     logs = np.full((*(extended[j].size for j in term.features), term.logs.shape[-1]), np.nan)
     known = tuple(slice(extended[j].arity) for j in term.features)
     logs[known] = term.logs

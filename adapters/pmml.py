@@ -57,8 +57,8 @@ def to_pmml(classifier: Any, path: str | Path, *, as_network: bool = False) -> N
         is neither. The message names it.
     ValueError
         For universal measures; for columns of dates and the like; for text that XML cannot hold; for probabilities of
-        0, which have no logarithm (a network may have them); for a refit that is no network, if one is asked for; and
-        for tables that are too large.
+        0, which have no logarithm (a network may have them); for a refit that is not a network, if a network is asked
+        for; and for tables that are too large.
     """
     form = scoring_form(classifier, "to_pmml")
     if as_network and form.network is None:

@@ -247,8 +247,7 @@ def main(arguments: Any = None) -> int:
     parser.add_argument("table", help="a CSV file with a header; - reads standard input")
     parser.add_argument("--delimiter", default=",", help="what separates the cells")
     options = parser.parse_args(arguments)
-    source = sys.stdin if options.table == "-" else open(options.table, encoding="utf-8-sig", newline="")  # noqa: SIM115
-    with source:
+    with sys.stdin if options.table == "-" else open(options.table, encoding="utf-8-sig", newline="") as source:
         reader = csv.DictReader(source, delimiter=options.delimiter)
         header = list(reader.fieldnames or [])
         lacking = [str(column.name) for column in scorer().columns if str(column.name) not in header]

@@ -296,39 +296,6 @@ class AveragedANBClassifier(AveragedANBParameters, AveragedClassifier):
     def _networks(self) -> str:
         return "anb"
 
-    def predict_proba_interval(
-        self, X: Any, *, mass: float = 0.95, draws: int = 1000, random_state: int | np.random.Generator | None = 0
-    ) -> npt.NDArray[np.float64]:
-        """Return intervals of P(class | row): what the rows leave open about sample size, structure and tables.
-
-        Each draw from the posterior is an equivalent sample size, a structure and all of its tables, and predicts all
-        rows. States and cut points are taken as given. A draw of a structure takes O(n 2ⁿ) steps at most for n
-        features, one of a tree or forest O(n⁴).
-
-        Parameters
-        ----------
-        X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
-            The features, as for ``predict_proba``; missing cells are summed out in each drawn network.
-        mass : float, default 0.95
-            Posterior probability of the interval; as much is left out below as above.
-        draws : int, default 1000
-            Independent draws. Ends of 95 % intervals vary by about 5 % of the width with 1,000.
-        random_state : int or Generator, default 0
-            Seed of the draws.
-
-        Returns
-        -------
-        (rows, classes, 2) array
-            Lower and upper ends; classes as in ``classes_``.
-
-        Raises
-        ------
-        ValueError
-            For an invalid parameter.
-        """
-        rows = self.reader_.codes(X)
-        return averaged_intervals(self.model_, rows, check_draws(mass, draws), random_state, self.n_jobs)
-
     def check_parameters(self) -> None:
         super().check_parameters()
         check_choice("prior", self.prior, PRIORS)

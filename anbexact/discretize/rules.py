@@ -57,7 +57,7 @@ RULES: dict[str, Callable[[], Any]] = {
 def _takes_missing_cells(transformer: Any) -> bool:
     try:
         return bool(get_tags(transformer).input_tags.allow_nan)
-    except AttributeError:  # an object that is no scikit-learn estimator
+    except AttributeError:  # an object that is not a scikit-learn estimator
         return False
 
 

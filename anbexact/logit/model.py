@@ -265,7 +265,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         Raises
         ------
         ValueError
-            For a value or class that is no state, or a senseless parameter.
+            For a value or class that is not a state, or a parameter out of its range.
         """
         check_limit("time_limit", time_limit)
         table = self.classifier.reader_.table(X, y, sample_weight)

@@ -128,7 +128,7 @@ def refit(
     Raises
     ------
     ValueError
-        For a senseless ``l2``, solver or ``max_iter``, or a network with zeros.
+        For an ``l2``, solver or ``max_iter`` that is not allowed, or a network with zeros.
     """
     l2 = check_l2(l2)
     if solver not in SOLVERS:

@@ -214,7 +214,7 @@ def acll_tables(
     Raises
     ------
     ValueError
-        If the class is not among the parents of a feature, or has parents; for a senseless prior or pseudo-count.
+        If the class is not among the parents of a feature, or has parents; for a prior or pseudo-count out of range.
 
     References
     ----------

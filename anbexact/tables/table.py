@@ -254,7 +254,7 @@ def table_in_vocabulary(
     Raises
     ------
     ValueError
-        For a value that is no state; the message names the column, the value and the row.
+        For a value that is not a state; the message names the column, the value and the row.
     """
     _refuse_missing_class(target, weights)
     cells = known_missing_cells(columns, weights, vocabulary, handle_missing)
