@@ -52,6 +52,9 @@ try:
     from anbexact.tables.vocabulary import Vocabulary
 finally:
     if _collects:
+        if not _gc.get_freeze_count():
+            _gc.freeze()
+            _gc.unfreeze()  # what was imported counts as old, so that the next collection does not look through it
         _gc.enable()
 
 __version__ = "0.1.0"

@@ -1,11 +1,14 @@
 """The tier of a run, and what holds for all tests."""
 
 import gc
+import os
 import signal
 
 import pytest
 from hypothesis import settings
 from tiers import EXAMPLES, register_profiles, thinned
+
+from anbexact._runtime.share import share_of_machine
 
 
 def pytest_addoption(parser):
@@ -53,3 +56,10 @@ def _interrupts():
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, usual)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _machine():
+    """Let every worker of pytest use its part of the machine, since they run at the same time."""
+    with share_of_machine(int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))):
+        yield

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import monotonic
 
 import psutil
 
 from anbexact._runtime.share import jobs_at_once
+
+ANSWER_HOLDS = 0.05
+"""Seconds for which an answer of the system is used again: asking takes 0.2 ms, and a small fit asks seven times."""
+_answer = (-ANSWER_HOLDS, 0)
 
 
 class SearchTooLargeError(MemoryError):
@@ -18,7 +23,10 @@ def available_memory() -> int:
 
     Where several jobs run at the same time, a job's part of them.
     """
-    return _available() // jobs_at_once()
+    global _answer
+    if monotonic() - _answer[0] > ANSWER_HOLDS:
+        _answer = (monotonic(), _available())
+    return _answer[1] // jobs_at_once()
 
 
 def _available() -> int:

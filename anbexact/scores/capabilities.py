@@ -11,12 +11,12 @@ from anbexact.tables.table import DiscreteTable
 
 def has_set_scores(score: Any) -> TypeGuard[SetScore | MixedSetScore]:
     """Whether local scores are differences of scores of sets, which searches can ask for."""
-    return isinstance(score, SetScore | MixedSetScore) and bool(score.has_set_score)
+    return bool(getattr(score, "has_set_score", False)) and isinstance(score, SetScore | MixedSetScore)
 
 
 def is_mixed(score: Any) -> TypeGuard[MixedSetScore]:
     """Whether a score has set scores that are mixtures over levels of the variables."""
-    return isinstance(score, MixedSetScore) and has_set_scores(score)
+    return hasattr(score, "coarsest") and isinstance(score, MixedSetScore) and bool(score.has_set_score)
 
 
 def scores_structures(score: Any) -> TypeGuard[StructureScore]:

@@ -84,7 +84,8 @@ def test_here_each_runs_when_its_result_is_asked_for():
 
 
 def test_a_part_of_the_machine():
-    alone = thread_count(None), thread_count(3), available_memory()
+    with share_of_machine(1):
+        alone = thread_count(None), thread_count(3), available_memory()
     with share_of_machine(2):
         parts = thread_count(None), thread_count(3), available_memory()
     with share_of_machine(10**6):
