@@ -27,6 +27,8 @@ SHARE_OF_CHOICE = 0.5
 
 MARGIN_NATS = 0.01
 """Nats per row by which structures with fewer parents, or the frequencies of the classes, must predict better."""
+PREDICTED_WORSE = "held-out rows are predicted worse than by the class frequencies"
+"""What the warning says of a network that is no better than the frequencies of the classes."""
 LEAST_ROWS_COMPARED = 30
 """Distinct rows from which a comparison with the frequencies of the classes means something."""
 TIE_NATS = 1e-9
@@ -256,7 +258,7 @@ def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value
     if len(table.weights) >= LEAST_ROWS_COMPARED and value < by_frequencies - MARGIN_NATS * table.weight_sum:
         ours, theirs = -value / table.weight_sum, -by_frequencies / table.weight_sum
         warn(
-            "in cross-validation, held-out rows are predicted worse than by the class frequencies (log loss "
-            f"{ours:.3f} against {theirs:.3f} nats per row): {len(table.weights)} distinct rows may be too few for "
-            f"{len(table.vocabulary.features)} features, or the features may not depend on the class"
+            f"in cross-validation, {PREDICTED_WORSE} (log loss {ours:.3f} against {theirs:.3f} nats per row): "
+            f"{len(table.weights)} distinct rows may be too few for {len(table.vocabulary.features)} features, "
+            "or the features may not depend on the class"
         )

@@ -24,6 +24,7 @@ from anbexact.cli.options import (
     add_common,
     add_reading,
     add_weights,
+    weighted_by,
 )
 from anbexact.cli.tables import embedded_table, take_weights, training_table
 from anbexact.compare import Comparison, InterruptedComparisonError, compare
@@ -129,8 +130,7 @@ def run(args: argparse.Namespace) -> None:
     weights = None if args.weights is None else take_weights(X, args.weights, args.data or title)
     if not args.json:
         print_wrapped(title)
-        weighted = f", weighted by {args.weights}" if args.weights is not None else ""
-        print_wrapped(f"{len(X):,} rows{weighted}, {X.shape[1]} features; {class_sizes(y)}")
+        print_wrapped(f"{len(X):,} rows{weighted_by(args)}, {X.shape[1]} features; {class_sizes(y)}")
         sys.stdout.flush()
     try:
         frame = _cross_validate(X, y, weights, args)
@@ -164,8 +164,8 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
     if (args.data is None) != (args.class_name is None):
         raise InputError("DATA requires --class NAME, and --class NAME requires DATA")
     if args.data is not None:
-        return training_table(args, beside=[] if args.weights is None else [args.weights])
-    for option in ("format", "sep", "decimal", "encoding", "sheet", "text", "drop", "columns"):
+        return training_table(args)
+    for option in ("format", "sep", "decimal", "encoding", "sheet", "text", "drop", "columns", "counts"):
         if getattr(args, option):
             raise InputError(f"--{option} requires DATA")
     name = args.dataset or DEMO_TABLE
@@ -270,6 +270,7 @@ def _measurements(args: argparse.Namespace, frame: Comparison) -> dict[str, Any]
     return {
         "data": args.data or args.dataset or DEMO_TABLE,
         "weights": args.weights,
+        "counts": args.counts,
         **{key: frame.attrs[key] for key in ("rows", "folds", "notes")},
         "recommendation": None if frame.recommendation is None else asdict(frame.recommendation),
         "models": [

@@ -21,7 +21,15 @@ from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.fit_options import add_learning, chosen_parameters
 from anbexact.cli.learning import learn, refitted, titles, unfitted
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
-from anbexact.cli.options import DATA_HELP, Commands, add_choosing, add_command, add_common, add_reading
+from anbexact.cli.options import (
+    DATA_HELP,
+    Commands,
+    add_choosing,
+    add_command,
+    add_common,
+    add_reading,
+    weighted_by,
+)
 from anbexact.cli.tables import take_weights, training_table
 from anbexact.discretize import AUTO, cut_texts
 from anbexact.networks.probable_levels import most_probable_levels
@@ -86,8 +94,7 @@ def add(commands: Commands) -> None:
 def run(args: argparse.Namespace) -> None:
     """Learn the classifier, save it if asked to, and say what was learned."""
     _check(args)
-    beside = [] if args.weights is None else [args.weights]
-    X, y, label = training_table(args, beside, unlabelled=args.missing_class is not None)
+    X, y, label = training_table(args, unlabelled=args.missing_class is not None)
     weights = None if args.weights is None else take_weights(X, args.weights, label)
     classifier = unfitted(args.model, threads=args.threads, **chosen_parameters(args, X, label))
     refits = args.refit or args.smooth
@@ -110,8 +117,7 @@ def run(args: argparse.Namespace) -> None:
             document["feature_report"] = features.reset_index().to_dict(orient="records")
         print_json(document)
     else:
-        weighted = f", weighted by {args.weights}" if args.weights is not None else ""
-        print(f"{label}: {rows_trained:,} rows to learn from{weighted}, {X.shape[1]} features")
+        print(f"{label}: {rows_trained:,} rows to learn from{weighted_by(args)}, {X.shape[1]} features")
         print_wrapped(class_sizes(y))
         _print_classifier(args, chosen, accuracy)
         if features is not None:
@@ -158,6 +164,7 @@ def _document(
         "rows": rows,
         "rows_trained": rows_trained,
         "weights": args.weights,
+        "counts": args.counts,
         "model": args.model,
         **describe(classifier),
         "training_accuracy": accuracy,

@@ -82,10 +82,23 @@ def add_common(parser: argparse.ArgumentParser) -> None:
 
 
 def add_weights(parser: argparse._ActionsContainer) -> None:
-    """Add the option of the commands that take weights of rows."""
-    parser.add_argument(
+    """Add the options of the commands that take weights or counts of rows."""
+    either = parser.add_mutually_exclusive_group()
+    either.add_argument(
         "--weights", metavar="COLUMN", help="a column with the weight of every row; it is not used as a feature"
     )
+    either.add_argument(
+        "--counts",
+        metavar="COLUMN",
+        help="a column that says how many equal rows a row stands for, as in a table of counts",
+    )
+
+
+def weighted_by(args: argparse.Namespace) -> str:
+    """Return what a title says after the number of rows."""
+    if args.counts is not None:
+        return f", counted by {args.counts}"
+    return "" if args.weights is None else f", weighted by {args.weights}"
 
 
 def number_or_auto(text: str) -> float | str:

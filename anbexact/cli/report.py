@@ -13,6 +13,7 @@ from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.model_columns import check_columns, features_of, known_states, names_as_text, text_columns
 from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights
+from anbexact.cli.row_counts import repeat_rows
 from anbexact.cli.tables import find_columns, no_column, open_table, read_frame, recognised
 
 if TYPE_CHECKING:
@@ -166,11 +167,15 @@ def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.
     label = file.source.label
     find_columns(args.text, frame, "--text", label)
     weighted = [] if args.weights is None else find_columns([args.weights], frame, "--weights", label)
-    check_columns(frame, classifier, args, weighted)
+    counted = [] if args.counts is None else find_columns([args.counts], frame, "--counts", label)
+    check_columns(frame, classifier, args, [*weighted, *counted])
     class_name = str(classifier.vocabulary_.class_name)
     if class_name not in frame:
         raise InputError(f"a report needs the true classes: {no_column(class_name, list(map(str, frame)), label)}")
-    known = recognised(frame[[name for name in frame if name in names or name in weighted]], file, texts)
+    used = {*names, *weighted, *counted}
+    known = recognised(frame[[name for name in frame if name in used]], file, texts)
+    for name in counted:
+        known = repeat_rows(known, name, label)
     X = features_of(known, classifier)
     for name in classifier.vocabulary_.left_out:  # learned from again in the cross-validation, as it was
         if str(name) in known:
@@ -196,4 +201,6 @@ def _arguments(args: argparse.Namespace, folds: int | None) -> list[str]:
     given += ["--reject", f"{args.reject:g}"] if args.reject is not None else []
     if args.weights is not None:
         given += ["--weights", args.weights]
+    if args.counts is not None:
+        given += ["--counts", args.counts]
     return given

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from anbexact.cli.cells import same_cells, same_column
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.messages import InputError, listed, note
+from anbexact.cli.row_counts import note_counts, repeat_rows
 from anbexact.cli.sources import READ_ERRORS, Source
 from anbexact.cli.text_types import recognise
 
@@ -54,21 +55,25 @@ def recognised(frame: pd.DataFrame, file: TableFile, texts: Collection[str]) -> 
     return found.assign(**{str(name): same_column(found[name]) for name in changed})
 
 
-def training_table(
-    args: argparse.Namespace, beside: Iterable[str] = (), *, unlabelled: bool = False
-) -> tuple[pd.DataFrame, pd.Series[Any], str]:
+def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tuple[pd.DataFrame, pd.Series[Any], str]:
     """Return features, class and label of the table that ``args.data`` names, the columns chosen as the options say.
 
-    ``beside`` are columns that stay with the features although ``--columns`` does not name them. Rows without a class
-    are left out, unless ``unlabelled`` is true.
+    The column of ``--weights`` stays with the features; rows are repeated as the column of ``--counts`` says. Rows
+    without a class are left out, unless ``unlabelled`` is true.
     """
     file = open_table(args)
     label = file.source.label
     texts = [name for text in args.text for name in (text, *text.split(","))]
     frame = read_frame(file, texts)
     find_columns(args.text, frame, "--text", label)
-    frame = choose_columns(frame, args, label, (args.class_name, *beside))
-    return *features_and_class(recognised(frame, file, texts), args.class_name, label, unlabelled=unlabelled), label
+    beside = [name for name in (args.weights, args.counts) if name is not None]
+    frame = recognised(choose_columns(frame, args, label, (args.class_name, *beside)), file, texts)
+    if args.counts is not None:
+        (counts,) = find_columns([args.counts], frame, "--counts", label)
+        frame = repeat_rows(frame, counts, label)
+    elif args.weights is None:
+        note_counts(frame, args.class_name, label)
+    return *features_and_class(frame, args.class_name, label, unlabelled=unlabelled), label
 
 
 def choose_columns(

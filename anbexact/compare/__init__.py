@@ -19,6 +19,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.progress import Progress
+from anbexact.classifiers.sample_size import PREDICTED_WORSE
 from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.losses import Losses
@@ -211,6 +212,7 @@ def compare(
         with warnings.catch_warnings(), threadpool_limits(1 if threads == 1 else None, "openmp"):
             warnings.filterwarnings("ignore", message=".*are left out of training")
             warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
+            warnings.filterwarnings("ignore", message=f".*{PREDICTED_WORSE}")  # the line of the frequencies shows it
             warnings.filterwarnings("error", message=INTERRUPTED)
             for name, found in measure(chosen, refit_of, data, progress):
                 for line, outcomes in found.items():

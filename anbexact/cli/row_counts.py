@@ -1,0 +1,60 @@
+"""Tables of counts: a row stands for as many rows as one of its cells says."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from anbexact._runtime.memory import available_memory
+from anbexact.cli.messages import InputError, note
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+USUAL_NAMES = frozenset({"freq", "frequency", "freqs", "count", "counts", "n", "cases"})
+"""Names, in lower case, that such a column usually has."""
+BYTES_OF_CELL = 8
+
+
+def repeat_rows(frame: pd.DataFrame, name: str, label: str) -> pd.DataFrame:
+    """Return a table without its column of counts, every row repeated as often as that column says.
+
+    Raises
+    ------
+    InputError
+        For a count that is not a whole number, zero or more, and for more rows than fit into memory.
+    """
+    if frame[name].dtype.kind not in "iuf":
+        raise InputError(f"--counts: column {name!r} contains cells that are not numbers")
+    counts = frame[name].to_numpy(np.float64, na_value=np.nan)
+    whole = np.isfinite(counts) & (counts >= 0) & (counts == np.floor(counts))
+    if not whole.all():
+        place = int(np.argmin(whole))
+        found = "a missing cell" if np.isnan(counts[place]) else f"{counts[place]:g}"
+        raise InputError(
+            f"--counts: column {name!r} has {found} in row {place} (counted from 0) of {label}; a count "
+            "is a whole number, zero or more. For other weights, use --weights"
+        )
+    total = int(counts.sum())
+    if total == 0:
+        raise InputError(f"--counts: every count in the column {name!r} of {label} is 0")
+    if total * frame.shape[1] * BYTES_OF_CELL > available_memory() // 2:
+        raise InputError(
+            f"--counts: the rows of {label} stand for {total:,} rows, more than fit into memory. --weights {name} "
+            "learns from the same counts, but keeps equal rows together in cross-validation"
+        )
+    return frame.drop(columns=name).loc[frame.index.repeat(counts.astype(np.int64))].reset_index(drop=True)
+
+
+def note_counts(frame: pd.DataFrame, class_name: str, label: str) -> None:
+    """Say that a column looks like counts of rows: by its name, and as no two rows agree in all other columns."""
+    for name in map(str, frame):
+        counts = frame[name]
+        if name.lower() not in USUAL_NAMES or name == class_name or counts.dtype.kind not in "iu":
+            continue
+        if (counts >= 0).all() and (counts > 1).any() and not frame.drop(columns=name).duplicated().any():
+            note(
+                f"{label}: {name!r} is used as a feature. Without it no two rows are equal, as in a table of counts. "
+                f"If it says how many rows a row stands for, pass --counts {name}"
+            )

@@ -1,0 +1,92 @@
+"""Tables of counts on the command line: ``--counts``, and the note on columns that look like counts."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import anbexact
+from anbexact import NaiveBayesClassifier
+from anbexact.cli import main, row_counts
+
+TABLE = pd.DataFrame(
+    {
+        "sex": ["f", "f", "f", "f", "m", "m", "m", "m"],
+        "ward": ["a", "a", "b", "b", "a", "a", "b", "b"],
+        "ill": ["no", "yes"] * 4,
+        "Freq": [20, 5, 0, 14, 9, 8, 3, 30],
+    }
+)
+ROWS = TABLE.loc[np.repeat(TABLE.index, TABLE["Freq"])].drop(columns="Freq").reset_index(drop=True)
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    TABLE.to_csv("counts.csv", index=False)
+    ROWS.to_csv("rows.csv", index=False)
+
+
+def run(capsys, *args):
+    code = main([str(arg) for arg in args])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_fit_learns_from_the_rows_counted(capsys):
+    code, out, err = run(capsys, "fit", "counts.csv", "--class", "ill", "--counts", "Freq", "-o", "m.json")
+    assert (code, err) == (0, "")
+    assert "counts.csv: 89 rows to learn from, counted by Freq, 2 features" in out
+    run(capsys, "fit", "rows.csv", "--class", "ill", "-o", "plain.json")
+    X = ROWS.drop(columns="ill")
+    assert np.array_equal(anbexact.load("m.json").predict_proba(X), anbexact.load("plain.json").predict_proba(X))
+
+
+def test_compare_and_report_repeat_the_rows(capsys):
+    how = ("--class", "ill", "--models", "NB", "--folds", "3", "--no-refit", "--json")
+    counted = json.loads(run(capsys, "compare", "counts.csv", "--counts", "Freq", *how)[1])
+    plain = json.loads(run(capsys, "compare", "rows.csv", *how)[1])
+    assert (counted["rows"], counted["counts"], counted["weights"]) == (89, "Freq", None)
+    assert counted["models"][0]["log_loss"] == plain["models"][0]["log_loss"]
+    NaiveBayesClassifier().fit(ROWS.drop(columns="ill"), ROWS["ill"]).save("m.json")
+    how = ("report", "m.json", "counts.csv", "--counts", "Freq", "--folds", "2", "--json")
+    document = json.loads(run(capsys, *how)[1])
+    assert [of["rows"] for of in document["data"]["classes"]] == [32, 57]
+    assert document["reproduce"]["command"].endswith("--counts Freq")
+
+
+@pytest.mark.parametrize(
+    ("cells", "message"),
+    [
+        ([1, 2.5, 0, 1, 1, 1, 1, 1], "column 'Freq' has 2.5 in row 1 (counted from 0) of t.csv; a count is a whole"),
+        ([1, 2, 0, -1, 1, 1, 1, 1], "column 'Freq' has -1 in row 3"),
+        ([1, 2, 0, 3, None, 1, 1, 1], "column 'Freq' has a missing cell in row 4"),
+        (["x"] * 8, "column 'Freq' contains cells that are not numbers"),
+        ([0] * 8, "every count in the column 'Freq' of t.csv is 0"),
+    ],
+)
+def test_what_is_not_a_count_is_refused(capsys, cells, message):
+    TABLE.assign(Freq=cells).to_csv("t.csv", index=False)
+    code, _, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq")
+    assert code != 0
+    assert f"--counts: {message}" in err
+
+
+def test_names_and_memory(capsys, monkeypatch):
+    assert (
+        "counts.csv has no column 'freq'; did you mean 'Freq'"
+        in run(capsys, "fit", "counts.csv", "--class", "ill", "--counts", "freq")[2]
+    )
+    monkeypatch.setattr(row_counts, "available_memory", lambda: 1_000)
+    err = run(capsys, "fit", "counts.csv", "--class", "ill", "--counts", "Freq")[2]
+    assert "stand for 89 rows, more than fit into memory. --weights Freq learns from the same counts" in err
+
+
+def test_a_column_that_looks_like_counts_is_noted(capsys):
+    assert "pass --counts Freq" in run(capsys, "fit", "counts.csv", "--class", "ill")[2]
+    assert "--counts" not in run(capsys, "fit", "counts.csv", "--class", "ill", "--weights", "Freq")[2]
+    TABLE.rename(columns={"Freq": "age"}).to_csv("t.csv", index=False)
+    assert "--counts" not in run(capsys, "fit", "t.csv", "--class", "ill")[2]
+    pd.concat([TABLE, TABLE.assign(Freq=1)]).to_csv("t.csv", index=False)  # some rows agree in all other columns
+    assert "--counts" not in run(capsys, "fit", "t.csv", "--class", "ill")[2]
