@@ -13,6 +13,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 
+from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit
 from anbexact._runtime.progress import progress_of
 from anbexact._runtime.tasks import thread_count
@@ -47,6 +48,7 @@ from anbexact.inputs.class_weights import apply_class_weight, check_class_weight
 from anbexact.inputs.continuous import continuous_columns
 from anbexact.inputs.folds import frame_folds
 from anbexact.inputs.labels import read_target
+from anbexact.inputs.row_weights import advise_on_weights
 from anbexact.inputs.training import record_columns
 from anbexact.pooling.weights import PoolWeights
 from anbexact.tables.columns import Column
@@ -187,17 +189,18 @@ class PooledClassifier(PooledParameters, FittedPool):
         """
         self.check_parameters()
         columns = record_columns(self, X, y)
-        weights = check_weights(sample_weight, len(columns[0]))
-        target = read_target(y, columns, weights)
+        given = check_weights(sample_weight, len(columns[0]))
+        target = read_target(y, columns, given)
         declared = (self.categories or {}).get(target.name, ())
-        weights = apply_class_weight(self.class_weight, target, weights, declared)
+        weights = apply_class_weight(self.class_weight, target, given, declared)
         X, y = _indexable(X), _indexable(y)
         members = self._chosen(columns, target, weights)
         labels = known_labels(target, weights, [member.estimator for member in members])
         parts = [] if self._equal else frame_folds(columns, target, weights, self.folds)
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         records = [Record(member) for member in members]
-        with abandonable():
+        with abandonable(), heard_once():
+            advise_on_weights(given)
             folds = make_folds(X, y, codes[target.coded[0]], parts)
             deadline = Deadline(self.time_limit)
             cross_fit(records, folds, labels, deadline, progress_of(self.verbose))

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 import anbexact
+from anbexact._runtime.advice import heard_once
 from anbexact.cli import compare, convert, fit, panel, predict, report
 from anbexact.cli.messages import InputError, in_options, note
 from anbexact.cli.options import FORMATTER
@@ -57,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), heard_once():
             warnings.simplefilter("ignore")
             warnings.simplefilter("once", UserWarning)
             warnings.showwarning = lambda message, *_: note(str(message))

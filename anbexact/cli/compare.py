@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> None:
     What is printed as text is printed as soon as it is known, since later steps can take long.
     """
     X, y, title = _table(args)
-    weights = None if args.weights is None else take_weights(X, args.weights, args.data or title)
+    weights = take_weights(X, args, args.data or title)
     if not args.json:
         print_wrapped(title)
         print_wrapped(f"{len(X):,} rows{weighted_by(args)}, {X.shape[1]} features; {class_sizes(y)}")
@@ -165,7 +165,18 @@ def _table(args: argparse.Namespace) -> tuple[pd.DataFrame, pd.Series[Any], str]
         raise InputError("DATA requires --class NAME, and --class NAME requires DATA")
     if args.data is not None:
         return training_table(args)
-    for option in ("format", "sep", "decimal", "encoding", "sheet", "text", "drop", "columns", "counts"):
+    for option in (
+        "format",
+        "sep",
+        "decimal",
+        "encoding",
+        "sheet",
+        "text",
+        "drop",
+        "columns",
+        "counts",
+        "scale_weights",
+    ):
         if getattr(args, option):
             raise InputError(f"--{option} requires DATA")
     name = args.dataset or DEMO_TABLE

@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> None:
     """Learn the classifier, save it if asked to, and say what was learned."""
     _check(args)
     X, y, label = training_table(args, unlabelled=args.missing_class is not None)
-    weights = None if args.weights is None else take_weights(X, args.weights, label)
+    weights = take_weights(X, args, label)
     classifier = unfitted(args.model, threads=args.threads, **chosen_parameters(args, X, label))
     refits = args.refit or args.smooth
     chosen = refitted(args.model, classifier, smooth=args.smooth) if refits else classifier

@@ -53,6 +53,7 @@ SENTENCES = (
     (r"classes are declared twice, by classes= and for (.*) in categories=", r"classes are declared twice, for \1"),
     (r"\bleave it (None|1\.0|'\w+')", "leave it out"),
     (r"or pass refit=False", "or pass --no-refit"),
+    (r"Divide weights of a survey by their mean; leave", "Pass --scale-weights for those of a survey; leave"),
     (r"sample_weight\[(\d+)\]", r"--weights, row \1 (counted from 0),"),
     (r"(Use the same types as in fit)\.", r"\1 (--text reads a column as text)."),
     (r"\bpass class_name=", "pass --class"),

@@ -87,6 +87,11 @@ def add_weights(parser: argparse._ActionsContainer) -> None:
     either.add_argument(
         "--weights", metavar="COLUMN", help="a column with the weight of every row; it is not used as a feature"
     )
+    parser.add_argument(
+        "--scale-weights",
+        action="store_true",
+        help="divide the weights by their mean, so that they add up to the number of rows, as a survey's should",
+    )
     either.add_argument(
         "--counts",
         metavar="COLUMN",

@@ -14,7 +14,7 @@ from anbexact.cli.model_columns import check_columns, features_of, known_states,
 from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights
 from anbexact.cli.row_counts import repeat_rows
-from anbexact.cli.tables import find_columns, no_column, open_table, read_frame, recognised
+from anbexact.cli.tables import find_columns, no_column, open_table, read_frame, recognised, take_weights
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -182,12 +182,7 @@ def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.
             X[name] = known[str(name)]
     y = known_states(known[class_name], classifier.classes_.tolist())
     y.name = classifier.vocabulary_.class_name
-    weights = None
-    if weighted:
-        weights = known[weighted[0]]
-        if weights.dtype.kind not in "iuf":
-            raise InputError(f"--weights: column {weighted[0]!r} contains cells that are not numbers")
-    return X, y, weights
+    return X, y, take_weights(known, args, label)
 
 
 def _arguments(args: argparse.Namespace, folds: int | None) -> list[str]:
@@ -200,7 +195,7 @@ def _arguments(args: argparse.Namespace, folds: int | None) -> list[str]:
     given += ["--costs", args.costs] if args.costs is not None else []
     given += ["--reject", f"{args.reject:g}"] if args.reject is not None else []
     if args.weights is not None:
-        given += ["--weights", args.weights]
+        given += ["--weights", args.weights, *(["--scale-weights"] if args.scale_weights else [])]
     if args.counts is not None:
         given += ["--counts", args.counts]
     return given

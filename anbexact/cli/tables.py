@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
@@ -142,14 +143,22 @@ def features_and_class(
     return frame.drop(columns=class_name).reset_index(drop=True), y.reset_index(drop=True)
 
 
-def take_weights(X: pd.DataFrame, name: str, label: str) -> pd.Series[Any]:
-    """Remove the column of weights from the features and return it."""
+def take_weights(X: pd.DataFrame, args: argparse.Namespace, label: str) -> pd.Series[Any] | None:
+    """Remove the column of weights from the features and return it, scaled if asked to; None without weights."""
+    name = args.weights
+    if name is None:
+        if args.scale_weights:
+            raise InputError("--scale-weights requires --weights COLUMN")
+        return None
     if name not in X:
         raise InputError(f"--weights: {no_column(name, list(map(str, X)), label)}")
     weights = X.pop(name)
     if weights.dtype.kind not in "iuf":
         raise InputError(f"--weights: column {name!r} contains cells that are not numbers")
-    return weights
+    if not args.scale_weights:
+        return weights
+    mean = weights[weights > 0].mean()
+    return weights / mean if 0 < mean < math.inf else weights
 
 
 def embedded_table(name: str) -> tuple[pd.DataFrame, pd.Series[Any]]:

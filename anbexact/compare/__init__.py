@@ -27,6 +27,7 @@ from anbexact.compare.metrics import COLUMNS, calibration_error, summary
 from anbexact.compare.models import MODELS, choose, has_tables, refits, smooths
 from anbexact.compare.recommendation import Comparison, Recommendation
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
+from anbexact.inputs.row_weights import WEIGHTS_OF_A_SURVEY
 
 __all__ = [
     "COLUMNS",
@@ -212,6 +213,7 @@ def compare(
         with warnings.catch_warnings(), threadpool_limits(1 if threads == 1 else None, "openmp"):
             warnings.filterwarnings("ignore", message=".*are left out of training")
             warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
+            warnings.filterwarnings("ignore", message=f".*{WEIGHTS_OF_A_SURVEY}")
             warnings.filterwarnings("ignore", message=f".*{PREDICTED_WORSE}")  # the line of the frequencies shows it
             warnings.filterwarnings("error", message=INTERRUPTED)
             for name, found in measure(chosen, refit_of, data, progress):

@@ -13,6 +13,7 @@ import pandas as pd
 
 from anbexact._runtime.warn import warn
 from anbexact.inputs.identifiers import identifier_reason
+from anbexact.inputs.row_weights import advise_on_weights
 from anbexact.tables.frames import is_frame, is_series, read_columns
 from anbexact.tables.table import Weights, check_weights
 
@@ -49,6 +50,8 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
         raise ValueError(f"folds must be a whole number, 2 or more, not {folds!r}")
     frame, target = as_pandas(X, y)
     weights = None if sample_weight is None else check_weights(sample_weight, len(frame))
+    if weights is not None:
+        advise_on_weights(weights)
     if weights is not None and not weights.all():
         counted = weights > 0
         frame, target, weights = frame[counted], target[counted], weights[counted]

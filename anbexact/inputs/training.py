@@ -15,6 +15,7 @@ from anbexact.inputs.class_weights import apply_class_weight
 from anbexact.inputs.continuous import discretise, fit_cut_points, fit_groups
 from anbexact.inputs.identifiers import question_class, without_identifiers
 from anbexact.inputs.labels import check_classes, read_target
+from anbexact.inputs.row_weights import advise_on_weights
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import frame_names, read_columns
 from anbexact.tables.incomplete import IncompleteTable, with_unlabelled
@@ -170,6 +171,7 @@ def training_columns(
         return counted_columns(estimator, X, y, sample_weight, classes, named)
     columns = record_columns(estimator, X, y)
     weights = check_weights(sample_weight, len(columns[0]))
+    advise_on_weights(weights)
     target = read_target(y, columns, weights)
     categories = declared_states(estimator, [column.name for column in columns], target.name, classes)
     question_class(target, weights, categories.get(target.name, ()))

@@ -1,4 +1,4 @@
-"""Tables of counts on the command line: ``--counts``, and the note on columns that look like counts."""
+"""Weights of surveys and tables of counts: ``--scale-weights``, ``--counts``, and the notes on both."""
 
 import json
 
@@ -90,3 +90,31 @@ def test_a_column_that_looks_like_counts_is_noted(capsys):
     assert "--counts" not in run(capsys, "fit", "t.csv", "--class", "ill")[2]
     pd.concat([TABLE, TABLE.assign(Freq=1)]).to_csv("t.csv", index=False)  # some rows agree in all other columns
     assert "--counts" not in run(capsys, "fit", "t.csv", "--class", "ill")[2]
+
+
+def test_weights_of_a_survey_are_noted_and_scaled(capsys):
+    weights = 1000.5 + 13.25 * np.arange(len(ROWS)) % 700
+    ROWS.assign(w=weights).to_csv("survey.csv", index=False)
+    how = ("fit", "survey.csv", "--class", "ill", "--model", "nb", "--weights", "w", "-o", "m.json")
+    err = run(capsys, *how)[2]
+    assert f"--weights adds up to {weights.sum():,.0f} for 89 rows" in err
+    assert "Pass --scale-weights for those of a survey" in err
+    X = ROWS.drop(columns="ill")
+    expected = NaiveBayesClassifier().fit(X, ROWS["ill"], sample_weight=weights / weights.mean())
+    assert run(capsys, *how, "--scale-weights")[2] == ""
+    assert np.array_equal(anbexact.load("m.json").predict_proba(X), expected.predict_proba(X))
+    document = json.loads(
+        run(capsys, "report", "m.json", "survey.csv", *how[-4:-2], "--scale-weights", "--no-validation", "--json")[1]
+    )
+    assert document["reproduce"]["command"].endswith("--weights w --scale-weights")
+    assert sum(of["rows"] for of in document["data"]["classes"]) == pytest.approx(89)
+    assert (
+        "--scale-weights requires --weights COLUMN"
+        in run(capsys, "fit", "rows.csv", "--class", "ill", "--scale-weights")[2]
+    )
+
+
+def test_comparisons_note_it_once(capsys):
+    ROWS.assign(w=500.5).to_csv("survey.csv", index=False)
+    how = ("--class", "ill", "--models", "NB", "--folds", "3", "--weights", "w", "--no-refit")
+    assert run(capsys, "compare", "survey.csv", *how)[2].count("adds up to") == 1
