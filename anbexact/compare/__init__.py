@@ -118,7 +118,8 @@ def compare(
         training rows are passed to every classifier that supports them, in a pipeline to its last step; a note names
         the classifiers that do not. The folds do not depend on the weights.
     folds : int, default 10
-        Number of folds. If the rarest class has fewer rows, this number of folds is used instead, with a warning.
+        Number of folds. If every class has fewer rows, the size of the largest is taken instead, with a warning. The
+        rows of a class are in different folds as far as possible, so that no class is missing from training rows.
     seed : int, default 0
         Seed of the shuffle before rows are assigned to folds.
     models : names or mapping of name to classifier, optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any
@@ -74,13 +75,14 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
             f"the class {classes[rarest]!r} has a single row, which cannot be in both training and test rows: "
             "drop it, or merge it with another class"
         )
+    if (largest := max(sizes.values())) < folds:
+        _note(notes, f"{largest} folds instead of {folds}, because no class has more rows")
+        folds = largest
     if sizes[rarest] < folds:
-        _note(
-            notes,
-            f"{sizes[rarest]} folds instead of {folds}, because the class {classes[rarest]!r} has only that many "
-            "rows",
+        notes.append(
+            f"the class {classes[rarest]!r} has only {sizes[rarest]} rows, so it is held out in {sizes[rarest]} of "
+            f"the {folds} folds"
         )
-        folds = sizes[rarest]
     with_missing = int(frame.isna().any(axis=1).sum())
     if with_missing:
         what = MISSING_NOTES[handle_missing or "auto"]
@@ -96,7 +98,10 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
             f"this package's classifiers leave out each column that looks like an identifier: {'; '.join(dropped)}"
         )
     splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    return Data(frame, target, classes, codes, weights, list(splitter.split(codes, codes)), notes)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The least populated class")  # noted
+        splits = list(splitter.split(codes, codes))
+    return Data(frame, target, classes, codes, weights, splits, notes)
 
 
 def as_pandas(X: Any, y: Any) -> tuple[pd.DataFrame, pd.Series[Any]]:

@@ -26,6 +26,7 @@ from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, Se
 from anbexact.adapters import LogitModel, to_logit
 from anbexact.classifiers import AODEClassifier, FixedStructureClassifier, LogitFANClassifier
 from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibration_error, compare
+from anbexact.compare.folds import prepare
 from anbexact.compare.kde import KernelNaiveBayes
 from anbexact.compare.models import model_parameters
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
@@ -519,12 +520,25 @@ def test_mixed_table_with_missing_and_rare_cells():
     assert note.startswith("32 rows have a missing feature")
 
 
-def test_rare_class_makes_fewer_folds():
+def test_rare_class_is_held_out_in_few_folds():
     X, y = load_lenses()
-    with pytest.warns(UserWarning, match="4 folds instead of 10, because the class 'hard' has only that many rows"):
-        frame = compare(X, y, models=["NB"])
-    assert frame.attrs["folds"] == 4
-    assert "4 folds instead of 10" in frame.attrs["notes"][0]
+    data = prepare(X, y, None, 10, 0)
+    assert data.notes == ["the class 'hard' has only 4 rows, so it is held out in 4 of the 10 folds"]
+    assert len(data.splits) == 10
+    hard = data.classes.index("hard")
+    assert sorted(int((data.codes[test] == hard).sum()) for _, test in data.splits) == [0] * 6 + [1] * 4
+    assert all(set(data.codes[train]) == {0, 1, 2} for train, _ in data.splits)
+    frame = compare(X, y, models=["NB"])
+    assert (frame.attrs["folds"], frame.attrs["notes"]) == (10, data.notes)
+
+
+def test_small_classes_make_fewer_folds():
+    X, y = load_lenses()
+    rows = np.r_[np.flatnonzero(y == "hard"), np.flatnonzero(y == "soft")[:3]]
+    with pytest.warns(UserWarning, match="4 folds instead of 10, because no class has more rows"):
+        data = prepare(X.iloc[rows], y.iloc[rows], None, 10, 0)
+    assert len(data.splits) == 4
+    assert "4 folds instead of 10" in data.notes[0]
 
 
 @pytest.mark.slow
@@ -730,7 +744,7 @@ def test_warnings_that_users_make_errors_stay_such():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(UserWarning, match="folds instead of"):
-            compare(*load_lenses(), folds=10, models=["NB"])
+            compare(*load_lenses(), folds=16, models=["NB"])
 
 
 def test_the_module_can_be_called():
