@@ -17,7 +17,7 @@ from typing import NoReturn
 import anbexact
 from anbexact._runtime.advice import heard_once
 from anbexact.cli import compare, convert, fit, panel, predict, report
-from anbexact.cli.messages import InputError, in_options, note
+from anbexact.cli.messages import InputError, in_options, note, noted_once
 from anbexact.cli.options import FORMATTER
 
 COMMANDS = (fit, predict, compare, report, panel, convert)
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as stop:
         return int(stop.code or 0)
     try:
-        with warnings.catch_warnings(), heard_once():
+        with warnings.catch_warnings(), heard_once(), noted_once():
             warnings.simplefilter("ignore")
             warnings.simplefilter("once", UserWarning)
             warnings.showwarning = lambda message, *_: note(str(message))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -96,8 +98,27 @@ class ProgressLine:
             print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
+_noted: ContextVar[set[str] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def noted_once() -> Iterator[None]:
+    """Let every note be printed once within."""
+    token = _noted.set(set())
+    try:
+        yield
+    finally:
+        _noted.reset(token)
+
+
 def note(text: str) -> None:
-    print(f"anbexact: note: {' '.join(in_options(text).split())}", file=sys.stderr)
+    """Print a note on standard error, unless it was printed already within :func:`noted_once`."""
+    text = " ".join(in_options(text).split())
+    noted = _noted.get()
+    if noted is None or text not in noted:
+        print(f"anbexact: note: {text}", file=sys.stderr)
+    if noted is not None:
+        noted.add(text)
 
 
 def listed(names: Iterable[str], noun: str, most: int = 10) -> str:

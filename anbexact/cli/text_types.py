@@ -15,6 +15,7 @@ from anbexact.tables.moments import is_iso
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _CODE = re.compile(r"\s*[+-]?0\d", re.ASCII)
 _OFFSET = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
+_YEAR_FIRST = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)(?!\d)", re.ASCII)
 _ONLY_DATE = len("2021-06-15")
 
 
@@ -26,6 +27,7 @@ def recognise(
     - Whole numbers of which one has leading zeros, such as 00501, are codes: the column becomes text, with a note.
     - Text all of whose cells are numbers becomes numbers.
     - Text all of whose cells are ISO dates becomes dates; datetimes, with an offset or without, become datetimes.
+      Slashes may separate year, month and day, as in 2021/6/15.
 
     Parameters
     ----------
@@ -80,14 +82,20 @@ def _recognised(column: pd.Series[Any]) -> pd.Series[Any]:
     cells = [cell.strip() for cell in cells]
     if all(_NUMBER.fullmatch(cell) and not _CODE.match(cell) for cell in cells):
         values = pd.to_numeric(pd.Series(cells))
-    elif all(map(is_iso, cells)):
+    elif all(map(is_iso, dates := [_with_hyphens(cell) for cell in cells])):
         try:
-            values = _dates(cells)
+            values = _dates(dates)
         except ValueError:  # such as February 30
             return column
     else:
         return column
     return pd.Series(values.reindex(codes).array, index=column.index, name=column.name)
+
+
+def _with_hyphens(cell: str) -> str:
+    """Return text that begins with a date, year first, with that date as ISO 8601 has it; other text as it is."""
+    found = _YEAR_FIRST.match(cell)
+    return cell if found is None else f"{found[1]}-{found[2]:0>2}-{found[3]:0>2}{cell[found.end() :]}"
 
 
 def _dates(cells: Sequence[str]) -> pd.Series[Any]:

@@ -118,3 +118,11 @@ def test_comparisons_note_it_once(capsys):
     ROWS.assign(w=500.5).to_csv("survey.csv", index=False)
     how = ("--class", "ill", "--models", "NB", "--folds", "3", "--weights", "w", "--no-refit")
     assert run(capsys, "compare", "survey.csv", *how)[2].count("adds up to") == 1
+
+
+def test_the_same_note_is_printed_once(capsys):
+    rows = pd.concat([ROWS] * 3)
+    rows.assign(day=[f"{1 + k % 28}/{1 + k % 3}/2021" for k in range(len(rows))]).to_csv("t.csv", index=False)
+    how = ("compare", "t.csv", "--class", "ill", "--models", "NB", "--folds", "3", "--no-refit")
+    for _ in range(2):
+        assert run(capsys, *how)[2].count("contains dates or times as text") == 1
