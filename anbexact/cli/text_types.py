@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from anbexact.cli.messages import note
+from anbexact.cli.messages import listed, note
 from anbexact.tables.moments import is_iso
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
@@ -17,6 +17,7 @@ _CODE = re.compile(r"\s*[+-]?0\d", re.ASCII)
 _OFFSET = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
 _YEAR_FIRST = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)(?!\d)", re.ASCII)
 _ONLY_DATE = len("2021-06-15")
+MISSING_DOT = "."
 
 
 def recognise(
@@ -25,7 +26,8 @@ def recognise(
     """Return a table that was read from text, its columns as numbers, dates or text as all of their cells are.
 
     - Whole numbers of which one has leading zeros, such as 00501, are codes: the column becomes text, with a note.
-    - Text all of whose cells are numbers becomes numbers.
+    - Text all of whose cells are numbers becomes numbers. A dot alone among them is a missing cell, as SAS and Stata
+      write it, with a note.
     - Text all of whose cells are ISO dates becomes dates; datetimes, with an offset or without, become datetimes.
       Slashes may separate year, month and day, as in 2021/6/15.
 
@@ -42,9 +44,15 @@ def recognise(
     coded = _coded(frame, texts, as_written)
     for name, column in coded.items():
         frame[name] = column
+    dotted = []
     for name in map(str, frame):
         if name not in texts and name not in coded and not pd.api.types.is_numeric_dtype(frame[name].dtype):
+            n_missing = frame[name].isna().sum()
             frame[name] = _recognised(frame[name])
+            if frame[name].isna().sum() > n_missing:
+                dotted.append(name)
+    if dotted:
+        note(f"{MISSING_DOT!r} alone is read as a missing cell in {listed(dotted, 'column')}")
     return frame
 
 
@@ -80,8 +88,9 @@ def _recognised(column: pd.Series[Any]) -> pd.Series[Any]:
     if not cells or not all(isinstance(cell, str) for cell in cells):
         return column
     cells = [cell.strip() for cell in cells]
-    if all(_NUMBER.fullmatch(cell) and not _CODE.match(cell) for cell in cells):
-        values = pd.to_numeric(pd.Series(cells))
+    present = [cell for cell in cells if cell != MISSING_DOT]
+    if present and all(_NUMBER.fullmatch(cell) and not _CODE.match(cell) for cell in present):
+        values = pd.to_numeric(pd.Series([None if cell == MISSING_DOT else cell for cell in cells]))
     elif all(map(is_iso, dates := [_with_hyphens(cell) for cell in cells])):
         try:
             values = _dates(dates)
