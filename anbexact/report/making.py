@@ -14,7 +14,7 @@ import numpy as np
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.drawing.markup import Markup, joined
-from anbexact.explanations.decisions import Costs, read_costs
+from anbexact.explanations.decisions import Costs, costs_given
 from anbexact.persistence.atomic import write_atomically
 from anbexact.report.document import Block, Document, Fragment, Listing, Paragraph, Section
 from anbexact.report.evidence_panel import panel_or_reason
@@ -217,23 +217,6 @@ def report(
     subject = Subject.of(classifier, X, y, sample_weight)
     decided = costs_given(subject.classes, costs, utilities, reject)
     return make_report(subject, Settings(named, folds, seed, command, progress, stability, decided))
-
-
-def costs_given(classes: list[Any], costs: Any, utilities: Any, reject: float | None) -> Costs | None:
-    """Return what decisions cost; None if nothing was said of costs.
-
-    Raises
-    ------
-    ValueError
-        If costs and utilities were both given, or if they do not fit the classes.
-    """
-    if costs is not None and utilities is not None:
-        raise ValueError("costs and utilities were both given: a decision follows from one of them")
-    if utilities is not None:
-        return read_costs(utilities, "utilities", classes).with_rejection(reject)
-    if costs is None and reject is None:
-        return None
-    return read_costs(costs, "costs", classes).with_rejection(reject)
 
 
 def _call(name: str, models: tuple[str, ...], folds: int | None, seed: int, *, stability: bool) -> str:
