@@ -305,7 +305,15 @@
       made("h3", {}, "What to decide"), decision, ...(editable ? [costDetails()] : []));
     root.querySelector(".without-script").remove();
     root.append(made("div", { class: "panel-columns" }, side, made("div", { class: "panel-main" }, tools, grid)));
-    root.panel = { evidence, net, costs, set(v, state) { evidence[v] = state; update(v); } };
+    root.panel = { evidence, net, costs, set(v, state) {
+      evidence[v] = state;
+      const card = cards.get(v);
+      if (card) {
+        card.parts.forEach(({ input }, k) => { input.checked = k === state; });
+        card.unknown.checked = state < 0;
+      }
+      update(v);
+    } };
     update();
   }
 
