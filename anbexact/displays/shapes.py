@@ -25,7 +25,7 @@ MOST_CLASSES = 6
 def shapes_html(shapes: Sequence[Shape]) -> Markup:
     """Return shapes: a chart of every feature, and a table of their interactions."""
     if not shapes:
-        return fragment(paragraph("There are no shapes: no feature was kept."))
+        return fragment(paragraph("No feature was kept, so nothing is drawn."))
     charts = shape_charts(shapes)
     drawn = [
         element("figure", element("figcaption", chart.title), chart.svg(), class_="panel")

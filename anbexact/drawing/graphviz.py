@@ -68,7 +68,7 @@ def _parsed(text: str, n_nodes: int) -> Layout:
 
 
 def _through(points: Sequence[Point]) -> list[Point]:
-    """Return points that a cubic spline goes through, without its ends: its joints, and the middles of what bends."""
+    """Return points on a cubic spline, without its ends: its joints, and the middles of what bends."""
     found: list[Point] = []
     for start in range(0, len(points) - 3, 3):
         a, b, c, d = points[start : start + 4]
