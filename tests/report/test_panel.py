@@ -4,7 +4,6 @@ import base64
 import itertools
 import json
 import re
-import shutil
 import subprocess
 
 import numpy as np
@@ -22,7 +21,7 @@ from anbexact.classifiers import AveragedTANClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
-from anbexact.report import panel, report
+from anbexact.report import panel
 from anbexact.report.evidence_panel import described, panel_markup, panel_network, panel_or_reason
 
 RUN_DRAWS = """
@@ -336,92 +335,3 @@ def test_what_has_no_panel_says_why(tmp_path):
     data = json.loads(next(text for text in page.text if text.startswith("{")))
     assert data["decisions"] == ["no", "yes", "(reject)"]
     assert data["costs"] == [[0.0, 1.0, 0.25], [5.0, 0.0, 0.25]]
-
-
-def a_browser():
-    """Return a page of a headless browser, or skip."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("there is no Chromium")
-    return playwright, path
-
-
-PROBE = """
-const root = document.querySelector(".evidence-panel"), panel = root.panel, found = [];
-for (const evidence of EVIDENCE) {
-  evidence.forEach((state, v) => panel.set(v, state));
-  found.push({ classes: anbexactEngine.posteriors(panel.net, panel.evidence).classes,
-    decision: root.querySelector(".panel-decision").textContent });
-}
-document.body.replaceChildren(Object.assign(document.createElement("pre"), { textContent: JSON.stringify(found) }));
-"""
-
-
-@pytest.mark.slow
-def test_the_panel_in_chromium_is_the_classifier(tmp_path):
-    """The page as it is, but for a script of the test; the page's own policy would not let it run."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("there is no Chromium")
-    X, y = load_anes96()
-    classifier = ANBClassifier(ess=1.0, n_jobs=1).fit(X, y)
-    costs = {"Clinton": 1.0, "Dole": 4.0}
-    report(classifier, X, y, folds=None, costs=costs).save(tmp_path / "r.html")
-    holes = X.astype(object).where(np.random.default_rng(2).random(X.shape) < 0.5, None)[:20]
-    evidence = [[*row, -1] for row in classifier.reader_.codes(holes).T.tolist()]
-    text = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", (tmp_path / "r.html").read_text(encoding="utf-8"))
-    script = f"<script>{PROBE.replace('EVIDENCE', json.dumps(evidence))}</script></body>"
-    (tmp_path / "probed.html").write_text(text.replace("</body>", script), encoding="utf-8")
-    how = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-    done = subprocess.run(
-        [path, *how, (tmp_path / "probed.html").as_uri()], capture_output=True, text=True, check=True, timeout=120
-    )
-    found = json.loads(re.search(r"<pre>(.*)</pre>", done.stdout).group(1))
-    assert np.abs(classifier.predict_proba(holes) - [of["classes"] for of in found]).max() < 1e-9
-    for decision, of in zip(classifier.decide(holes, costs=costs)["decision"], found, strict=True):
-        assert of["decision"].startswith(f"Decide {decision}: expected cost ")
-
-
-@pytest.mark.slow
-def test_in_a_browser(tmp_path):
-    playwright, path = a_browser()
-    X, y = load_iris()
-    X = X.rename(columns={"petal_width": "<b>petal</b>"})
-    classifier = ANBClassifier(ess=1.0, n_jobs=1).fit(X, y)
-    panel(classifier, tmp_path / "p.html")
-    read = "() => document.querySelector('.evidence-panel').panel"
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        complaints = []
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto((tmp_path / "p.html").as_uri())
-        names = page.locator("fieldset legend").all_text_contents()
-        assert names == ["species (class)", *X.columns]
-        chosen = {}
-        for k in (3, 1, 2):
-            group = page.get_by_role("group", name=X.columns[k])
-            group.get_by_role("radio").nth(2).focus()
-            page.keyboard.press("Space")
-            chosen[k] = 1
-            evidence = page.evaluate(f"({read})().evidence")
-            assert evidence == [chosen.get(j, -1) for j in range(5)]
-            codes = np.array([evidence[:-1]], dtype=np.int16).T
-            expected = classifier.model_.posterior(np.asfortranarray(codes))[0]
-            shown = page.evaluate(f"anbexactEngine.posteriors(({read})().net, ({read})().evidence).classes")
-            assert np.abs(expected - shown).max() < 1e-9
-            best = classifier.classes_[expected.argmax()]
-            status = page.get_by_role("status").text_content()
-            assert f"species: {best}" in status
-            assert f"given {len(chosen)} finding" in status
-        page.get_by_role("button", name="Clear all findings").click()
-        assert page.evaluate(f"({read})().evidence") == [-1] * 5
-        report(classifier, X, y, folds=2).save(tmp_path / "r.html")
-        for name in ("p.html", "r.html"):
-            page.goto((tmp_path / name).as_uri())
-            assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
-            assert page.evaluate(f"({read})().evidence") == [-1] * 5
-        assert complaints == []
-        browser.close()

@@ -305,7 +305,7 @@
       made("h3", {}, "What to decide"), decision, ...(editable ? [costDetails()] : []));
     root.querySelector(".without-script").remove();
     root.append(made("div", { class: "panel-columns" }, side, made("div", { class: "panel-main" }, tools, grid)));
-    root.panel = { evidence, net, costs, set(v, state) {
+    root.panel = { evidence, net, engine, costs, set(v, state) {
       evidence[v] = state;
       const card = cards.get(v);
       if (card) {
