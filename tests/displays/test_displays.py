@@ -68,7 +68,9 @@ def shown_of(kind, classifier, X, y):
         "posterior": lambda: structure_posterior(classifier.reader_.table(X, y)),
         "near": lambda: near_optimal(classifier.reader_.table(X, y), bayes_factor=1e9),
         "left out": lambda: relearned_leave_one_out(classifier.reader_.table(X, y)),
-        "sets": lambda: SplitConformalClassifier(NaiveBayesClassifier(n_jobs=1)).fit(X, y).predict_set(X, confidence=0.99),
+        "sets": lambda: (
+            SplitConformalClassifier(NaiveBayesClassifier(n_jobs=1)).fit(X, y).predict_set(X, confidence=0.99)
+        ),
         "shapes": lambda: smooth(X, y).logit_.shapes(),
     }[kind]()
 
