@@ -123,6 +123,24 @@ def test_the_measures_are_those_of_the_comparison():
     assert right / weights.sum() == pytest.approx(measures["TAN (this model)"]["accuracy"])
 
 
+@pytest.mark.parametrize("refit", [False, True])
+def test_the_pool_of_network_and_refit_is_their_geometric_mean(refit):
+    X, y = load_monks(1)
+    network = NaiveBayesClassifier(ess=1.0, n_jobs=1)
+    classifier = (RefittedClassifier(network, l2=1.0) if refit else network).fit(X, y)
+    found = validate(Subject.of(classifier, X, y), 2, 0, ["TAN"])
+    names = ["NB generative", "NB refitted (this model)"] if refit else ["NB (this model)", "NB refitted"]
+    assert found.refit == (*names, "NB pooled")
+    assert list(found.lines)[-2:] == ["TAN", "class frequencies"]
+    product = found.lines[names[0]].proba * found.lines[names[1]].proba
+    expected = np.sqrt(product) / np.sqrt(product).sum(axis=1, keepdims=True)
+    pooled = found.lines["NB pooled"]
+    np.testing.assert_allclose(pooled.proba, expected, atol=1e-12)
+    truth = pooled.truth
+    assert pooled.values["log_loss"] == pytest.approx(-np.log(expected[np.arange(len(truth)), truth]).mean())
+    assert pooled.values["accuracy"] == pytest.approx((expected.argmax(axis=1) == truth).mean())
+
+
 def test_intervals_of_losses():
     rng = np.random.default_rng(1)
     lines = []
