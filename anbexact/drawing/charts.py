@@ -18,6 +18,8 @@ MOST_NAMED, MOST_TICK_CHARACTERS, CHARACTER = 4, 13, 6.7
 """Intervals of an axis that are named, characters of their names, and the width of one."""
 MOST_LEVEL = 8
 """Columns of a matrix up to which their names are written level."""
+SHORT_NAME = 3
+"""Characters of a name that is written level above any number of columns."""
 WIDTH, HEIGHT = 420.0, 300.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 12.0, 10.0, 44.0
 
@@ -184,6 +186,7 @@ def matrix_table(names: Sequence[object], values: Sequence[Sequence[float]], cap
     """Return a confusion matrix as a table: rows are true classes, each shaded by the shares of its rows."""
     head = [element("th", "true \\ predicted", scope="col")]
     head += [element("th", shortened(name, 14), scope="col", title=str(name)) for name in names]
+    many, longest = len(names) > MOST_LEVEL, max((len(str(name)) for name in names), default=0)
     body = []
     for name, row in zip(names, values, strict=True):
         total = sum(row) or 1.0
@@ -198,6 +201,6 @@ def matrix_table(names: Sequence[object], values: Sequence[Sequence[float]], cap
         element("caption", caption),
         element("thead", element("tr", *head)),
         element("tbody", *body),
-        class_="matrix many" if len(names) > MOST_LEVEL else "matrix",
+        class_=" ".join(["matrix", *["many"] * many, *["upright"] * (many and longest > SHORT_NAME)]),
     )
     return element("div", table, class_="anbexact-scroll", tabindex="0", role="group", aria_label=caption)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -213,18 +213,22 @@ def report(
     ['summary', 'data', 'network', 'performance']
     """
     named = (models,) if isinstance(models, str) else tuple(models)
-    command = _call(type(classifier).__name__, named, folds, seed, stability=stability)
+    said = {"models": repr(list(named)) if named else "", "stability": "True" if stability else ""}
+    own = {"sample_weight": sample_weight, "costs": costs, "utilities": utilities}
+    said |= {name: name for name, value in own.items() if value is not None}
+    said |= {"reject": "" if reject is None else f"{reject:g}", "folds": repr(folds), "seed": repr(seed)}
+    command = _call(type(classifier).__name__, {name: value for name, value in said.items() if value})
     subject = Subject.of(classifier, X, y, sample_weight)
     decided = costs_given(subject.classes, costs, utilities, reject)
     return make_report(subject, Settings(named, folds, seed, command, progress, stability, decided))
 
 
-def _call(name: str, models: tuple[str, ...], folds: int | None, seed: int, *, stability: bool) -> str:
-    listed = f", models={list(models)!r}" if models else ""
-    listed += ", stability=True" if stability else ""
+def _call(name: str, given: Mapping[str, str]) -> str:
+    """Return the call that makes a report again, with the arguments that were given."""
+    arguments = ", ".join(["classifier", "X", "y", *(f"{key}={value}" for key, value in given.items())])
     return (
-        "from anbexact.report import report\n"
-        f"report(classifier, X, y{listed}, folds={folds}, seed={seed}).save('report.html')  # classifier: {name}"
+        f"from anbexact.report import report\n\n# classifier: the {name} of this report\n"
+        f"report({arguments}).save('report.html')"
     )
 
 

@@ -47,7 +47,7 @@ def page(
             "form-action 'none'",
         ]
     )
-    style = static_text(PACKAGE, "page.css") + static_text("anbexact.displays", "display.css")
+    style = static_text("anbexact.displays", "display.css") + static_text(PACKAGE, "page.css")
     head = element(
         "head",
         element("meta", charset="utf-8"),
