@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from anbexact.drawing.markup import Markup, element, joined, shortened
+from anbexact.drawing.markup import Markup, element, joined, shortened, shortened_apart
 
 NORMAL_95 = 1.959963984540054
 """The 97.5 % quantile of the standard normal distribution: half the width of bands, in standard errors."""
@@ -185,12 +185,13 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 def matrix_table(names: Sequence[object], values: Sequence[Sequence[float]], caption: str) -> Markup:
     """Return a confusion matrix as a table: rows are true classes, each shaded by the shares of its rows."""
     head = [element("th", "true \\ predicted", scope="col")]
-    head += [element("th", shortened(name, 14), scope="col", title=str(name)) for name in names]
+    above, beside = shortened_apart(names, 14), shortened_apart(names, 24)
+    head += [element("th", of, scope="col", title=str(name)) for of, name in zip(above, names, strict=True)]
     many, longest = len(names) > MOST_LEVEL, max((len(str(name)) for name in names), default=0)
     body = []
-    for name, row in zip(names, values, strict=True):
+    for name, label, row in zip(names, beside, values, strict=True):
         total = sum(row) or 1.0
-        cells = [element("th", shortened(name, 24), scope="row", title=str(name))]
+        cells = [element("th", label, scope="row", title=str(name))]
         for value in row:
             share = value / total
             style = f"background:color-mix(in srgb,#2f7fd6 {65 * share:.0f}%,transparent)"

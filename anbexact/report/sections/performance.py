@@ -105,11 +105,20 @@ def _difference(values: tuple[float | None, float | None, float | None]) -> str:
 
 def _shown_classes(own: HeldOut, classes: list[Any]) -> list[int]:
     """Return the classes that have curves: of two the second, else the most frequent ones."""
+    order = _in_order(classes)
     if len(classes) == 2:
-        order = sorted(range(2), key=lambda k: str(classes[k]))
         return order[1:]
     weights = np.bincount(own.truth, own.weights, len(classes))
-    return sorted(np.argsort(-weights, kind="stable")[:MOST_CLASSES].tolist())
+    shown = set(np.argsort(-weights, kind="stable")[:MOST_CLASSES].tolist())
+    return [k for k in order if k in shown]
+
+
+def _in_order(classes: list[Any]) -> list[int]:
+    """Return the places of the classes in the order of numbers or words; of mixed ones, in that of their texts."""
+    try:
+        return sorted(range(len(classes)), key=lambda k: classes[k])
+    except TypeError:
+        return sorted(range(len(classes)), key=lambda k: str(classes[k]))
 
 
 def _calibration(own: HeldOut, validation: Validation) -> Charts:
@@ -168,7 +177,7 @@ def _thinned(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _confusion(own: HeldOut, classes: list[Any]) -> Matrix:
-    order = sorted(range(len(classes)), key=lambda k: str(classes[k]))
+    order = _in_order(classes)
     matrix = confusion(own.truth, own.proba.argmax(axis=1), classes, own.weights).to_numpy()[np.ix_(order, order)]
     caption = (
         "Held-out rows by true class (rows) and predicted class (columns); shaded by the share of the true class"
