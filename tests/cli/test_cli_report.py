@@ -64,6 +64,8 @@ def test_costs_by_class_or_from_a_file(capsys):
         code, out, _ = run(capsys, *how, *given, "--reject", "0.4")
         assert code == 0
         document = json.loads(out)
+        by_class = {of["true_class"]: of["by_decision"] for of in document["decisions"]["costs"]}
+        assert by_class["Dole"] == {"Clinton": 3.0, "Dole": 0.0, "(reject)": 0.4}
         made.append({of["rule"]: of["cost"] for of in document["decisions"]["rules"]})
         assert document["reproduce"]["command"].endswith(f"{' '.join(given)} --reject 0.4")
     assert made[0] == pytest.approx(made[1])

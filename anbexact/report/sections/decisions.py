@@ -159,8 +159,13 @@ def _matrix(key: str, classes: list[Any], decisions: list[Any], values: Floats, 
     columns += [
         Column(f"d{d}", shortened(str(decision), MOST_OF_NAME), digits) for d, decision in enumerate(decisions)
     ]
+    names = list(map(str, decisions))
     records = [
-        {"true_class": label, **{f"d{d}": float(value) for d, value in enumerate(row)}}
+        {
+            "true_class": label,
+            **{f"d{d}": float(value) for d, value in enumerate(row)},
+            "by_decision": dict(zip(names, row, strict=True)),
+        }
         for label, row in zip(classes, values.tolist(), strict=True)
     ]
     return Records(key, columns, records, caption, "")
