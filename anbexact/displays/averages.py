@@ -83,10 +83,9 @@ def near_optimal_html(found: NearOptimal) -> Markup:
     """Return the structures near the optimum: what each joins that the best does not, and the other way round."""
     head = str(found)
     rows: list[list[object]] = []
-    for k, of in enumerate(found.frame[:MOST_PAIRS].itertuples(index=False)):
-        rows.append(
-            [k + 1, number(of.score), number(of.bayes_factor, 2), of.members, _pairs(of.added), _pairs(of.removed)]
-        )
+    for k, of in enumerate(found.frame[:MOST_PAIRS].to_dict(orient="records"), 1):
+        differences = [_pairs(of["added"]), _pairs(of["removed"])]
+        rows.append([k, number(of["score"]), number(of["bayes_factor"], 2), of["members"], *differences])
     headings = ["", "score", "Bayes factor", "members", "joined here only", "joined in the first only"]
     parts = [paragraph(f"{head[:1].upper()}{head[1:]}."), html_table(headings, rows)]
     if len(found.structures) > MOST_PAIRS:

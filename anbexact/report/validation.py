@@ -16,11 +16,12 @@ from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 from anbexact.compare.cross_validation import measure
-from anbexact.compare.curves import NORMAL_95, wilson_interval
+from anbexact.compare.curves import wilson_interval
 from anbexact.compare.folds import prepare
 from anbexact.compare.metrics import COLUMNS, Outcome, summary
 from anbexact.compare.models import choose, has_tables
 from anbexact.displays.frames import BASELINE
+from anbexact.drawing.charts import NORMAL_95
 from anbexact.pooling.weights import PoolWeights
 from anbexact.report.subject import Subject
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from anbexact._runtime.arrays import Floats, Integers
-from anbexact.compare.curves import NORMAL_95
+from anbexact.drawing.charts import NORMAL_95
 from anbexact.drawing.markup import shortened
 from anbexact.explanations.decisions import Costs
 from anbexact.report.document import Block, Column, Paragraph, Records, Section
