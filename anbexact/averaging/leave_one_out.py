@@ -44,6 +44,11 @@ class RelearnedLeaveOneOut:
     rows: pd.DataFrame
     arcs: pd.DataFrame
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.averages import leave_one_out_html
+
+        return leave_one_out_html(self)
+
     def __str__(self) -> str:
         changed = float(self.rows.loc[self.rows["changes"] > 0, "weight"].sum())
         total = float(self.rows["weight"].sum())

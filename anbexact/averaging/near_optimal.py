@@ -100,6 +100,11 @@ class NearOptimal:
     def _joined(self) -> list[set[tuple[Hashable, Hashable]]]:
         return [_pairs(own, augmented=self.augmented) for own in self.structures]
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.averages import near_optimal_html
+
+        return near_optimal_html(self)
+
     def __str__(self) -> str:
         within = f"within a Bayes factor of {self.bayes_factor:g} of the optimum"
         if self.complete and len(self.structures) == 1:

@@ -149,6 +149,11 @@ class StructurePosterior:
         """
         return exp(self.sums.entropy(draws, np.random.default_rng(random_state)))
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.averages import posterior_html
+
+        return posterior_html(self)
+
     def __str__(self) -> str:
         kind = {"anb": "augmented naive Bayes networks", "gbn": "networks", "tan": "trees", "fan": "forests"}
         lines = [f"posterior over all {kind[self.networks]} of {len(self.features)} features, prior: {self.prior}"]

@@ -79,6 +79,11 @@ class EMRecord:
         frame = pd.DataFrame([vars(one) for one in self.rounds], columns=["searched", "log_likelihood", "objective"])
         return frame.rename_axis("round").rename(index=lambda k: k + 1)
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.learning import em_html
+
+        return em_html(self)
+
     def __str__(self) -> str:
         verdict = "converged" if self.converged else "did not converge"
         n_searches = sum(one.searched for one in self.rounds)

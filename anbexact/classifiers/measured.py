@@ -63,6 +63,7 @@ class MeasuredClassifier(NetworkClassifier):
 
     continuous: str | UniversalMeasure
     level_cost_: float
+    _former_names = frozenset({"measure_"})
 
     @property
     def universal_score_(self) -> Universal | None:

@@ -1,4 +1,4 @@
-"""Decisions of ``anbexact predict``: other shares of the classes, costs, rejection."""
+"""Decisions on the command line: other shares of the classes, costs, rejection."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from anbexact.classifiers import DiscreteClassifier
+    from anbexact.explanations.decisions import Costs
 
 
 def add_deciding(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +41,38 @@ def add_costs(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--reject", type=float, metavar="COST", help="what it costs to leave a row undecided, as (reject)"
     )
+
+
+def add_cost_table(parser: argparse.ArgumentParser) -> None:
+    """Add ``--costs``, ``--cost`` and ``--reject``."""
+    group = parser.add_argument_group("decisions")
+    group.add_argument(
+        "--costs",
+        metavar="FILE",
+        help="a CSV file of what decisions cost: true classes in the first column, decisions in the first line",
+    )
+    add_costs(group)
+
+
+def costs_of(args: argparse.Namespace, classes: list[Any]) -> Costs | None:
+    """Return what decisions cost, from a file or by class; None if nothing was said of costs."""
+    from anbexact.explanations.decisions import read_costs
+
+    if args.costs is None:
+        if not args.cost and args.reject is None:
+            return None
+        return read_costs(costs_by_class(args.cost, classes), "costs", classes).with_rejection(args.reject)
+    if args.cost:
+        raise InputError("--costs and --cost exclude each other")
+    import pandas as pd
+
+    known = {str(label): label for label in classes}
+    try:
+        frame = pd.read_csv(args.costs, index_col=0, dtype=str)
+        frame = frame.rename(index=lambda label: known.get(str(label), label), columns=lambda d: known.get(d, d))
+        return read_costs(frame, "costs", classes).with_rejection(args.reject)
+    except (OSError, ValueError) as error:
+        raise InputError(f"--costs {args.costs}: {error}") from None
 
 
 def check_deciding(args: argparse.Namespace) -> None:

@@ -6,17 +6,21 @@ import argparse
 import webbrowser
 from pathlib import Path
 
+from anbexact.cli.deciding import add_cost_table, costs_of
 from anbexact.cli.messages import InputError, note
 from anbexact.cli.models import read_model
 from anbexact.cli.options import Commands, add_command
 from anbexact.cli.report import check_place
 
 DESCRIPTION = """\
-Write a page that lists all variables of a network with their probabilities, and open it in a browser. Choosing states
-changes all probabilities; the page computes them itself, exactly, and needs no network connection."""
+Write a page that lists all variables of a classifier with their probabilities, and open it in a browser. Choosing
+states changes all probabilities; the page computes them itself, exactly, and needs no network connection. It says
+what to decide, and starts with the costs that you give."""
 EXAMPLES = """\
   anbexact panel model.json
   anbexact panel model.json -o panel.html --no-open
+  anbexact panel model.json --cost ill=10,healthy=1 --reject 0.5
+  anbexact panel model.json --costs costs.csv
 """
 
 
@@ -38,20 +42,22 @@ def add(commands: Commands) -> None:
         "-o", "--output", metavar="OUT", help="the file to write (by default MODEL with the extension .panel.html)"
     )
     parser.add_argument("--no-open", action="store_true", help="do not open the page in a browser")
+    add_cost_table(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> None:
     """Write the page, and open it."""
-    from anbexact.report.evidence_panel import panel
+    from anbexact.report.evidence_panel import write_panel
 
     path = args.output or str(Path(args.model).with_suffix(".panel.html").name)
     if not path.lower().endswith((".html", ".htm")):
         raise InputError(f"{path}: the page is HTML; use the extension .html")
     check_place(path)
     classifier = read_model(args.model, args.class_name)
+    decided = costs_of(args, classifier.classes_.tolist())
     try:
-        panel(classifier, path)
+        write_panel(classifier, path, decided)
     except (TypeError, ValueError) as error:
         raise InputError(f"{args.model}: {error}") from None
     note(f"{path}: {Path(path).stat().st_size / 1e3:,.0f} kB")

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from anbexact.cli.deciding import add_costs, costs_by_class
+from anbexact.cli.deciding import add_cost_table, costs_of
 from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.model_columns import check_columns, features_of, known_states, names_as_text, text_columns
 from anbexact.cli.models import read_model
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.classifiers import DiscreteClassifier
-    from anbexact.explanations.decisions import Costs
     from anbexact.report.making import Settings
 
 DEFAULT_OUTPUT = "report.html"
@@ -74,13 +73,7 @@ def add(commands: Commands) -> None:
         action="store_true",
         help="add how sure the arcs and the probabilities are; with many features this takes up to some minutes",
     )
-    costs = parser.add_argument_group("decisions")
-    costs.add_argument(
-        "--costs",
-        metavar="FILE",
-        help="a CSV file of what decisions cost: true classes in the first column, decisions in the first line",
-    )
-    add_costs(costs)
+    add_cost_table(parser)
     add_weights(parser)
     add_reading(parser)
     parser.set_defaults(run=run)
@@ -105,7 +98,7 @@ def run(args: argparse.Namespace) -> None:
     command = "anbexact report " + " ".join(map(shlex.quote, _arguments(args, folds)))
     with ProgressLine() as line, warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*are left out of training")  # a note of the report says so
-        decided = _costs(args, classifier.classes_.tolist())
+        decided = costs_of(args, classifier.classes_.tolist())
         settings: Settings = Settings(args.models, folds, args.seed, command, line.show, args.stability, decided)
         try:
             made = make_report(Subject.of(classifier, X, y, weights), settings)
@@ -118,27 +111,6 @@ def run(args: argparse.Namespace) -> None:
         print_json(made.to_dict())
     else:
         print(made.to_markdown(), end="")
-
-
-def _costs(args: argparse.Namespace, classes: list[Any]) -> Costs | None:
-    """Return what decisions cost, from a file or by class; None if nothing was said of costs."""
-    from anbexact.explanations.decisions import read_costs
-
-    if args.costs is None:
-        if not args.cost and args.reject is None:
-            return None
-        return read_costs(costs_by_class(args.cost, classes), "costs", classes).with_rejection(args.reject)
-    if args.cost:
-        raise InputError("--costs and --cost exclude each other")
-    import pandas as pd
-
-    known = {str(label): label for label in classes}
-    try:
-        frame = pd.read_csv(args.costs, index_col=0, dtype=str)
-        frame = frame.rename(index=lambda label: known.get(str(label), label), columns=lambda d: known.get(d, d))
-        return read_costs(frame, "costs", classes).with_rejection(args.reject)
-    except (OSError, ValueError) as error:
-        raise InputError(f"--costs {args.costs}: {error}") from None
 
 
 def _output(path: str) -> str:
@@ -189,6 +161,8 @@ def _arguments(args: argparse.Namespace, folds: int | None) -> list[str]:
     """Return what makes the report again."""
     given = [args.model, args.data]
     given += ["--no-validation"] if folds is None else ["--folds", str(folds), "--seed", str(args.seed)]
+    given += ["--class", args.class_name] if args.class_name is not None else []
+    given += ["--stability"] if args.stability else []
     if args.models:
         given += ["--models", ",".join(args.models)]
     given += [part for text in args.cost for part in ("--cost", text)]

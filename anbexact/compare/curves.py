@@ -9,9 +9,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
-
-NORMAL_95 = 1.959963984540054
-"""Quantile of the normal distribution for intervals of 95 %."""
+from anbexact.drawing.charts import NORMAL_95
 
 
 def wilson_interval(share: Floats, weight: Floats) -> tuple[Floats, Floats]:

@@ -62,6 +62,11 @@ class ConformalSets:
         inside = self.sets.to_numpy()
         return float(np.mean([c is not None and inside[r, c] for r, c in enumerate(truth)]))
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.prediction_sets import sets_html
+
+        return sets_html(self)
+
     def __str__(self) -> str:
         sizes = self.sizes.value_counts().sort_index()
         words = ", ".join(

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from anbexact.classifiers import NetworkClassifier, PooledClassifier, RefittedClassifier, TableClassifier
+from anbexact.classifiers import (
+    AveragedClassifier,
+    NetworkClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+    TableClassifier,
+)
+from anbexact.displays.averages import averaged_arcs
 from anbexact.displays.fragments import fragment, note, paragraph
 from anbexact.displays.networks import network_picture, strengths_of, structure_facts
 from anbexact.drawing.markup import Markup
@@ -12,6 +19,9 @@ from anbexact.drawing.tables import Cell, html_table, name_cell, number, share_b
 
 if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier
+
+LEAST_SHOWN = 0.001
+"""Equivalent sample sizes that are less probable are not listed."""
 
 
 def fitted_html(classifier: DiscreteClassifier) -> Markup:
@@ -28,6 +38,8 @@ def fitted_html(classifier: DiscreteClassifier) -> Markup:
         return fragment(*facts, paragraph(first), *(note(line) for line in others))
     if isinstance(classifier, PooledClassifier) and hasattr(classifier, "weights_"):
         return fragment(_pool_table(classifier))
+    if isinstance(classifier, AveragedClassifier) and hasattr(classifier, "model_"):
+        return fragment(*_average(classifier))
     if isinstance(classifier, TableClassifier) and hasattr(classifier, "model_"):
         vocabulary = classifier.vocabulary_
         n_classes = len(classifier.classes_)
@@ -35,6 +47,21 @@ def fitted_html(classifier: DiscreteClassifier) -> Markup:
             paragraph(f"{vocabulary.class_name}: {n_classes} classes, {len(vocabulary.features):,} features.")
         )
     return Markup("")
+
+
+def _average(classifier: AveragedClassifier) -> list[Markup]:
+    """Return what an average of networks consists of, and the probabilities of its arcs."""
+    vocabulary = classifier.vocabulary_
+    how = (
+        "the sum over all networks"
+        if classifier.exact_
+        else f"{classifier.draws:,} networks drawn from the posterior"
+    )
+    shares = classifier.ess_shares_[classifier.ess_shares_ > LEAST_SHOWN].sort_values(ascending=False)
+    sizes = ", ".join(f"{size:g} ({share:.1%})" for size, share in shares.items())
+    text = f"{vocabulary.class_name}: complete rows are predicted by {how}; equivalent sample sizes: {sizes}."
+    arcs = averaged_arcs(classifier.arcs_, vocabulary.features, vocabulary.class_name, augmented=True)
+    return [paragraph(text), arcs]
 
 
 def _pool_table(pool: PooledClassifier) -> Markup:

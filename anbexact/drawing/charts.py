@@ -6,8 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from anbexact.drawing.markup import Markup, element, joined, shortened
+from anbexact.drawing.markup import Markup, element, joined, shortened, shortened_apart
 
+NORMAL_95 = 1.959963984540054
+"""The 97.5 % quantile of the standard normal distribution: half the width of bands, in standard errors."""
 COLOURS = ("#2f7fd6", "#d0741c", "#2a9d68", "#b05bc4", "#c94a5a", "#7d8a2e", "#1f9aa8", "#8a6d5b")
 """Of lines; each has enough contrast on light and on dark pages."""
 DASHES = (None, "7 3", "2 3", "9 3 2 3")
@@ -16,6 +18,8 @@ MOST_NAMED, MOST_TICK_CHARACTERS, CHARACTER = 4, 13, 6.7
 """Intervals of an axis that are named, characters of their names, and the width of one."""
 MOST_LEVEL = 8
 """Columns of a matrix up to which their names are written level."""
+SHORT_NAME = 3
+"""Characters of a name that is written level above any number of columns."""
 WIDTH, HEIGHT = 420.0, 300.0
 LEFT, RIGHT, TOP, BOTTOM = 52.0, 12.0, 10.0, 44.0
 
@@ -181,11 +185,13 @@ def ticks(low: float, high: float, most: int = 6) -> list[float]:
 def matrix_table(names: Sequence[object], values: Sequence[Sequence[float]], caption: str) -> Markup:
     """Return a confusion matrix as a table: rows are true classes, each shaded by the shares of its rows."""
     head = [element("th", "true \\ predicted", scope="col")]
-    head += [element("th", shortened(name, 14), scope="col", title=str(name)) for name in names]
+    above, beside = shortened_apart(names, 14), shortened_apart(names, 24)
+    head += [element("th", of, scope="col", title=str(name)) for of, name in zip(above, names, strict=True)]
+    many, longest = len(names) > MOST_LEVEL, max((len(str(name)) for name in names), default=0)
     body = []
-    for name, row in zip(names, values, strict=True):
+    for name, label, row in zip(names, beside, values, strict=True):
         total = sum(row) or 1.0
-        cells = [element("th", shortened(name, 24), scope="row", title=str(name))]
+        cells = [element("th", label, scope="row", title=str(name))]
         for value in row:
             share = value / total
             style = f"background:color-mix(in srgb,#2f7fd6 {65 * share:.0f}%,transparent)"
@@ -196,6 +202,6 @@ def matrix_table(names: Sequence[object], values: Sequence[Sequence[float]], cap
         element("caption", caption),
         element("thead", element("tr", *head)),
         element("tbody", *body),
-        class_="matrix many" if len(names) > MOST_LEVEL else "matrix",
+        class_=" ".join(["matrix", *["many"] * many, *["upright"] * (many and longest > SHORT_NAME)]),
     )
     return element("div", table, class_="anbexact-scroll", tabindex="0", role="group", aria_label=caption)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Sequence
+from math import dist
 
 from anbexact.drawing.layout import Arc, Layout, Point, isolated, with_rows
 
 INCH = 72.0
 SECONDS = 5.0
 """Time limit of the program."""
+STRAIGHT = 1.5
+"""Points by which the middle of a line may stray from the straight one."""
 
 
 def graphviz_layout(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout | None:
@@ -60,6 +63,17 @@ def _parsed(text: str, n_nodes: int) -> Layout:
         if line[0] == "edge":
             parent, child, n_points = (int(cell) for cell in line[1:4])
             points = [point(*line[4 + 2 * k : 6 + 2 * k]) for k in range(n_points)]
-            inner = points[3:-1:3]  # of a cubic spline, the points that it goes through
-            routes[parent, child] = (centres[parent], *inner, centres[child])
+            routes[parent, child] = (centres[parent], *_through(points), centres[child])
     return Layout(tuple(centres.get(k, (0.0, 0.0)) for k in range(n_nodes)), routes, width, height)
+
+
+def _through(points: Sequence[Point]) -> list[Point]:
+    """Return points on a cubic spline, without its ends: its joints, and the middles of what bends."""
+    found: list[Point] = []
+    for start in range(0, len(points) - 3, 3):
+        a, b, c, d = points[start : start + 4]
+        middle = ((a[0] + 3 * (b[0] + c[0]) + d[0]) / 8, (a[1] + 3 * (b[1] + c[1]) + d[1]) / 8)
+        if dist(middle, ((a[0] + d[0]) / 2, (a[1] + d[1]) / 2)) > STRAIGHT:
+            found.append(middle)
+        found.append(d)
+    return found[:-1]

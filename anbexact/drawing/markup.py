@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff\u202a-\u202e\u2066-\u2069]")
 """Characters that a page cannot hold, and those that reverse the direction of the text that follows."""
+MOST_OF_WORD = 8
+"""Characters by which a difference in the middle of a word is extended to the whole word."""
 VOID = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
 """Elements of HTML without an end."""
 
@@ -90,3 +92,47 @@ def shortened(text: object, most: int) -> str:
         return whole
     end = (most - 1) // 2
     return whole[: most - 1 - end] + "…" + (whole[-end:] if end else "")
+
+
+def shortened_apart(texts: Sequence[object], most: int) -> list[str]:
+    """Return texts as :func:`shortened` does; those that would look alike keep the part that tells them apart.
+
+    Examples
+    --------
+    >>> shortened_apart(["score of part 1 of 20 parts", "score of part 2 of 20 parts", "age"], 15)
+    ['score …1… parts', 'score …2… parts', 'age']
+    """
+    whole = [" ".join(str(text).split()) for text in texts]
+    found = [shortened(text, most) for text in whole]
+    alike: dict[str, set[str]] = {}
+    for text, short in zip(whole, found, strict=True):
+        alike.setdefault(short, set()).add(text)
+    return [
+        _telling(text, sorted(alike[short]), most) if len(alike[short]) > 1 else short
+        for text, short in zip(whole, found, strict=True)
+    ]
+
+
+def _telling(text: str, others: list[str], most: int) -> str:
+    """Return a text with its beginning, its end, and the words in which it differs from others."""
+    before = _shared(others)
+    after = _shared([other[before:][::-1] for other in others])
+    first, last = before, len(text) - after
+    while first > 0 and text[first - 1].isalnum() and before - first < MOST_OF_WORD:
+        first -= 1
+    while last < len(text) and text[last].isalnum() and last - len(text) + after < MOST_OF_WORD:
+        last += 1
+    middle = shortened(text[first:last], max(most // 2, 1))
+    ends = most - len(middle) - 2
+    if ends < 2 or not middle:
+        return shortened(text, most)
+    head = min(first, ends - ends // 2)
+    tail = min(len(text) - last, ends - head)
+    start = text[:head] + ("…" if head < first else "")
+    return start + middle + ("…" if tail < len(text) - last else "") + text[len(text) - tail :]
+
+
+def _shared(texts: Sequence[str]) -> int:
+    """Return with how many characters all texts begin."""
+    columns = enumerate(zip(*texts, strict=False))
+    return next((k for k, letters in columns if len(set(letters)) > 1), min(map(len, texts)))

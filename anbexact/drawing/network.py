@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from anbexact.drawing.graphviz import graphviz_layout
 from anbexact.drawing.layout import LAYER_GAP, Arc, Layout, Point, layered
-from anbexact.drawing.markup import Markup, element, shortened
+from anbexact.drawing.markup import Markup, element, shortened_apart
 from anbexact.structures.structure import Structure
 
 ENGINES = ("auto", "layered", "graphviz")
@@ -63,7 +64,11 @@ class Diagram:
 
     def label(self, name: Hashable) -> str:
         """Return what is written into a node."""
-        return shortened(name, MOST_CHARACTERS)
+        return self._labels[name]
+
+    @cached_property
+    def _labels(self) -> Mapping[Hashable, str]:
+        return _labels(self.names)
 
     @property
     def legend(self) -> str:
@@ -112,7 +117,8 @@ def diagram(structure: Structure, strengths: Strengths | None = None, engine: st
     edges = structure.feature_edges if implied else structure.edges
     names = (*structure.features, class_name)
     place = {name: k for k, name in enumerate(names)}
-    sizes = tuple((_node_width(shortened(name, MOST_CHARACTERS)), NODE_HEIGHT) for name in names)
+    labels = _labels(names)
+    sizes = tuple((_node_width(labels[name]), NODE_HEIGHT) for name in names)
     arcs = [(place[parent], place[child]) for parent, child in edges]
     own = (sizes[:-1], arcs) if implied else (sizes, arcs)
     layout = None if engine == "layered" else graphviz_layout(*own)
@@ -125,6 +131,10 @@ def diagram(structure: Structure, strengths: Strengths | None = None, engine: st
         layout = _with_class_on_top(layout, sizes[-1])
     known = dict(strengths or {})
     return Diagram(names, class_name, layout, sizes, _widths(arcs, names, known), known, implied, unused)
+
+
+def _labels(names: Sequence[Hashable]) -> dict[Hashable, str]:
+    return dict(zip(names, shortened_apart(names, MOST_CHARACTERS), strict=True))
 
 
 def _node_width(label: str) -> float:

@@ -131,6 +131,23 @@ def read_costs(given: Any, name: str, classes: Sequence[Any]) -> Costs:
     return Costs(decisions, sign * matrix, sign)
 
 
+def costs_given(classes: list[Any], costs: Any, utilities: Any, reject: float | None) -> Costs | None:
+    """Return what decisions cost; None if nothing was said of costs.
+
+    Raises
+    ------
+    ValueError
+        If costs and utilities were both given, or if they do not fit the classes.
+    """
+    if costs is not None and utilities is not None:
+        raise ValueError("costs and utilities were both given: a decision follows from one of them")
+    if utilities is not None:
+        return read_costs(utilities, "utilities", classes).with_rejection(reject)
+    if costs is None and reject is None:
+        return None
+    return read_costs(costs, "costs", classes).with_rejection(reject)
+
+
 def _frame_of_mapping(given: Mapping[Any, Any], name: str, classes: list[Any]) -> pd.DataFrame:
     rows = {native(label): row for label, row in given.items()}
     if set(rows) != set(classes):

@@ -149,6 +149,11 @@ class Shapes(list[Shape]):
                 rows.append((shape.name, states, shape.label, *map(float, values)))
         return pd.DataFrame(rows, columns=["term", "states", "class", "log_odds", "standard_error", "weight"])
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.shapes import shapes_html
+
+        return shapes_html(self)
+
     def plot(self, *, most: int | None = None) -> Any:
         """Return a matplotlib figure of the shapes; see :func:`anbexact.adapters.figures.plot_shapes`."""
         from anbexact.adapters.figures import plot_shapes

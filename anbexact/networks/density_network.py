@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import prod
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from anbexact.networks.densities import Densities, DensityAtCodes, family_densit
 from anbexact.networks.density_posterior import DensityPosterior
 from anbexact.networks.explanation_terms import Family, Grounds
 from anbexact.networks.network import Network, TableNetwork
-from anbexact.networks.probable_levels import most_probable_levels, most_probable_tables
+from anbexact.networks.probable_levels import cell_tables, finest_levels, most_probable_levels, most_probable_tables
 from anbexact.parameters.counts import Counts, FamilyCounts
 from anbexact.scores import Universal
 from anbexact.structures.structure import Structure
@@ -109,13 +110,20 @@ class DensityNetwork(Network):
     @property
     def discrete_cut_points(self) -> dict[Hashable, Cuts]:
         """The cut points of :meth:`discrete`."""
-        return {name: partition.cuts_at(self._levels[name]) for name, partition in self.measure.partitions.items()}
+        return self._cuts_at(self._levels)
 
     @property
     def discrete_vocabulary(self) -> Vocabulary:
         """The vocabulary of :meth:`discrete`."""
+        return self._with_cells(self.discrete_cut_points)
+
+    def _cuts_at(self, levels: Mapping[Hashable, int]) -> dict[Hashable, Cuts]:
+        """Return the cut points of every continuous variable at its level."""
+        return {name: partition.cuts_at(levels[name]) for name, partition in self.measure.partitions.items()}
+
+    def _with_cells(self, cut_points: Mapping[Hashable, Cuts]) -> Vocabulary:
+        """Return the vocabulary in which the states of continuous variables are the cells between cut points."""
         states, quantities = dict(self.vocabulary.states), self.vocabulary.quantities
-        cut_points = self.discrete_cut_points
         states.update({name: interval_names(cuts, quantities.get(name)) for name, cuts in cut_points.items()})
         return replace(self.vocabulary, states=states)
 
@@ -135,6 +143,40 @@ class DensityNetwork(Network):
             cut_points=self.discrete_cut_points,
             structure=self.structure,
             tables=most_probable_tables(self.densities, self._axes),
+        )
+
+    @cached_property
+    def _finest(self) -> dict[Hashable, int]:
+        return finest_levels(self.densities, {name: density.levels for name, density in self.densities.items()})
+
+    @property
+    def n_cells(self) -> int:
+        """Number of entries of the tables of :meth:`on_cells`."""
+        shapes = [
+            self._axes.shape(d.variables, [self._finest[v] for v in d.variables]) for d in self.densities.values()
+        ]
+        return sum(map(prod, shapes))
+
+    @property
+    def cell_cut_points(self) -> dict[Hashable, Cuts]:
+        """The cut points of :meth:`on_cells`."""
+        return self._cuts_at(self._finest)
+
+    def on_cells(self) -> TableNetwork:
+        """Return the network of the probabilities of cells, on which all densities are constant.
+
+        Given any states and cells, its class posterior is that of this network given values within these cells.
+
+        Raises
+        ------
+        ValueError
+            If the tables would not fit into memory.
+        """
+        return TableNetwork(
+            vocabulary=self._with_cells(self.cell_cut_points),
+            cut_points=self.cell_cut_points,
+            structure=self.structure,
+            tables=cell_tables(self.densities, self._axes),
         )
 
     def discrete_codes(self, codes: CodeArray) -> CodeArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from math import prod
 
+from anbexact._runtime.arrays import Floats
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact.networks.cells import Axes, Levels
@@ -28,7 +29,29 @@ def most_probable_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes
     ValueError
         If the tables would not fit into memory.
     """
-    finest = most_probable_levels(densities)
+    found = {name: (density.most_probable, density.most_probable_values) for name, density in densities.items()}
+    return _tables(densities, found, axes)
+
+
+def cell_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes) -> Tables:
+    """Return conditional tables of the cells on which the densities of all families are constant.
+
+    The states of a variable are its cells at the finest of its levels in any family.
+
+    Raises
+    ------
+    ValueError
+        If the tables would not fit into memory.
+    """
+    found = {name: (density.levels, density.values) for name, density in densities.items()}
+    return _tables(densities, found, axes)
+
+
+def _tables(
+    densities: Mapping[Hashable, FamilyDensity], found: Mapping[Hashable, tuple[Levels, Floats]], axes: Axes
+) -> Tables:
+    """Return densities at some levels, one function for every family, as tables on the finest of these levels."""
+    finest = finest_levels(densities, {name: levels for name, (levels, _) in found.items()})
     sizes = [8 * prod(axes.shape(d.variables, [finest[v] for v in d.variables])) for d in densities.values()]
     needed = sum(sizes) + 2 * max(sizes)
     if needed > available_memory():
@@ -39,7 +62,7 @@ def most_probable_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes
     tables = {}
     for name, density in densities.items():
         levels = tuple(finest[v] for v in density.variables)
-        values = axes.refine(density.most_probable_values, density.variables, density.most_probable, levels)
+        values = axes.refine(found[name][1], density.variables, found[name][0], levels)
         values = axes.times_masses(values, density.variables[:1], levels[:1])
         tables[name] = ConditionalTable(name, density.parents, values / values.sum(axis=0))
     return tables

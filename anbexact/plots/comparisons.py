@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from anbexact.compare.curves import NORMAL_95
 from anbexact.displays.frames import BASELINE
+from anbexact.drawing.charts import NORMAL_95
 from anbexact.plots.display import BLUE, GREY, Display, plain
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
-from anbexact.drawing.markup import shortened
+from anbexact.drawing.markup import shortened_apart
 from anbexact.plots.display import BLUE, Display, plain
 from anbexact.scores import LL
 from anbexact.tables.table import DiscreteTable
@@ -113,6 +113,7 @@ class InformationDisplay(Display):
             share = value / largest
             xs, ys = zip(places[i], places[j], strict=True)
             ax.plot(xs, ys, color="0.3", lw=0.5 + 4.5 * share, alpha=0.25 + 0.5 * share, zorder=1)
+        labels = shortened_apart(self.names, MOST_CHARACTERS)
         for k, (x, y) in enumerate(places):
             share = own[k] / most_own if most_own > 0 else 0.0
             ax.scatter([x], [y], s=150, color="white", zorder=2)
@@ -123,7 +124,7 @@ class InformationDisplay(Display):
             ax.text(
                 1.09 * x,
                 1.09 * y,
-                plain(shortened(self.names[k], MOST_CHARACTERS)),
+                plain(labels[k]),
                 rotation=turn,
                 rotation_mode="anchor",
                 ha="right" if left else "left",

@@ -11,8 +11,8 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
-from anbexact.compare.curves import NORMAL_95
 from anbexact.compare.folds import prepare
+from anbexact.drawing.charts import NORMAL_95
 from anbexact.plots.display import BLUE, ORANGE, Display, legend
 
 if TYPE_CHECKING:

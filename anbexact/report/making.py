@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ import numpy as np
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.drawing.markup import Markup, joined
-from anbexact.explanations.decisions import Costs, read_costs
+from anbexact.explanations.decisions import Costs, costs_given
 from anbexact.persistence.atomic import write_atomically
 from anbexact.report.document import Block, Document, Fragment, Listing, Paragraph, Section
 from anbexact.report.evidence_panel import panel_or_reason
@@ -213,35 +213,22 @@ def report(
     ['summary', 'data', 'network', 'performance']
     """
     named = (models,) if isinstance(models, str) else tuple(models)
-    command = _call(type(classifier).__name__, named, folds, seed, stability=stability)
+    said = {"models": repr(list(named)) if named else "", "stability": "True" if stability else ""}
+    own = {"sample_weight": sample_weight, "costs": costs, "utilities": utilities}
+    said |= {name: name for name, value in own.items() if value is not None}
+    said |= {"reject": "" if reject is None else f"{reject:g}", "folds": repr(folds), "seed": repr(seed)}
+    command = _call(type(classifier).__name__, {name: value for name, value in said.items() if value})
     subject = Subject.of(classifier, X, y, sample_weight)
     decided = costs_given(subject.classes, costs, utilities, reject)
     return make_report(subject, Settings(named, folds, seed, command, progress, stability, decided))
 
 
-def costs_given(classes: list[Any], costs: Any, utilities: Any, reject: float | None) -> Costs | None:
-    """Return what decisions cost; None if nothing was said of costs.
-
-    Raises
-    ------
-    ValueError
-        If costs and utilities were both given, or if they do not fit the classes.
-    """
-    if costs is not None and utilities is not None:
-        raise ValueError("costs and utilities were both given: a decision follows from one of them")
-    if utilities is not None:
-        return read_costs(utilities, "utilities", classes).with_rejection(reject)
-    if costs is None and reject is None:
-        return None
-    return read_costs(costs, "costs", classes).with_rejection(reject)
-
-
-def _call(name: str, models: tuple[str, ...], folds: int | None, seed: int, *, stability: bool) -> str:
-    listed = f", models={list(models)!r}" if models else ""
-    listed += ", stability=True" if stability else ""
+def _call(name: str, given: Mapping[str, str]) -> str:
+    """Return the call that makes a report again, with the arguments that were given."""
+    arguments = ", ".join(["classifier", "X", "y", *(f"{key}={value}" for key, value in given.items())])
     return (
-        "from anbexact.report import report\n"
-        f"report(classifier, X, y{listed}, folds={folds}, seed={seed}).save('report.html')  # classifier: {name}"
+        f"from anbexact.report import report\n\n# classifier: the {name} of this report\n"
+        f"report({arguments}).save('report.html')"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,13 @@ from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
 from anbexact.compare.cross_validation import measure
-from anbexact.compare.curves import NORMAL_95, wilson_interval
+from anbexact.compare.curves import wilson_interval
 from anbexact.compare.folds import prepare
 from anbexact.compare.metrics import COLUMNS, Outcome, summary
 from anbexact.compare.models import choose, has_tables
 from anbexact.displays.frames import BASELINE
+from anbexact.drawing.charts import NORMAL_95
+from anbexact.pooling.weights import PoolWeights
 from anbexact.report.subject import Subject
 
 
@@ -89,8 +91,8 @@ class Validation:
         The models.
     own : str
         The classifier of the report.
-    refit : tuple of (generative, refitted) or None
-        The names of a network and of its refit.
+    refit : tuple of (generative, refitted, pooled) or None
+        The names of a network, of its refit, and of the pool of both with equal weights.
     classes : list
         Columns of the probabilities.
     folds : int
@@ -101,7 +103,7 @@ class Validation:
 
     lines: dict[str, HeldOut]
     own: str
-    refit: tuple[str, str] | None
+    refit: tuple[str, str, str] | None
     classes: list[Any]
     folds: int
     notes: list[str]
@@ -134,20 +136,24 @@ def validate(
         data = prepare(subject.X, subject.y, weights, folds, seed)
         own = f"{subject.name} (this model)"
         n_jobs = getattr(subject.generative or subject.classifier, "n_jobs", None)
-        mine, refit_of, pair = _own_lines(subject, own)
+        mine, refit_of, names = _own_lines(subject, own)
         chosen = choose(mine, data, None)
         rivals = [name for name in dict.fromkeys([*models, BASELINE]) if name not in chosen]
         chosen |= choose(rivals, data, n_jobs)
-        lines: dict[str, HeldOut] = {}
+        measured: dict[str, Sequence[Outcome]] = {}
         for _, found in measure(chosen, refit_of, data, progress):
-            lines |= {name: _held_out(outcomes) for name, outcomes in found.items() if outcomes is not None}
-    if pair is not None and not set(pair) <= set(lines):
-        pair = None
-    return Validation(lines, own, pair, data.classes, len(data.splits), data.notes)
+            measured |= {name: outcomes for name, outcomes in found.items() if outcomes is not None}
+    refit = None
+    if names is not None and set(names[:2]) <= set(measured):
+        refit = names
+        measured[names[2]] = _pooled(measured[names[0]], measured[names[1]])
+    order = sorted(measured, key=lambda name: (refit is None or name not in refit, name == BASELINE))
+    lines = {name: _held_out(measured[name]) for name in order}
+    return Validation(lines, own, refit, data.classes, len(data.splits), data.notes)
 
 
-def _own_lines(subject: Subject, own: str) -> tuple[dict[str, Any], dict[str, str], tuple[str, str] | None]:
-    """Return the classifier and its network, unfitted; how refits are called; and the pair of network and refit."""
+def _own_lines(subject: Subject, own: str) -> tuple[dict[str, Any], dict[str, str], tuple[str, str, str] | None]:
+    """Return the classifier and its network, unfitted; how refits are called; and network, refit and pool of both."""
     classifier = subject.classifier
     if isinstance(classifier, RefittedClassifier):
         learned = subject.name.rpartition(" ")[0]
@@ -155,12 +161,32 @@ def _own_lines(subject: Subject, own: str) -> tuple[dict[str, Any], dict[str, st
         if isinstance(classifier.estimator, FrozenEstimator):
             fresh.set_params(estimator=clone(classifier.estimator_))
         generative = f"{learned} generative"
-        return {own: fresh, generative: clone(classifier.estimator_)}, {}, (generative, own)
+        return {own: fresh, generative: clone(classifier.estimator_)}, {}, (generative, own, f"{learned} pooled")
     estimator = clone(classifier)
     if isinstance(classifier, NetworkClassifier) and has_tables(classifier):
         refitted = f"{subject.name} refitted"
-        return {own: estimator}, {own: refitted}, (own, refitted)
+        return {own: estimator}, {own: refitted}, (own, refitted, f"{subject.name} pooled")
     return {own: estimator}, {}, None
+
+
+def _pooled(network: Sequence[Outcome], refit: Sequence[Outcome]) -> list[Outcome]:
+    """Return the predictions of the pool of a network and its refit with equal weights, fold by fold."""
+    found = []
+    for first, second in zip(network, refit, strict=True):
+        with np.errstate(divide="ignore"):
+            logs = np.log(np.stack([first.proba, second.proba], axis=1))
+        proba = np.exp(PoolWeights.equal(2, logs.shape[2]).log_posterior(logs))
+        found.append(
+            replace(
+                first,
+                predicted=proba.argmax(axis=1),
+                proba=proba,
+                parameters=first.parameters + second.parameters,
+                fit_seconds=first.fit_seconds + second.fit_seconds,
+                predict_seconds=first.predict_seconds + second.predict_seconds,
+            )
+        )
+    return found
 
 
 def _held_out(outcomes: Sequence[Outcome]) -> HeldOut:

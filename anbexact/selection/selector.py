@@ -6,11 +6,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from math import log
 from typing import Any, Self
 
+import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
+from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anbexact.discretize import Cuts
 from anbexact.inputs.training import training_columns
@@ -37,7 +39,8 @@ class BayesFactorSelector(
         Equivalent sample size of the BDeu prior.
     discretizer, categories, group_categories, handle_missing, n_jobs
         How the table is read, as for :class:`~anbexact.NetworkClassifier`. ``transform`` leaves the values as they
-        are, in an array; call ``set_output(transform="pandas")`` to keep names and types of a frame's columns.
+        are, in an array; call ``set_output(transform="pandas")``, or ``"polars"``, to keep names and types of a
+        frame's columns.
 
     Attributes
     ----------
@@ -112,6 +115,21 @@ class BayesFactorSelector(
         self.log_bayes_factors_ = log_bayes_factors(table, ess=self.ess, n_jobs=self.n_jobs)
         self._support = self.log_bayes_factors_ <= log(threshold)
         return self
+
+    def transform(self, X: Any) -> Any:
+        """Return the columns that are kept, as an array or as ``set_output`` says.
+
+        Parameters
+        ----------
+        X : table
+            The features, as in ``fit``.
+        """
+        config = getattr(self, "_sklearn_output_config", {})
+        wanted = config.get("transform", get_config()["transform_output"])
+        if wanted == "polars" and nw.dependencies.is_polars_dataframe(X) and self.get_support().any():
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return X[self.feature_names_in_[self._support].tolist()]
+        return super().transform(X)
 
     def _get_support_mask(self) -> npt.NDArray[np.bool_]:
         check_is_fitted(self)

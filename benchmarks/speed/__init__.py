@@ -14,6 +14,7 @@ NAMES = (
     "exact_search_sweep",
     "exact_search_rivals",
     "explanations",
+    "pages",
     "files",
     "logit_fan",
     "long_tables",

@@ -8,7 +8,7 @@ from pages import Page
 
 import anbexact
 from anbexact import NaiveBayesClassifier
-from anbexact.classifiers import AODEClassifier
+from anbexact.classifiers import AveragedTANClassifier
 from anbexact.cli import main, panel
 from anbexact.datasets import load_anes96
 
@@ -64,6 +64,8 @@ def test_costs_by_class_or_from_a_file(capsys):
         code, out, _ = run(capsys, *how, *given, "--reject", "0.4")
         assert code == 0
         document = json.loads(out)
+        by_class = {of["true_class"]: of["by_decision"] for of in document["decisions"]["costs"]}
+        assert by_class["Dole"] == {"Clinton": 3.0, "Dole": 0.0, "(reject)": 0.4}
         made.append({of["rule"]: of["cost"] for of in document["decisions"]["rules"]})
         assert document["reproduce"]["command"].endswith(f"{' '.join(given)} --reject 0.4")
     assert made[0] == pytest.approx(made[1])
@@ -88,13 +90,14 @@ def test_costs_by_class_or_from_a_file(capsys):
         (["report", "m.json", "anes.csv", "--weights", "height"], "no column 'height'"),
         (["report", "m.json", "short.csv"], "needs the true classes"),
         (["panel", "m.json", "--no-open", "-o", "p.txt"], "use the extension .html"),
-        (["panel", "aode.json", "--no-open"], "AODEClassifier is not a single network"),
+        (["panel", "tan.json", "--no-open"], "AveragedTANClassifier averages over more networks"),
+        (["panel", "m.json", "--no-open", "--cost", "Perot=3"], "--cost 'Perot=3'"),
     ],
 )
 def test_refusals(args, message, capsys):
     X, y = load_anes96()
     X.to_csv("short.csv", index=False)
-    AODEClassifier(n_jobs=1).fit(X[["popul", "age"]], y).save("aode.json")
+    AveragedTANClassifier(n_jobs=1, ess=1.0).fit(X[["PID", "educ"]], y).save("tan.json")
     code, _, err = run(capsys, *args)
     assert code == 2
     assert message in err
@@ -111,3 +114,18 @@ def test_the_panel_opens_in_a_browser_unless_told_not_to(capsys, monkeypatch):
     assert opened == [Path("p.html").resolve().as_uri()]
     assert "no browser was found: open p.html yourself" in run(capsys, "panel", "m.json", "-o", "p.html")[2]
     assert anbexact.load("m.json").classes_.tolist() == ["Clinton", "Dole"]
+
+
+def test_a_panel_starts_with_the_costs_that_are_given(capsys):
+    Path("costs.csv").write_text("true,Dole,wait,Clinton\nClinton,1,0.4,0\nDole,0,0.4,3\n", encoding="utf-8")
+    found = []
+    for given in (["--costs", "costs.csv"], ["--cost", "Dole=3", "--reject", "0.4"], []):
+        assert run(capsys, "panel", "m.json", "--no-open", "-o", "p.html", *given)[0] == 0
+        page = Page(Path("p.html").read_text(encoding="utf-8").removeprefix("<!doctype html>\n"))
+        data = json.loads(next(text for text in page.text if text.startswith("{")))
+        found.append((data.get("decisions"), data.get("costs")))
+    assert found == [
+        (["Dole", "wait", "Clinton"], [[1.0, 0.4, 0.0], [0.0, 0.4, 3.0]]),
+        (["Clinton", "Dole", "(reject)"], [[0.0, 1.0, 0.4], [3.0, 0.0, 0.4]]),
+        (None, None),
+    ]

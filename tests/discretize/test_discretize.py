@@ -14,7 +14,7 @@ from tiers import examples
 from anbexact import ANBClassifier, MDLPDiscretizer, MedianDiscretizer, MODLDiscretizer, NaiveBayesClassifier
 from anbexact._kernels.modl import improved
 from anbexact.datasets import load_iris
-from anbexact.discretize import RULES, cut_codes, cuts_from_edges, find_cut_points, interval_names
+from anbexact.discretize import RULES, MODLGrouper, cut_codes, cuts_from_edges, find_cut_points, interval_names
 from anbexact.discretize.base import row_weights, with_coarse_cuts
 
 VALUES = st.lists(st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 1)), min_size=1, max_size=15)
@@ -499,3 +499,26 @@ class TestIntervals:
         )
         assert interval_names(np.array([1700499600.0])) == ("(-inf, 1700499600]", "(1700499600, inf)")
         assert interval_names(np.empty(0)) == ("(-inf, inf)",)
+
+
+@pytest.mark.parametrize("given_as", ["pandas", "polars", "array"])
+@pytest.mark.parametrize("rule", [MDLPDiscretizer, MODLDiscretizer, MedianDiscretizer, MODLGrouper])
+def test_output_as_a_frame_of_either_library(rule, given_as):
+    """The same numbers in arrays and frames; names are those of the input."""
+    pl = pytest.importorskip("polars")
+    y = np.array([0, 1, 1] * 20)
+    X = pd.DataFrame({"p": y * 2.0 + np.arange(60) % 2, "q": np.arange(60) % 7.0}, index=range(5, 65))
+    rows = {"pandas": X, "polars": pl.DataFrame({name: X[name].to_numpy() for name in X}), "array": X.to_numpy()}[
+        given_as
+    ]
+    names = ["x0", "x1"] if given_as == "array" else ["p", "q"]
+    array = rule().fit(rows, y).transform(rows)
+    frame = rule().set_output(transform="pandas").fit(rows, y).transform(rows)
+    assert frame.columns.tolist() == names
+    np.testing.assert_array_equal(frame, array)
+    if given_as == "pandas":
+        assert frame.index.equals(X.index)
+    frame = rule().set_output(transform="polars").fit(rows, y).transform(rows)
+    assert isinstance(frame, pl.DataFrame)
+    assert frame.columns == names
+    np.testing.assert_array_equal(frame.to_numpy(), array)

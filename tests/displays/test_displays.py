@@ -1,6 +1,7 @@
 """Displays in notebooks: they are well formed, say what they should, and escape what is not theirs."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -8,14 +9,25 @@ import pytest
 from pages import Page
 from sklearn import config_context
 
-from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier
-from anbexact.classifiers import AODEClassifier
+from anbexact import (
+    AdditiveClassifier,
+    ANBClassifier,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+    near_optimal,
+    relearned_leave_one_out,
+    structure_posterior,
+)
+from anbexact.classifiers import AODEClassifier, AveragedTANClassifier, TANClassifier
 from anbexact.compare import compare
+from anbexact.conformal import SplitConformalClassifier
 from anbexact.datasets import load_iris, load_monks
 from anbexact.drawing.network import MOST_FEATURES
 from anbexact.report import feature_report
 
 SCRIPT, CLASS = "<script>alert(1)</script>", "<img src=x onerror=alert(2)>"
+IMAGE = '"><img src=x onerror=alert(3)>'
 
 
 def display(shown):
@@ -26,9 +38,15 @@ def display(shown):
 
 @pytest.fixture(scope="module", name="awkward")
 def _awkward():
-    X = pd.DataFrame({SCRIPT: ["<b>", "&", '"q"', "ü∀漢字\u202e"] * 10, "n" * 300: ["x" * 400, "<i>"] * 20})
-    y = pd.Series(["<i>", "b", "</div>", "d"] * 10, name=CLASS)
-    return ANBClassifier(ess=1.0).fit(X, y), X, y
+    X = pd.DataFrame({SCRIPT: ["<b>", "&", IMAGE, "ü∀漢字\u202e"] * 10, "n" * 300: ["x" * 400, "<i>"] * 20})
+    X[IMAGE] = [SCRIPT, IMAGE, SCRIPT, "d", "e"] * 8
+    y = pd.Series(["<i>", "b", "</div>", IMAGE] * 10, name=CLASS)
+    return ANBClassifier(ess=1.0, n_jobs=1).fit(X, y), X, y
+
+
+def smooth(X, y):
+    column = pd.Series(np.arange(len(X), dtype=float), name=SCRIPT)
+    return AdditiveClassifier(NaiveBayesClassifier(n_jobs=1), intervals=3, smooth=1.0).fit(column.to_frame(), y)
 
 
 def shown_of(kind, classifier, X, y):
@@ -43,6 +61,17 @@ def shown_of(kind, classifier, X, y):
         "logit": lambda: classifier.to_logit(),
         "features": lambda: feature_report(classifier, X, y),
         "comparison": lambda: compare(X, y, folds=2, models={SCRIPT: NaiveBayesClassifier(n_jobs=1)}, refit=False),
+        "local": lambda: classifier.explain_local(X[:7]),
+        "reasons": lambda: classifier.sufficient_reasons(X[:7]),
+        "pool": lambda: PooledClassifier([(SCRIPT, NaiveBayesClassifier(n_jobs=1))], ridge=np.inf).fit(X, y),
+        "average": lambda: AveragedTANClassifier(ess=1.0, n_jobs=1).fit(X, y),
+        "posterior": lambda: structure_posterior(classifier.reader_.table(X, y)),
+        "near": lambda: near_optimal(classifier.reader_.table(X, y), bayes_factor=1e9),
+        "left out": lambda: relearned_leave_one_out(classifier.reader_.table(X, y)),
+        "sets": lambda: (
+            SplitConformalClassifier(NaiveBayesClassifier(n_jobs=1)).fit(X, y).predict_set(X, confidence=0.99)
+        ),
+        "shapes": lambda: smooth(X, y).logit_.shapes(),
     }[kind]()
 
 
@@ -59,6 +88,15 @@ def shown_of(kind, classifier, X, y):
         ("logit", [SCRIPT, CLASS]),
         ("features", [SCRIPT]),
         ("comparison", [SCRIPT]),
+        ("local", [SCRIPT, IMAGE, "<i>"]),
+        ("reasons", [SCRIPT, "<i>"]),
+        ("pool", [SCRIPT]),
+        ("average", [SCRIPT, IMAGE, CLASS]),
+        ("posterior", [SCRIPT, IMAGE, CLASS]),
+        ("near", [SCRIPT, IMAGE]),
+        ("left out", [SCRIPT]),
+        ("sets", ["<i>", IMAGE]),
+        ("shapes", [SCRIPT, "<i>", IMAGE]),
     ],
 )
 def test_names_are_text(kind, names, awkward):
@@ -75,7 +113,9 @@ def test_an_estimator_shows_parameters_and_network():
     X, y = load_monks(1)
     classifier = ANBClassifier(ess=1.0)
     assert "anbexact-network" not in classifier._repr_html_()
-    html = classifier.fit(X, y)._repr_html_()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # of attributes under former names, which must not be listed
+        html = classifier.fit(X, y)._repr_html_()
     assert "sk-container-id" in html
     text = " ".join(display(classifier).text)
     assert "is_monk is a parent of every feature" in text
@@ -130,3 +170,42 @@ def test_exact_explanations_show_themselves():
     text = " ".join(Page(classifier.explain_local(X[:1])._repr_html_()).text)
     assert f"{local.values[0, 0]:.3f}".replace("-", "−") in text
     assert " ".join(Page(reasons._repr_html_()).text).count("<b>x</b> = ") == 3
+
+
+def test_results_on_structures_show_their_numbers():
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.integers(0, 2, (80, 3)), columns=list("abc"))
+    X["d"] = np.where(rng.random(80) < 0.8, X["a"], 1 - X["a"])
+    y = pd.Series(rng.integers(0, 2, 80), name="k")
+    table = NaiveBayesClassifier(n_jobs=1).fit(X, y).reader_.table(X, y)
+    posterior, near, out = structure_posterior(table), near_optimal(table), relearned_leave_one_out(table)
+    text = " ".join(Page(posterior._repr_html_()).text)
+    first = posterior.arcs.sort_values("adjacent").iloc[-1]
+    assert f"log evidence {posterior.log_evidence:,.3f}".replace("-", "−") in text
+    assert f"{first['adjacent']:.3f}" in text
+    text = " ".join(Page(near._repr_html_()).text)
+    assert str(near)[1:] in text
+    assert all(f"{score:,.3f}".replace("-", "−") in text for score in near.frame["score"][:15])
+    page = Page(out._repr_html_())
+    assert str(out)[1:] in " ".join(page.text)
+    assert [tag for tag, _ in page.elements].count("tr") == len(out.arcs) + 1
+
+
+def test_expectation_maximisation_shows_its_starts_and_rounds():
+    X, y = load_monks(1)
+    holes = X[:150].astype(object).where(np.random.default_rng(0).random((150, X.shape[1])) < 0.9, None)
+    record = TANClassifier(ess=1.0, handle_missing="em", n_jobs=1).fit(holes, y[:150]).em_
+    page = Page(record._repr_html_())
+    text = " ".join(page.text)
+    assert str(record) in text
+    assert [tag for tag, _ in page.elements].count("tr") == len(record.starts) + len(record.rounds) + 2
+    assert f"{record.log_likelihoods[-1]:,.3f}".replace("-", "−") in text
+
+
+def test_sets_show_their_classes():
+    X, y = load_iris()
+    sets = SplitConformalClassifier(NaiveBayesClassifier(n_jobs=1)).fit(X[::2], y[::2]).predict_set(X[1::2])
+    page = Page(sets._repr_html_())
+    assert [tag for tag, _ in page.elements].count("tr") == 16
+    assert "60 more rows" in " ".join(page.text)
+    assert f"{sets.p_values.iloc[0].max():.3f}" in " ".join(page.text)

@@ -2,6 +2,7 @@
 
 import math
 import random
+import re
 import shutil
 from xml.etree import ElementTree
 
@@ -14,7 +15,7 @@ from strategies import problems
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, Structure, UniversalMeasure
 from anbexact.datasets import load_iris, load_monks
 from anbexact.drawing.layout import layered
-from anbexact.drawing.markup import Markup, element, escaped, shortened
+from anbexact.drawing.markup import Markup, element, escaped, shortened, shortened_apart
 from anbexact.drawing.network import MOST_CHARACTERS, diagram, network_svg
 from anbexact.networks.arc_strengths import arc_strengths
 
@@ -41,6 +42,27 @@ def test_shortened_texts_keep_their_ends(text, most):
     whole, short = " ".join(text.split()), shortened(text, most)
     assert len(short) <= most
     assert short == whole or (short.count("…") >= 1 and whole.startswith(short.split("…")[0]))
+
+
+@given(st.lists(st.text("abc 12_", min_size=1, max_size=9), min_size=2, max_size=5, unique=True), st.integers(8, 30))
+def test_names_that_differ_in_the_middle_are_told_apart(middles, most):
+    names = [f"measurement number {middle.strip()} of the questionnaire" for middle in middles]
+    names = list(dict.fromkeys(" ".join(name.split()) for name in names))
+    labels = shortened_apart(names, most)
+    assert all(len(label) <= most for label in labels)
+    for name, label in zip(names, labels, strict=True):
+        pattern = ".*".join(re.escape(part) for part in label.split("…"))
+        assert re.fullmatch(pattern, name)
+    if most >= 24:
+        assert len(set(labels)) == len(names)
+
+
+def test_labels_of_a_network_are_told_apart():
+    names = [f"measurement number {k:02d} of the questionnaire" for k in range(12)]
+    drawn = diagram(Structure.given("c", {"c": (), **dict.fromkeys(names, ("c",))}))
+    assert drawn.label(names[7]) == "measureme…07…tionnaire"
+    assert len({drawn.label(name) for name in names}) == 12
+    assert shortened_apart(["age", "age", "b" * 40 + "c", "b" * 40 + "d"], 9)[:2] == ["age", "age"]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.15, 0.6])

@@ -4,8 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from explained import MODELS, Case
+from sklearn import clone, config_context
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import FixedThresholdClassifier, TunedThresholdClassifierCV
+from sklearn.pipeline import make_pipeline
 
 from anbexact import NaiveBayesClassifier, RefittedClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier
@@ -170,3 +173,43 @@ def test_within_scikit_learn(classifier):
     calibrated = CalibratedClassifierCV(classifier, cv=3).fit(TABLE, y)
     np.testing.assert_allclose(calibrated.predict_proba(TABLE).sum(axis=1), 1)
     assert set(calibrated.classes_) == {"ill", "well"}
+
+
+def held(kind, X, rng):
+    """Return rows with missing cells, in one of the forms that tables come in."""
+    holes = X.astype(object).where(rng.random(X.shape) < 0.85, None)
+    if kind == "polars":
+        pl = pytest.importorskip("polars")
+        return pl.DataFrame({name: [None if v is None else str(v) for v in holes[name]] for name in holes})
+    return {"objects": holes, "array": holes.to_numpy(), "numbers": X.astype(float).mask(holes.isna())}[kind]
+
+
+@pytest.mark.parametrize("kind", ["objects", "array", "numbers", "polars"])
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        NaiveBayesClassifier(n_jobs=1, ess=1.0),
+        AODEClassifier(n_jobs=1),
+        RefittedClassifier(TANClassifier(n_jobs=1, ess=1.0), l2=1.0),
+    ],
+)
+def test_within_scikit_learn_with_missing_cells(classifier, kind):
+    X, y = held(kind, TABLE, np.random.default_rng(0)), ILL.to_numpy()
+    fitted = clone(classifier).fit(X, y)
+    tuned = TunedThresholdClassifierCV(classifier, scoring="balanced_accuracy", cv=3).fit(X, y)
+    ours = fitted.decide(X, thresholds={"well": tuned.best_threshold_})
+    np.testing.assert_array_equal(tuned.predict(X), ours["decision"])
+    fixed = FixedThresholdClassifier(classifier, threshold=0.3, pos_label="ill").fit(X, y)
+    np.testing.assert_array_equal(fixed.predict(X), fitted.decide(X, thresholds={"ill": 0.3})["decision"])
+    calibrated = CalibratedClassifierCV(FrozenEstimator(fitted), method="isotonic").fit(X, y)
+    share = calibrated.predict_proba(X)[:, 0].mean()
+    assert share == pytest.approx((y == "ill").mean())  # isotonic calibration keeps the mean on its own rows
+
+
+def test_class_shares_are_routed_within_scikit_learn():
+    shares = [0.4, 0.6]
+    expected = NaiveBayesClassifier(n_jobs=1, ess=1.0).fit(TABLE, ILL).predict_proba(TABLE, class_prior=shares)
+    with config_context(enable_metadata_routing=True):
+        classifier = NaiveBayesClassifier(n_jobs=1, ess=1.0).set_predict_proba_request(class_prior=True)
+        found = make_pipeline(classifier).fit(TABLE, ILL).predict_proba(TABLE, class_prior=shares)
+    np.testing.assert_allclose(found, expected, atol=1e-12)

@@ -4,9 +4,7 @@ import base64
 import itertools
 import json
 import re
-import shutil
 import subprocess
-from importlib.resources import files
 
 import numpy as np
 import oracles
@@ -14,37 +12,18 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from pages import Page
+from panels import DRAWS, in_node, needs_node
 from scipy.special import digamma, polygamma
 from strategies import problems
 
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, RefittedClassifier, Structure, Vocabulary
-from anbexact.classifiers import AODEClassifier
+from anbexact.classifiers import AveragedTANClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
-from anbexact.report import panel, report
+from anbexact.report import panel
 from anbexact.report.evidence_panel import described, panel_markup, panel_network, panel_or_reason
 
-ENGINE, DRAWS = (files("anbexact.report.page").joinpath("static", name) for name in ("engine.js", "draws.js"))
-RUN = """
-const engine = require(process.argv[1]);
-const jobs = JSON.parse(require("fs").readFileSync(0));
-console.log(JSON.stringify(jobs.map(({ network, evidence, costs }) => {
-  const net = engine.network(network);
-  return evidence.map((of) => {
-    const found = engine.posteriors(net, of);
-    const joint = found.joint && found.joint.map((values) => values && Array.from(values));
-    const [label, against] = [0, net.classes - 1];
-    const best = found.classes ? found.classes.indexOf(Math.max(...found.classes)) : 0;
-    const order = of.map((_, v) => v).filter((v) => of[v] >= 0 && v !== net.target);
-    const reason = found.classes ? engine.reason(net, of, best, order) : null;
-    const expected = found.classes && costs ? engine.expectedCosts(found.classes, costs) : null;
-    const savings = joint && costs ? joint.map((p) => p && engine.saving(p, found.classes, costs)) : null;
-    const changes = engine.contributions(net, of, label, against);
-    return { ...found, joint, best, reason, expected, savings, changes };
-  });
-})));
-"""
 RUN_DRAWS = """
 global.anbexactEngine = require(process.argv[1]);
 const { intervals } = require(process.argv[2]);
@@ -63,22 +42,6 @@ console.log(JSON.stringify(shapes.map((a) => {
   return [sum / count, logs / count, squares / count];
 })));
 """
-needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
-
-
-def in_node(*jobs, costs=None, run=RUN):
-    """Return what the engine says of networks given evidence."""
-    of_jobs = ({"network": described(network), "evidence": evidence, "costs": costs} for network, evidence in jobs)
-    text = json.dumps(list(of_jobs))
-    done = subprocess.run(
-        ["node", "-e", run, str(ENGINE), str(DRAWS)],
-        input=text,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=120,
-    )
-    return json.loads(done.stdout)
 
 
 def random_evidence(network, rows, seed):
@@ -333,7 +296,7 @@ def test_eliminations_that_are_too_large_are_refused():
 def test_the_panel_is_escaped_data():
     X = pd.DataFrame({"</script><script>alert(1)</script>": ["<b>", "\u2028", ""] * 20})
     y = pd.Series(["<!--", "x"] * 30, name="<i>")
-    markup = panel_markup(panel_network(NaiveBayesClassifier(n_jobs=1).fit(X, y)))
+    markup = panel_markup(NaiveBayesClassifier(n_jobs=1).fit(X, y).model_)
     page = Page(markup)
     assert [tag for tag, _ in page.elements] == ["div", "p", "script"]
     data = json.loads(page.text[-1])
@@ -349,7 +312,8 @@ def test_refits_and_measured_columns_have_a_remark():
     plain = NaiveBayesClassifier(n_jobs=1).fit(X, y)
     texts = [" ".join(Page(panel_or_reason(of, 10**7)).text) for of in (refit, measured, plain)]
     assert "This model is a refit" in texts[0]
-    assert "most probable level" in texts[1]
+    assert "its probabilities are those of the classifier for any value in a cell" in texts[1]
+    assert "at its most probable level" in " ".join(Page(panel_or_reason(measured, 2_000)).text)
     assert not any(said in texts[2] for said in ("refit", "level", "not available"))
     assert ['"totals"' in text for text in texts] == [False, False, True]
     without = NaiveBayesClassifier(n_jobs=1, parameters="ml").fit(X, y)
@@ -360,100 +324,14 @@ def test_refits_and_measured_columns_have_a_remark():
 
 def test_what_has_no_panel_says_why(tmp_path):
     X, y = load_monks(1)
-    mixture = AODEClassifier(n_jobs=1).fit(X, y)
-    with pytest.raises(TypeError, match="AODEClassifier is not a single network"):
-        panel(mixture, tmp_path / "p.html")
+    average = AveragedTANClassifier(n_jobs=1).fit(X[:50], y[:50])
+    with pytest.raises(TypeError, match="AveragedTANClassifier averages over more networks than a page can hold"):
+        panel(average, tmp_path / "p.html")
     network = NaiveBayesClassifier(n_jobs=1).fit(X, y)
     assert "'anbexact panel' writes a page" in panel_or_reason(network, 100)
-    panel(network, tmp_path / "p.html")
+    panel(network, tmp_path / "p.html", costs={"no": 1, "yes": 5}, reject=0.25)
     page = Page((tmp_path / "p.html").read_text(encoding="utf-8").removeprefix("<!doctype html>\n"))
-    assert [tag for tag, _ in page.elements].count("script") == 4
-
-
-def a_browser():
-    """Return a page of a headless browser, or skip."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("there is no Chromium")
-    return playwright, path
-
-
-PROBE = """
-const root = document.querySelector(".evidence-panel"), panel = root.panel, found = [];
-for (const evidence of EVIDENCE) {
-  evidence.forEach((state, v) => panel.set(v, state));
-  found.push({ classes: anbexactEngine.posteriors(panel.net, panel.evidence).classes,
-    decision: root.querySelector(".panel-decision").textContent });
-}
-document.body.replaceChildren(Object.assign(document.createElement("pre"), { textContent: JSON.stringify(found) }));
-"""
-
-
-@pytest.mark.slow
-def test_the_panel_in_chromium_is_the_classifier(tmp_path):
-    """The page as it is, but for a script of the test; the page's own policy would not let it run."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if path is None:
-        pytest.skip("there is no Chromium")
-    X, y = load_anes96()
-    classifier = ANBClassifier(ess=1.0, n_jobs=1).fit(X, y)
-    costs = {"Clinton": 1.0, "Dole": 4.0}
-    report(classifier, X, y, folds=None, costs=costs).save(tmp_path / "r.html")
-    holes = X.astype(object).where(np.random.default_rng(2).random(X.shape) < 0.5, None)[:20]
-    evidence = [[*row, -1] for row in classifier.reader_.codes(holes).T.tolist()]
-    text = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", (tmp_path / "r.html").read_text(encoding="utf-8"))
-    script = f"<script>{PROBE.replace('EVIDENCE', json.dumps(evidence))}</script></body>"
-    (tmp_path / "probed.html").write_text(text.replace("</body>", script), encoding="utf-8")
-    how = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom"]
-    done = subprocess.run(
-        [path, *how, (tmp_path / "probed.html").as_uri()], capture_output=True, text=True, check=True, timeout=120
-    )
-    found = json.loads(re.search(r"<pre>(.*)</pre>", done.stdout).group(1))
-    assert np.abs(classifier.predict_proba(holes) - [of["classes"] for of in found]).max() < 1e-9
-    for decision, of in zip(classifier.decide(holes, costs=costs)["decision"], found, strict=True):
-        assert of["decision"].startswith(f"Decide {decision}: expected cost ")
-
-
-@pytest.mark.slow
-def test_in_a_browser(tmp_path):
-    playwright, path = a_browser()
-    X, y = load_iris()
-    X = X.rename(columns={"petal_width": "<b>petal</b>"})
-    classifier = ANBClassifier(ess=1.0, n_jobs=1).fit(X, y)
-    panel(classifier, tmp_path / "p.html")
-    read = "() => document.querySelector('.evidence-panel').panel"
-    with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 390, "height": 800})
-        complaints = []
-        page.on("console", lambda message: complaints.append(message.text))
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.goto((tmp_path / "p.html").as_uri())
-        names = page.locator("fieldset legend").all_text_contents()
-        assert names == ["species (class)", *X.columns]
-        chosen = {}
-        for k in (3, 1, 2):
-            group = page.get_by_role("group", name=X.columns[k])
-            group.get_by_role("radio").nth(2).focus()
-            page.keyboard.press("Space")
-            chosen[k] = 1
-            evidence = page.evaluate(f"({read})().evidence")
-            assert evidence == [chosen.get(j, -1) for j in range(5)]
-            codes = np.array([evidence[:-1]], dtype=np.int16).T
-            expected = classifier.model_.posterior(np.asfortranarray(codes))[0]
-            shown = page.evaluate(f"anbexactEngine.posteriors(({read})().net, ({read})().evidence).classes")
-            assert np.abs(expected - shown).max() < 1e-9
-            best = classifier.classes_[expected.argmax()]
-            status = page.get_by_role("status").text_content()
-            assert f"species: {best}" in status
-            assert f"given {len(chosen)} finding" in status
-        page.get_by_role("button", name="Clear all findings").click()
-        assert page.evaluate(f"({read})().evidence") == [-1] * 5
-        report(classifier, X, y, folds=2).save(tmp_path / "r.html")
-        for name in ("p.html", "r.html"):
-            page.goto((tmp_path / name).as_uri())
-            assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
-            assert page.evaluate(f"({read})().evidence") == [-1] * 5
-        assert complaints == []
-        browser.close()
+    assert [tag for tag, _ in page.elements].count("script") == 5
+    data = json.loads(next(text for text in page.text if text.startswith("{")))
+    assert data["decisions"] == ["no", "yes", "(reject)"]
+    assert data["costs"] == [[0.0, 1.0, 0.25], [5.0, 0.0, 0.25]]

@@ -133,5 +133,5 @@ def test_a_pool_has_its_members_and_families():
     for case in document["cases"].values():
         assert sum(term["nats"] for term in case["terms"]) == pytest.approx(case["log_odds"])
     assert {of["feature"] for of in document["influence"]["features"]} == set(X)
-    assert "combines several" in made.to_markdown()
+    assert "The panel computes with one network" in made.to_html()
     assert "A pool of" in pool._repr_html_()

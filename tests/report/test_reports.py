@@ -45,7 +45,7 @@ def _made(awkward):
 def test_names_are_text_in_the_page(made):
     page = Page(made.to_html().removeprefix("<!doctype html>\n"))
     tags = [tag for tag, _ in page.elements]
-    assert tags.count("script") == 4  # the tables, the engine, the draws, the panel
+    assert tags.count("script") == 5  # the tables, the engine, averages, the draws, the panel
     assert not {"img", "iframe", "object", "b", "i"} & set(tags)
     assert not [attributes for _, attributes in page.elements if any(key.startswith("on") for key in attributes)]
     text = " ".join(page.text)
@@ -65,7 +65,7 @@ def test_the_page_needs_nothing_else_and_allows_only_its_own_scripts(made):
     policy = next(of["content"] for tag, of in page.elements if of.get("http-equiv") == "Content-Security-Policy")
     assert policy.startswith("default-src 'none'")
     scripts = re.findall(r"<script>(.*?)</script>", html, re.DOTALL)
-    assert len(scripts) == 3
+    assert len(scripts) == 4
     for script in scripts:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
@@ -123,6 +123,24 @@ def test_the_measures_are_those_of_the_comparison():
     assert right / weights.sum() == pytest.approx(measures["TAN (this model)"]["accuracy"])
 
 
+@pytest.mark.parametrize("refit", [False, True])
+def test_the_pool_of_network_and_refit_is_their_geometric_mean(refit):
+    X, y = load_monks(1)
+    network = NaiveBayesClassifier(ess=1.0, n_jobs=1)
+    classifier = (RefittedClassifier(network, l2=1.0) if refit else network).fit(X, y)
+    found = validate(Subject.of(classifier, X, y), 2, 0, ["TAN"])
+    names = ["NB generative", "NB refitted (this model)"] if refit else ["NB (this model)", "NB refitted"]
+    assert found.refit == (*names, "NB pooled")
+    assert list(found.lines)[-2:] == ["TAN", "class frequencies"]
+    product = found.lines[names[0]].proba * found.lines[names[1]].proba
+    expected = np.sqrt(product) / np.sqrt(product).sum(axis=1, keepdims=True)
+    pooled = found.lines["NB pooled"]
+    np.testing.assert_allclose(pooled.proba, expected, atol=1e-12)
+    truth = pooled.truth
+    assert pooled.values["log_loss"] == pytest.approx(-np.log(expected[np.arange(len(truth)), truth]).mean())
+    assert pooled.values["accuracy"] == pytest.approx((expected.argmax(axis=1) == truth).mean())
+
+
 def test_intervals_of_losses():
     rng = np.random.default_rng(1)
     lines = []
@@ -156,7 +174,7 @@ def test_other_classifiers(make):
     Page(made.to_html().removeprefix("<!doctype html>\n"))
     if isinstance(classifier, AODEClassifier):
         assert not {"network", "arcs", "cases", "influence"} & keys
-        assert "An evidence panel is not available" in made.to_markdown()
+        assert "evidence-panel" in made.to_html()
     else:
         assert {"network", "arcs", "cases", "influence"} <= keys
         assert "evidence-panel" in made.to_html()

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn import config_context
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
@@ -100,6 +101,22 @@ class TestSelector:
         assert list(selector.get_feature_names_out()) == kept
         frame = selector.set_output(transform="pandas").transform(X)
         pd.testing.assert_frame_equal(frame, X[kept])
+
+    def test_frames_of_polars_keep_their_types(self):
+        pl = pytest.importorskip("polars")
+        y = np.array([0, 1] * 40)
+        X = pl.DataFrame({"a": y, "noise": [0, 0, 1, 1] * 20, "b": np.where(y, "x", "y")})
+        selector = BayesFactorSelector().fit(X, y)
+        assert selector.set_output(transform="polars").transform(X).equals(X[["a", "b"]])
+        assert selector.transform(X.to_pandas(use_pyarrow_extension_array=False)).equals(X[["a", "b"]])
+        assert isinstance(selector.set_output(transform="default").transform(X), np.ndarray)
+        with pytest.raises(ValueError, match="feature names"):
+            selector.set_output(transform="polars").transform(X[["b", "a", "noise"]])
+        with config_context(transform_output="polars"):
+            assert BayesFactorSelector().fit(X, y).transform(X).schema == X[["a", "b"]].schema
+        nothing = BayesFactorSelector(threshold=1e-99).fit(X[["noise"]], y).set_output(transform="polars")
+        with pytest.warns(UserWarning, match="No features were selected"):
+            assert nothing.transform(X[["noise"]]).width == 0
 
     def test_the_threshold_is_a_factor(self):
         problem = random_problem(2, 6, n_rows=60)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from anbexact.drawing.markup import Markup, element, static_text
 
 PACKAGE = "anbexact.report.page"
+SCRIPTS = ("engine.js", "averages.js", "draws.js", "panel.js")
+"""What an evidence panel runs, in this order."""
 
 
 def page(
@@ -30,7 +32,11 @@ def page(
     contents : bool, default True
         Whether to list the sections.
     """
-    scripts = [static_text(PACKAGE, name) for name in ("engine.js", "draws.js", "panel.js")] if with_panel else []
+    scripts = (
+        [static_text(PACKAGE, name) for name in ("engine.js", "averages.js", "draws.js", "panel.js")]
+        if with_panel
+        else []
+    )
     policy = "; ".join(
         [
             "default-src 'none'",
@@ -41,7 +47,7 @@ def page(
             "form-action 'none'",
         ]
     )
-    style = static_text(PACKAGE, "page.css") + static_text("anbexact.displays", "display.css")
+    style = static_text("anbexact.displays", "display.css") + static_text(PACKAGE, "page.css")
     head = element(
         "head",
         element("meta", charset="utf-8"),

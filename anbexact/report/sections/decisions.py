@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from anbexact._runtime.arrays import Floats, Integers
-from anbexact.compare.curves import NORMAL_95
+from anbexact.drawing.charts import NORMAL_95
 from anbexact.drawing.markup import shortened
 from anbexact.explanations.decisions import Costs
 from anbexact.report.document import Block, Column, Paragraph, Records, Section
@@ -159,8 +159,13 @@ def _matrix(key: str, classes: list[Any], decisions: list[Any], values: Floats, 
     columns += [
         Column(f"d{d}", shortened(str(decision), MOST_OF_NAME), digits) for d, decision in enumerate(decisions)
     ]
+    names = list(map(str, decisions))
     records = [
-        {"true_class": label, **{f"d{d}": float(value) for d, value in enumerate(row)}}
+        {
+            "true_class": label,
+            **{f"d{d}": float(value) for d, value in enumerate(row)},
+            "by_decision": dict(zip(names, row, strict=True)),
+        }
         for label, row in zip(classes, values.tolist(), strict=True)
     ]
     return Records(key, columns, records, caption, "")

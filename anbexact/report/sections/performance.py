@@ -105,11 +105,20 @@ def _difference(values: tuple[float | None, float | None, float | None]) -> str:
 
 def _shown_classes(own: HeldOut, classes: list[Any]) -> list[int]:
     """Return the classes that have curves: of two the second, else the most frequent ones."""
+    order = _in_order(classes)
     if len(classes) == 2:
-        order = sorted(range(2), key=lambda k: str(classes[k]))
         return order[1:]
     weights = np.bincount(own.truth, own.weights, len(classes))
-    return sorted(np.argsort(-weights, kind="stable")[:MOST_CLASSES].tolist())
+    shown = set(np.argsort(-weights, kind="stable")[:MOST_CLASSES].tolist())
+    return [k for k in order if k in shown]
+
+
+def _in_order(classes: list[Any]) -> list[int]:
+    """Return the places of the classes in the order of numbers or words; of mixed ones, in that of their texts."""
+    try:
+        return sorted(range(len(classes)), key=lambda k: classes[k])
+    except TypeError:
+        return sorted(range(len(classes)), key=lambda k: str(classes[k]))
 
 
 def _calibration(own: HeldOut, validation: Validation) -> Charts:
@@ -168,7 +177,7 @@ def _thinned(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _confusion(own: HeldOut, classes: list[Any]) -> Matrix:
-    order = sorted(range(len(classes)), key=lambda k: str(classes[k]))
+    order = _in_order(classes)
     matrix = confusion(own.truth, own.proba.argmax(axis=1), classes, own.weights).to_numpy()[np.ix_(order, order)]
     caption = (
         "Held-out rows by true class (rows) and predicted class (columns); shaded by the share of the true class"
@@ -177,10 +186,10 @@ def _confusion(own: HeldOut, classes: list[Any]) -> Matrix:
 
 
 def refit_section(validation: Validation | None) -> Section | None:
-    """Return the network as it was learned beside its refit; None where there are not both."""
+    """Return the network as it was learned beside its refit and the pool of both; None where there are not both."""
     if validation is None or validation.refit is None:
         return None
-    generative, refitted = validation.refit
+    generative, refitted, pooled = validation.refit
     first, second = validation.lines[generative], validation.lines[refitted]
     mean, low, high = second.loss_interval(first)
     if math.isfinite(low) and high < 0:
@@ -195,8 +204,15 @@ def refit_section(validation: Validation | None) -> Section | None:
         f"given the features (the same arcs as a logistic regression). {which} Log loss of the refit less that of "
         f"the network: {_difference((mean, low, high))} nats per row. {verdict}"
     )
+    of_pool = [_difference(validation.lines[pooled].loss_interval(line)) for line in (first, second)]
+    together = (
+        "Pooled: the normalised geometric mean of the probabilities of both, each learned without the row. Its log "
+        f"loss less that of the network: {of_pool[0]} nats per row; less that of the refit: {of_pool[1]}. A "
+        "PooledClassifier also learns the weights of its members."
+    )
     lines = []
-    for name, line in ((f"{generative}", first), (f"{refitted}", second)):
+    for name in validation.refit:
+        line = validation.lines[name]
         curve = reliability(line.right == 1, line.proba.max(axis=1), BINS, line.weights)
         band = list(zip(curve["predicted"], curve["low"], curve["high"], strict=True))
         lines.append(Line(name, list(zip(curve["predicted"], curve["observed"], strict=True)), band, marks=True))
@@ -210,7 +226,8 @@ def refit_section(validation: Validation | None) -> Section | None:
         (0.0, 1.0),
         ((least, least), (1.0, 1.0)),
     )
-    return Section("refit", "Generative and refitted", [Paragraph(text, key="comparison"), Charts("refits", [chart])])
+    said = [Paragraph(text, key="comparison"), Paragraph(together, key="pooled")]
+    return Section("refit", "Generative, refitted and pooled", [*said, Charts("refits", [chart])])
 
 
 def baseline_beaten(validation: Validation) -> bool | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Any
+from unicodedata import bidirectional
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def _feature(subject: Subject, j: int, name: Hashable) -> dict[str, Any]:
     weights = np.bincount(codes[seen].astype(np.intp), subject.weights[seen], len(states))
     shares = weights / (weights.sum() or 1.0)
     order = np.argsort(-shares, kind="stable") if len(states) > MOST_STATES else np.arange(len(states))
-    shown = [f"{shortened(states[k], 28)} {shares[k]:.0%}" for k in order[:MOST_STATES].tolist()]
+    shown = [f"{_one_way(shortened(states[k], 28))} {shares[k]:.0%}" for k in order[:MOST_STATES].tolist()]
     rest = f"; {len(states) - MOST_STATES} more" if len(states) > MOST_STATES else ""
     record: dict[str, Any] = {
         "feature": name,
@@ -92,6 +93,11 @@ def _feature(subject: Subject, j: int, name: Hashable) -> dict[str, Any]:
     if name in subject.classifier.cut_points_:
         record["cut_points"] = _cuts(subject, name)
     return record
+
+
+def _one_way(text: str) -> str:
+    """Return a text that leaves the direction of what follows to the page, also if it is written right to left."""
+    return f"{text}\N{LEFT-TO-RIGHT MARK}" if any(bidirectional(letter) in ("R", "AL") for letter in text) else text
 
 
 def _cuts(subject: Subject, name: Hashable) -> list[Any]:

@@ -7,18 +7,13 @@ from typing import Any
 import numpy as np
 
 from anbexact.classifiers import NetworkClassifier
-from anbexact.drawing.network import MOST_FEATURES, network_svg
-from anbexact.drawing.probable_arcs import probability_diagram
+from anbexact.displays.averages import KINDS, LEGEND, arcs_svg
+from anbexact.drawing.network import MOST_FEATURES
 from anbexact.networks.network import TableNetwork
 from anbexact.report.document import Block, Column, Heading, Paragraph, Picture, Records, Section
 from anbexact.report.sections.features import chosen_cases
 from anbexact.report.stability import BAYES_FACTOR, Stability, stability
 from anbexact.report.subject import Subject
-
-LEGEND = (
-    "Lines join features that are joined with a probability of 10 % or more; the width of a line is in proportion to "
-    "it. The arrow shows the more probable direction, which rows can rarely tell from the other one."
-)
 
 
 def stability_section(subject: Subject) -> Section | None:
@@ -31,11 +26,9 @@ def stability_section(subject: Subject) -> Section | None:
     blocks: list[Block] = []
     vocabulary = subject.vocabulary
     if len(vocabulary.features) <= MOST_FEATURES:
-        columns_of_arcs = found.posterior.arcs[["parent", "child", "probability"]]
-        arcs = {(parent, child): p for parent, child, p in columns_of_arcs.itertuples(index=False, name=None)}
         augmented = found.posterior.networks != "gbn"
-        drawn = probability_diagram(vocabulary.features, vocabulary.class_name, arcs, augmented=augmented)
-        blocks.append(Picture(network_svg(drawn), LEGEND))
+        picture = arcs_svg(found.posterior.arcs, vocabulary.features, vocabulary.class_name, augmented=augmented)
+        blocks.append(Picture(picture, LEGEND))
     blocks.append(Paragraph(_rivals(found), key="rivals"))
     columns = (
         Column("first", "feature"),
@@ -90,12 +83,7 @@ def _intervals(subject: Subject, network: NetworkClassifier) -> list[Block]:
 
 def _rivals(found: Stability) -> str:
     """Return how many structures are as good, or nearly, in sentences."""
-    kinds = {
-        "anb": "augmented naive Bayes networks",
-        "gbn": "networks",
-        "tan": "trees over the features",
-        "fan": "forests over the features",
-    }
+    kinds = {**KINDS, "tan": "trees over the features", "fan": "forests over the features"}
     text = (
         f"The posterior over all {kinds[found.posterior.networks]} is as uncertain as {found.n_effective:,.0f} "
         "equally probable ones."

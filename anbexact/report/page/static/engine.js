@@ -11,6 +11,11 @@ const anbexactEngine = (() => {
     return new numbers(bytes.buffer);
   }
 
+  /* The numbers of an embedded table under a name, in singles where these are exact. */
+  function decodedNumbers(table, name) {
+    return table[`${name}32`] === undefined ? decoded(table[`${name}64`]) : decoded(table[`${name}32`], Float32Array);
+  }
+
   /* A network from the tables embedded in a page: variables with their states, the place of the class among them,
      and for every variable the logarithms of its table, the axes being the variable and then its parents. Totals, one
      for every joint state of the parents, are the sums of the parameters of the table's Dirichlet posterior; null
@@ -30,7 +35,20 @@ const anbexactEngine = (() => {
         ) : null,
       };
     });
-    return { sizes, target, classes: sizes[target], families };
+    return { sizes, target, classes: sizes[target], families, terms: termsOf(description, families, sizes) };
+  }
+
+  /* The terms of the log odds: functions of some features and the class, the last axis, with the joint distribution
+     of the features in the background; null if the page has none. */
+  function termsOf(description, families, sizes) {
+    if (!description.terms) return null;
+    return description.terms.map((term) => {
+      const shares = Float64Array.from(decodedNumbers(term, "shares"));
+      const total = shares.reduce((sum, share) => sum + share, 0);
+      const family = families.find(({ child }) => child === term.child);
+      const scope = family ? family.scope : term.scope;
+      return { scope, logs: family ? family.logs : decoded(term.logs), shares: shares.map((share) => share / total) };
+    });
   }
 
   function strides(scope, sizes, unit) {
@@ -292,9 +310,9 @@ const anbexactEngine = (() => {
 
   /* By how much each finding raises ln P(label) / P(against): the log odds less those without the finding.
      An entry is null where that elimination is too large, or the odds are not finite. */
-  function contributions(net, evidence, label, against) {
+  function contributions(net, evidence, label, against, logsOf = classLogs) {
     const odds = (of) => {
-      const logs = classLogs(net, of);
+      const logs = logsOf(net, of);
       return logs ? logs[label] - logs[against] : NaN;
     };
     const all = odds(evidence);
@@ -307,6 +325,66 @@ const anbexactEngine = (() => {
       found.push({ variable: v, nats: Number.isFinite(change) ? change : null });
     });
     return found.sort((a, b) => Math.abs(b.nats ?? 0) - Math.abs(a.nats ?? 0));
+  }
+
+  /* Expected values of a term over the background of the axes that are not known, which are a set of bits: for every
+     joint state of the known ones the classes. Kept, because every question asks for them again. */
+  function expectation(term, known, net) {
+    if (!term.expected) term.expected = new Map();
+    if (!term.expected.has(known)) {
+      const s = net.classes, kept = term.scope.filter((_, k) => known & (1 << k));
+      const own = strides(kept, net.sizes, 1);
+      const steps = term.scope.map((_, k) => (known & (1 << k) ? own[kept.indexOf(term.scope[k])] : 0));
+      const rest = term.scope.map((_, k) => k).filter((k) => !(known & (1 << k)));
+      const unknown = strides(rest.map((k) => term.scope[k]), net.sizes, 1);
+      const ofRest = term.scope.map((_, k) => (known & (1 << k) ? 0 : unknown[rest.indexOf(k)]));
+      const weights = new Float64Array(cells(rest.map((k) => term.scope[k]), net.sizes));
+      walk(term.scope, net.sizes, [ofRest], (place, [offset]) => { weights[offset] += term.shares[place]; });
+      const values = new Float64Array(cells(kept, net.sizes) * s);
+      walk(term.scope, net.sizes, [steps, ofRest], (place, [offset, other]) => {
+        for (let c = 0; c < s; c++) values[offset * s + c] += weights[other] * term.logs[place * s + c];
+      });
+      term.expected.set(known, { values, own, kept });
+    }
+    return term.expected.get(known);
+  }
+
+  /* The Shapley values of the findings, for the log odds of two classes: the base, before anything is known; the
+     values, by variable; and what summing out the variables without evidence adds, so that all is the log odds. Null
+     if the page has no background. */
+  function shapley(net, evidence, label, against) {
+    if (!net.terms) return null;
+    const odds = (term, known) => {
+      const { values, own, kept } = expectation(term, known, net);
+      const place = kept.reduce((sum, v, k) => sum + own[k] * evidence[v], 0) * net.classes;
+      return values[place + label] - values[place + against];
+    };
+    const values = new Map();
+    let base = 0;
+    for (const term of net.terms) {
+      base += odds(term, 0);
+      const players = term.scope.map((_, k) => k).filter((k) => evidence[term.scope[k]] >= 0), m = players.length;
+      for (let chosen = 0; chosen < 1 << m; chosen++) {
+        const known = players.reduce((bits, axis, k) => (chosen & (1 << k) ? bits | (1 << axis) : bits), 0);
+        const size = players.filter((_, k) => chosen & (1 << k)).length, value = odds(term, known);
+        players.forEach((axis, k) => {
+          const v = term.scope[axis];
+          const weight = chosen & (1 << k) ? orders(size - 1, m) : -orders(size, m);
+          values.set(v, (values.get(v) || 0) + weight * value);
+        });
+      }
+    }
+    const logs = classLogs(net, evidence);
+    if (!logs) return null;
+    const total = logs[label] - logs[against], known = [...values.values()].reduce((sum, value) => sum + value, base);
+    return { base, values, hidden: total - known, total };
+  }
+
+  /* The share of orders of m players in which a certain one comes after a certain set of others of this size. */
+  function orders(size, m) {
+    let share = 1 / m;
+    for (let k = 1; k <= size; k++) share *= k / (m - k);
+    return share;
   }
 
   /* What families add to the log odds of every class against one of them; null where tables have zeros. */
@@ -362,8 +440,8 @@ const anbexactEngine = (() => {
   }
 
   return {
-    network, posteriors, marginal, information, contributions, reason, expectedCosts, saving,
-    needed, restricted, plan, collect, strides, cells, walk,
+    network, posteriors, classLogs, marginal, information, contributions, shapley, reason, expectedCosts, saving,
+    needed, restricted, plan, collect, strides, cells, walk, logSum, decodedNumbers,
   };
 })();
 if (typeof module !== "undefined") module.exports = anbexactEngine;

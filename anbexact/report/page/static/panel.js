@@ -23,7 +23,8 @@
 
   function start(root, number) {
     const description = JSON.parse(root.querySelector(".panel-data").textContent);
-    const net = anbexactEngine.network(description);
+    const engine = description.average ? anbexactAverages : anbexactEngine;
+    const net = engine.network(description);
     const variables = description.variables, target = description.target;
     const evidence = variables.map(() => -1);
     const hidden = new Set(description.hidden);
@@ -87,13 +88,13 @@
 
     function update(changed) {
       const began = performance.now();
-      const result = anbexactEngine.posteriors(net, evidence);
+      const result = engine.posteriors(net, evidence);
       const known = evidence.filter((state) => state >= 0).length;
       const given = known === 0 ? "nothing known" : known === 1 ? "1 finding" : `${known} findings`;
       for (const v of listed) {
         const joint = result.joint && result.joint[v];
         const failed = result.status === "impossible" || result.status === "large";
-        show(v, evidence[v] >= 0 ? point(v) : joint && !failed ? anbexactEngine.marginal(joint, net.classes) : null);
+        show(v, evidence[v] >= 0 ? point(v) : joint && !failed ? engine.marginal(joint, net.classes) : null);
       }
       show(target, result.classes || null);
       const name = variables[target].name;
@@ -120,7 +121,7 @@
     /* Intervals of the probabilities of the classes, drawn after the probabilities themselves are on the page. */
     function ranges(result) {
       const { box, parts } = cards.get(target);
-      const found = result.classes ? anbexactDraws.intervals(net, evidence) : { status: "none" };
+      const found = result.classes && !net.average ? anbexactDraws.intervals(net, evidence) : { status: "none" };
       const shown = found.status === "ok";
       parts.forEach(({ whisker, range }, c) => {
         const ends = shown ? [percent(found.low[c]), percent(found.high[c])] : [""];
@@ -150,13 +151,8 @@
       } else if (evidence.filter((state) => state >= 0).length > MOST_WITHDRAWN) {
         findingsNote.textContent = reasonNote.textContent = "There are too many findings to take each of them out.";
       } else if (evidence.some((state) => state >= 0)) {
-        findingsNote.textContent =
-          `Change of the log odds of ${states[order[0]]} against ${states[order[1]]} by each finding, given the others:`;
-        const contributions = anbexactEngine.contributions(net, evidence, order[0], order[1]);
-        for (const { variable, nats } of contributions.slice(0, MOST_FINDINGS)) {
-          const text = nats === null ? "–" : `${nats < 0 ? "−" : "+"}${Math.abs(nats).toFixed(2)}`;
-          findings.append(made("li", {}, made("span", { title: finding(variable) }, finding(variable)), made("span", { class: "panel-share" }, text)));
-        }
+        const contributions = engine.contributions(net, evidence, order[0], order[1]);
+        explain(engine.shapley(net, evidence, order[0], order[1]), contributions, states[order[0]], states[order[1]]);
         settle(order, contributions);
       } else {
         findingsNote.textContent = "Choose states of variables to see what they change.";
@@ -164,9 +160,9 @@
       }
       if (!result.joint || evidence[target] >= 0) return;
       const gains = listed.filter((v) => evidence[v] < 0 && result.joint[v])
-        .map((v) => ({ v, gain: anbexactEngine.information(result.joint[v], result.classes) }))
+        .map((v) => ({ v, gain: engine.information(result.joint[v], result.classes) }))
         .sort((a, b) => b.gain - a.gain).slice(0, MOST_QUESTIONS);
-      const saved = validCosts() ? gains.map(({ v }) => anbexactEngine.saving(result.joint[v], result.classes, costs)) : [];
+      const saved = validCosts() ? gains.map(({ v }) => engine.saving(result.joint[v], result.classes, costs)) : [];
       questionsNote.textContent = gains.length
         ? "If this were known, too: expected information about the class in nats, and expected saving in cost:"
         : "Everything is known.";
@@ -184,10 +180,38 @@
       });
     }
 
+    /* The findings with what they do to the log odds: their Shapley values, if the page can compute them, with all that
+       is needed to add up to the log odds; and the change if a finding is withdrawn. */
+    function explain(shares, contributions, label, against) {
+      const add = (text, value) => findings.append(
+        made("li", {}, made("span", { title: text }, text), made("span", { class: "panel-share" }, value)));
+      if (!shares) {
+        findingsNote.textContent = `Change of the log odds of ${label} against ${against} by each finding, given the others:`;
+        for (const { variable, nats } of contributions.slice(0, MOST_FINDINGS)) add(finding(variable), signed(nats));
+        return;
+      }
+      findingsNote.textContent = `Log odds of ${label} against ${against} in nats: what each finding adds (its Shapley value), `
+        + "and how much they would change if it were withdrawn.";
+      const ranked = contributions.map(({ variable, nats }) => ({ variable, nats, share: shares.values.get(variable) || 0 }))
+        .sort((a, b) => Math.abs(b.share) - Math.abs(a.share));
+      add("before any finding", signed(shares.base));
+      for (const { variable, nats, share } of ranked.slice(0, MOST_FINDINGS)) {
+        add(finding(variable), `${signed(share)} · ${signed(nats)}`);
+      }
+      const rest = ranked.slice(MOST_FINDINGS);
+      if (rest.length) add(`${rest.length} more findings`, signed(rest.reduce((sum, { share }) => sum + share, 0)));
+      if (listed.some((v) => evidence[v] < 0)) add("because the others are not known", signed(shares.hidden));
+      add("together", signed(shares.total));
+    }
+
+    function signed(nats) {
+      return nats === null ? "–" : `${nats < 0 ? "−" : "+"}${Math.abs(nats).toFixed(2)}`;
+    }
+
     /* The reason: findings that settle the class. Those that do least are withdrawn first. */
     function settle(order, contributions) {
       const label = order[0], name = `${variables[target].name}: ${classes[label]}`;
-      const found = anbexactEngine.reason(net, evidence, label, contributions.map(({ variable }) => variable).reverse());
+      const found = engine.reason(net, evidence, label, contributions.map(({ variable }) => variable).reverse());
       if (found.status === "settled") {
         reasonNote.textContent = found.variables.length
           ? `${name} is settled: whatever all other variables are, it stays the most probable class, because of`
@@ -197,6 +221,8 @@
         reasonNote.textContent = listed.every((v) => evidence[v] >= 0)
           ? "Not settled: two classes are equally probable."
           : "Not settled: what is not known yet can still change the most probable class.";
+      } else if (found.status === "average") {
+        reasonNote.textContent = "Not available for an average of networks, whose log odds are not a sum of terms.";
       } else if (found.status === "zeros") {
         reasonNote.textContent = "Not available for tables with zeros.";
       } else {
@@ -215,7 +241,7 @@
     function decide(result) {
       if (!result.classes) { decision.textContent = ""; return; }
       if (!validCosts()) { decision.textContent = "Enter a number for every cost."; return; }
-      const expected = anbexactEngine.expectedCosts(result.classes, costs);
+      const expected = engine.expectedCosts(result.classes, costs);
       const order = expected.map((_, d) => d).sort((a, b) => expected[a] - expected[b]);
       const probable = classes[result.classes.indexOf(Math.max(...result.classes))];
       const best = decisions[order[0]], next = order[1];
@@ -279,7 +305,15 @@
       made("h3", {}, "What to decide"), decision, ...(editable ? [costDetails()] : []));
     root.querySelector(".without-script").remove();
     root.append(made("div", { class: "panel-columns" }, side, made("div", { class: "panel-main" }, tools, grid)));
-    root.panel = { evidence, net, costs, set(v, state) { evidence[v] = state; update(v); } };
+    root.panel = { evidence, net, engine, costs, set(v, state) {
+      evidence[v] = state;
+      const card = cards.get(v);
+      if (card) {
+        card.parts.forEach(({ input }, k) => { input.checked = k === state; });
+        card.unknown.checked = state < 0;
+      }
+      update(v);
+    } };
     update();
   }
 
