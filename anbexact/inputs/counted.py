@@ -142,6 +142,7 @@ def counted_columns(
         raise TypeError("y must be the name of the column of a lazy frame that is the class")
     validate_data(estimator, pd.DataFrame(columns=names), skip_check_array=True)
     progress = progress_of(estimator.verbose)
+    source = source.gathered([*names, y])
     of_class = source.marginal([y])
     target = refuse_missing_class(of_class.columns[0], of_class.repeats)
     check_labels(target, of_class.weights)

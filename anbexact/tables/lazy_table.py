@@ -37,6 +37,7 @@ def lazy_table(
     names = source.names(class_name)
     check_declared(categories, [*names, *([] if class_name is None else [class_name])])
     all_names = names if class_name is None else [*names, class_name]
+    source = source.gathered(all_names)
     counted = [source.marginal([all_names[-1]])]
     counted += [source.counted_with([name], counted[0]) for name in all_names[:-1]]
     found = {str(groups.columns[0].name): groups.columns[0] for groups in counted}

@@ -134,6 +134,36 @@ def test_weights_are_a_column():
     assert_same(lazy, eager)
 
 
+def repeating(seed, n=400):
+    """Rows of few values, numbers that are cut and texts that are grouped among them, with weights."""
+    frame = awkward(seed, n).select("a.b", "few", "yes", "few days", "nan", "class")
+    rng = np.random.default_rng(seed)
+    return frame.with_columns(
+        cut=pl.Series((rng.integers(0, 30, n) / 4).tolist()) + (pl.col("class") == "yes") * 3,
+        city=pl.Series([f"c{k}" for k in rng.integers(0, 20, n)]) + (pl.col("class") == "no").cast(pl.String),
+        w=pl.Series(rng.integers(0, 4, n) / 2),
+    )
+
+
+@pytest.mark.parametrize("memory", [10**9, 1_000])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_rows_that_repeat_are_counted_by_one_query(weight, memory, monkeypatch):
+    monkeypatch.setattr("anbexact.tables.lazy.available_memory", lambda: memory)
+    frame = repeating(2)
+    features = frame.drop("class", "w")
+    source = LazySource.of(frame.lazy(), weight)
+    assert (source.gathered(features.columns).origin is not None) == (memory > 1_000)
+    weights = None if weight is None else frame["w"].to_numpy()
+    lazy_frame = (frame if weight else frame.drop("w")).lazy()
+    parameters = {"class_weight": "balanced", "handle_missing": "own_state", "discretizer": "mdlp"}
+    eager, said = fitted(NaiveBayesClassifier(**parameters), features, frame["class"], weights)
+    lazy, said_too = fitted(NaiveBayesClassifier(**parameters), lazy_frame, "class", *([weight] if weight else []))
+    assert_same(lazy, eager)
+    assert said_too == said
+    assert lazy.cut_points_["cut"].size
+    assert "city" in lazy.groups_
+
+
 def test_enumerations_keep_their_order():
     frame = awkward(1).with_columns(pl.col("city; drop").cast(pl.Enum([f"c{k}" for k in range(30)])))
     eager, _ = fitted(NaiveBayesClassifier(), frame.drop("class"), frame["class"])
