@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite, prod
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact.adapters.sql_dialects import DIALECTS, Dialect, quoted
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
@@ -78,88 +79,48 @@ def to_sql(
     return _Query(network, DIALECTS[dialect], classifier.handle_missing_).text(table, keep)
 
 
-def _quoted(text: str, mark: str) -> str:
-    """Return text between marks, the mark itself doubled."""
-    if "\0" in text:
-        raise ValueError(f"{text!r} contains the character NUL, which SQL cannot hold: rename it")
-    return mark + text.replace(mark, mark * 2) + mark
+STEPS = ("codes", "places", "numbers", "logs", "tops", "powers", "totals")
+"""Names of the steps of a query."""
 
 
-def _spark_text(text: str) -> str:
-    """Return a literal of Spark, whose strings have escapes; quotes and backslashes are written by their numbers."""
-    _quoted(text, "'")
-    return "'" + text.replace("\\", "\\u005c").replace("'", "\\u0027") + "'"
-
-
-def _listed(logs: Sequence[str], place: str) -> str:
-    return f"[{', '.join(logs)}][1 + {place}]"
-
-
-def _postgres_listed(logs: Sequence[str], place: str) -> str:
-    return f"(ARRAY[{', '.join(logs)}]::double precision[])[1 + {place}]"
-
-
-def _spark_listed(logs: Sequence[str], place: str) -> str:
-    return f"array({', '.join(logs)})[{place}]"
-
-
-def _by_case(logs: Sequence[str], place: str) -> str:
-    return f"CASE {place} {' '.join(f'WHEN {k} THEN {log}' for k, log in enumerate(logs))} END"
+def _sum(terms: Sequence[str]) -> str:
+    """Return the expression of a sum; in pairs, since some engines limit how deep expressions are."""
+    while len(terms) > 1:
+        pairs = [terms[k : k + 2] for k in range(0, len(terms), 2)]
+        terms = [f"({' + '.join(pair)})" if len(pair) > 1 else pair[0] for pair in pairs]
+    return terms[0]
 
 
 @dataclass(frozen=True)
-class _Dialect:
-    """What the kinds of SQL write differently.
+class _Term:
+    """A summand of the logarithms of all classes.
 
     Attributes
     ----------
-    title : str
-        Its name in messages.
-    mark : str
-        What names are put between.
-    text : callable
-        Returns text as a literal.
-    chosen : callable
-        Returns the expression of the number, among several, at a place from 0; NULL where the place is.
-    double : str
-        The type of floats.
-    is_nan : str
-        The test of a float, called ``{}``; none if there are no NaNs.
-    largest : str
-        The function of several numbers.
-    rich : bool
-        Whether there are booleans, decimals and dates.
+    place : str
+        The expression of the column of ``logs`` that holds in a row; NULL if the probabilities are.
+    logs : (classes, places)
+        The logs, less those of the first class.
     """
 
-    title: str
-    mark: str
-    text: Callable[[str], str]
-    chosen: Callable[[Sequence[str], str], str]
-    double: str
-    is_nan: str
-    largest: str = "greatest"
-    rich: bool = True
+    place: str
+    logs: Logs
+
+    def beside(self, other: _Term) -> _Term:
+        """Return the sum of two terms, as one whose places are the pairs of places."""
+        logs = self.logs[:, :, None] + other.logs[:, None, :]
+        return _Term(f"{other.logs.shape[1]} * ({self.place}) + {other.place}", logs.reshape(len(logs), -1))
 
 
-DIALECTS = {
-    "duckdb": _Dialect("DuckDB", '"', lambda text: _quoted(text, "'"), _listed, "DOUBLE", "isnan({})"),
-    "postgres": _Dialect(
-        "PostgreSQL",
-        '"',
-        # A literal with backslashes means the same whatever the server takes them for.
-        lambda text: (" E" if "\\" in text else "") + _quoted(text.replace("\\", "\\\\"), "'"),
-        _postgres_listed,
-        "double precision",
-        "{} = 'NaN'::double precision",
-    ),
-    "spark": _Dialect("Spark", "`", _spark_text, _spark_listed, "DOUBLE", "isnan({})"),
-    "sqlite": _Dialect(
-        "SQLite", '"', lambda text: _quoted(text, "'"), _by_case, "REAL", "", largest="max", rich=False
-    ),
-}
-
-STEPS = ("codes", "logs", "tops", "powers", "totals")
-"""Names of the steps of a query."""
+def _merged(terms: Sequence[_Term], most_places: int) -> list[_Term]:
+    """Return terms of the same sum, small ones being merged as long as no more places result."""
+    found: list[_Term] = []
+    for term in sorted(terms, key=lambda term: term.logs.shape[1]):
+        if found and found[-1].logs.shape[1] * term.logs.shape[1] <= most_places:
+            found[-1] = found[-1].beside(term)
+        else:
+            found.append(term)
+    return found
 
 
 @dataclass(frozen=True)
@@ -167,7 +128,7 @@ class _Query:
     """The query of a network in a dialect; ``rules`` say what becomes of missing cells."""
 
     network: TableNetwork
-    dialect: _Dialect
+    dialect: Dialect
     rules: dict[Hashable, str]
 
     @property
@@ -175,15 +136,14 @@ class _Query:
         return self.network.vocabulary
 
     def text(self, table: str, keep: Sequence[str]) -> str:
-        """Return the query: codes of cells, logs of classes, and their normalisation, one step after the other."""
+        """Return the query: codes of cells, places in tables, logs of classes, and their normalisation."""
         classes = self.vocabulary.states[self.vocabulary.class_name]
-        features = self.vocabulary.features
         kept = [self.name(name) for name in keep]
         copied = "".join(f", k{j}" for j in range(len(kept)))
         numbers = range(len(classes))
-        codes = [f"{self.code(name)} AS c{j}" for j, name in enumerate(features)]
+        codes = [f"{self.code(name)} AS c{j}" for j, name in enumerate(self.vocabulary.features)]
         codes += [f"{name} AS k{j}" for j, name in enumerate(kept)]
-        logs = [f"{self.log_joint(number) if number else self.float_literal(0.0)} AS l{number}" for number in numbers]
+        places, arrays, logs = self.sums()
         every = ", ".join(f"l{number}" for number in numbers)
         top = every if len(classes) == 1 else f"{self.dialect.largest}({every})"
         total = " + ".join(f"e{number}" for number in numbers)
@@ -192,13 +152,17 @@ class _Query:
         powers = ", ".join(f"exp(l{number} - top) AS e{number}" for number in numbers)
         every_power = ", ".join(f"e{number}" for number in numbers)
         own = "_" if table.lower() in STEPS else ""  # SQLite would take the table for the step
+        beside = f", numbers{own}" if arrays else ""
+        end = self.dialect.fence
         return "\n".join(
             [
-                f"WITH codes{own} AS (SELECT {', '.join(codes)} FROM {self.name(table)}),",
-                f"logs{own} AS (SELECT {', '.join(logs)}{copied} FROM codes{own}),",
-                f"tops{own} AS (SELECT {every}, {top} AS top{copied} FROM logs{own}),",
-                f"powers{own} AS (SELECT {powers}{copied} FROM tops{own}),",
-                f"totals{own} AS (SELECT {every_power}, {total} AS total{copied} FROM powers{own})",
+                f"WITH codes{own} AS (SELECT {', '.join(codes)} FROM {self.name(table)}{end}),",
+                f"places{own} AS (SELECT {', '.join(places)}{copied} FROM codes{own}{end}),",
+                *([f"numbers{own} AS (SELECT {', '.join(arrays)}),"] if arrays else []),
+                f"logs{own} AS (SELECT {', '.join(logs)}{copied} FROM places{own}{beside}{end}),",
+                f"tops{own} AS (SELECT {every}, {top} AS top{copied} FROM logs{own}{end}),",
+                f"powers{own} AS (SELECT {powers}{copied} FROM tops{own}{end}),",
+                f"totals{own} AS (SELECT {every_power}, {total} AS total{copied} FROM powers{own}{end})",
                 f"SELECT {', '.join(result)} FROM totals{own}",
             ]
         )
@@ -207,7 +171,7 @@ class _Query:
         """Return a name between quotation marks."""
         if not isinstance(name, str):
             raise TypeError(f"names of columns and tables must be text in SQL, not {name!r}")
-        return _quoted(name, self.dialect.mark)
+        return quoted(name, self.dialect.mark)
 
     # ---- cells
 
@@ -243,14 +207,8 @@ class _Query:
         cases = [f"WHEN {cell} IS NULL THEN {gap}"]
         if self.dialect.is_nan:
             cases.append(f"WHEN {self.dialect.is_nan.format(number)} THEN {gap}")
-        cases += [f"WHEN {number} <= {self.float_literal(float(cut))} THEN {k}" for k, cut in enumerate(cuts)]
+        cases += [f"WHEN {number} <= {self.dialect.float_literal(float(cut))} THEN {k}" for k, cut in enumerate(cuts)]
         return f"CASE {' '.join(cases)} ELSE {len(cuts)} END"
-
-    def float_literal(self, value: float) -> str:
-        """Return a float with all its digits; the exponent keeps it from being a decimal."""
-        if self.dialect.title == "PostgreSQL":
-            return f"'{value!r}'::double precision"
-        return f"{value:.17e}"
 
     def literal(self, value: Any, name: Hashable) -> str:
         """Return a state as a literal."""
@@ -261,7 +219,7 @@ class _Query:
         if isinstance(value, int):
             return str(value)
         if isinstance(value, float) and isfinite(value):
-            return self.float_literal(value)
+            return self.dialect.float_literal(value)
         if self.dialect.rich and isinstance(value, Decimal) and value.is_finite():
             return f"{value:f}"
         if self.dialect.rich and type(value) is datetime.date:
@@ -273,46 +231,53 @@ class _Query:
 
     # ---- tables
 
-    def log_joint(self, number: int) -> str:
-        """Return the expression of ln P(class, observed features), less that of the first class."""
-        terms = [self.log_probability(table, number) for table in self.network.tables.values()]
-        while len(terms) > 1:  # in pairs, since some engines limit how deep expressions are
-            pairs = [terms[k : k + 2] for k in range(0, len(terms), 2)]
-            terms = [f"({' + '.join(pair)})" if len(pair) > 1 else pair[0] for pair in pairs]
-        return terms[0]
+    def sums(self) -> tuple[list[str], list[str], list[str]]:
+        """Return the columns of three steps: places in tables, the tables if they are stored, and logs of classes.
 
-    def log_probability(self, table: ConditionalTable, number: int) -> str:
-        """Return the expression of the log of a variable's probability, less that with the first class.
-
-        It is 0 where the variable is summed out.
+        The logs are ln P(class, observed features), less those of the first class.
         """
+        terms = [self.term(table) for table in self.network.tables.values()]
+        alike = [term.place for term in terms if not term.logs.any()]
+        terms = _merged([term for term in terms if term.logs.any()], self.dialect.most_places)
+        places = [f"{term.place} AS p{j}" for j, term in enumerate(terms)]
+        if alike:  # what no class differs in matters only where a missing cell makes it NULL
+            places.append(f"0 * ({_sum(alike)}) AS p{len(terms)}")
+        arrays: list[str] = []
+        logs = [f"{self.dialect.float_literal(0.0)} AS l0"]
+        for number in range(1, len(self.vocabulary.states[self.vocabulary.class_name])):
+            summands = [f"p{len(terms)}"] if alike else []
+            for j, term in enumerate(terms):
+                array = self.dialect.array(term.logs[number])
+                if self.dialect.stored:
+                    arrays.append(f"{array} AS t{j}_{number}")
+                    array = f"t{j}_{number}"
+                summands.append(self.dialect.chosen.format(array=array, place=f"p{j}"))
+            logs.append(f"{_sum(summands)} AS l{number}")
+        return places, arrays, logs
+
+    def term(self, table: ConditionalTable) -> _Term:
+        """Return the log of a variable's probability; the last place is that of a variable that is summed out."""
         class_name = self.vocabulary.class_name
         if not (table.values > 0).all():
             raise ValueError(
                 f"the table of {table.name!r} holds a zero, whose logarithm SQL cannot hold: use parameters='eap'"
             )
-        values: Logs = np.log(table.values)
-        if class_name in table.variables:
-            axis = table.variables.index(class_name)
-            values = np.take(values, [number], axis) - np.take(values, [0], axis)
-        else:
-            values = np.zeros_like(values)
         others = [name for name in table.variables if name != class_name]
-        logs = [self.float_literal(float(log)) for log in values.ravel()]
-        if not others:
-            return logs[0]
-        columns = [f"c{self.vocabulary.features.index(name)}" for name in others]
         shape = [len(self.vocabulary.states[name]) for name in others]
+        logs: Logs = np.zeros((len(self.vocabulary.states[class_name]), prod(shape)))
+        if class_name in table.variables:
+            values = np.moveaxis(np.log(table.values), table.variables.index(class_name), 0)
+            logs = (values - values[:1]).reshape(logs.shape)
+        columns = [f"c{self.vocabulary.features.index(name)}" for name in others]
         steps = [prod(shape[k + 1 :]) for k in range(len(shape))]
         place = " + ".join(
             column if step == 1 else f"{step} * {column}" for column, step in zip(columns, steps, strict=True)
         )
-        # What no class differs in matters only where a missing cell makes it NULL.
-        log = self.dialect.chosen(logs, f"({place})") if values.any() else f"0 * ({place})"
         if table.name == class_name:
-            return log
+            return _Term(f"({place})" if others else "0", logs)
         below = [f"c{self.vocabulary.features.index(name)} IS NULL" for name in self.with_descendants(table.name)]
-        return f"CASE WHEN {' AND '.join(below)} THEN {self.float_literal(0.0)} ELSE {log} END"
+        place = f"CASE WHEN {' AND '.join(below)} THEN {logs.shape[1]} ELSE {place} END"
+        return _Term(place, np.pad(logs, ((0, 0), (0, 1))))
 
     def with_descendants(self, name: Hashable) -> list[Hashable]:
         """Return a feature and all features below it; the class, which is known, is not a way down."""

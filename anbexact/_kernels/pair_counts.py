@@ -21,11 +21,14 @@ class Rows(NamedTuple):
         Numbers of states.
     weights : (rows,) float64
         Weights of the rows.
+    most_laid_out : int
+        Joint states up to which cells are summed in their order, and not in that of the rows.
     """
 
     codes: npt.NDArray[np.int16]
     arities: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float64]
+    most_laid_out: int
 
 
 class VariableSets(NamedTuple):
@@ -93,13 +96,13 @@ def sum_cells(table, sets, cell_values, start, stop, out):
     largest = 0
     for t in range(start, stop):
         largest = max(largest, sizes[t])
-        if sizes[t] > 2 * rows and len(places) < rows:
+        if sizes[t] > table.most_laid_out and len(places) < rows:
             places = np.empty(rows, np.int64)
     counts = np.zeros(largest)
     for t in range(start, stop):
         if t == start or not _same_head(members, t - 1, t):
             _heads(codes, arities, members, t, heads)
-        by_rows = sizes[t] > 2 * rows
+        by_rows = sizes[t] > table.most_laid_out
         if members[t, last] < 0:
             for x in range(rows):
                 counts[0] += weights[x]

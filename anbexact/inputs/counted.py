@@ -10,14 +10,13 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals.stable.v2 as nw
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from anbexact._runtime.progress import Progress, progress_of
-from anbexact.discretize import Cuts, cut_codes, find_cut_points, interval_names
+from anbexact.discretize import Cuts, find_cut_points, interval_names
 from anbexact.inputs.class_weights import apply_class_weight
 from anbexact.inputs.continuous import (
     check_discretizer,
@@ -26,16 +25,18 @@ from anbexact.inputs.continuous import (
     refuse_uncut,
     warn_of_no_cuts,
 )
+from anbexact.inputs.counted_keys import group_number, interval_number
 from anbexact.inputs.identifiers import identifier_reason, question_class, report_identifiers
 from anbexact.inputs.labels import check_labels
 from anbexact.inputs.training import TrainingColumns, declared_states
 from anbexact.tables.columns import Column
+from anbexact.tables.counted_table import MOST_CELLS, CountedTable, TooManyRowsError
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.lazy import Groups as CountedGroups
 from anbexact.tables.lazy import LazySource
 from anbexact.tables.lazy_table import coded_rows, column_of_values, refuse_missing_class, refuse_undeclared
 from anbexact.tables.table import DiscreteTable, Weights, table_from_columns
-from anbexact.tables.vocabulary import LEFT_OUT, Groups
+from anbexact.tables.vocabulary import LEFT_OUT, Groups, Vocabulary
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,6 +143,7 @@ def counted_columns(
         raise TypeError("y must be the name of the column of a lazy frame that is the class")
     validate_data(estimator, pd.DataFrame(columns=names), skip_check_array=True)
     progress = progress_of(estimator.verbose)
+    source = source.gathered([*names, y])
     of_class = source.marginal([y])
     target = refuse_missing_class(of_class.columns[0], of_class.repeats)
     check_labels(target, of_class.weights)
@@ -157,30 +159,142 @@ def counted_columns(
     decided, dropped = _decided(estimator, source, of_class, categories, {*categories, *named}, progress)
     if any(feature.key is not None for feature in decided.values()):
         _refuse_small_weights(source, of_class, scaled)
-    found: dict[Hashable, Cuts] = {
-        name: feature.cuts for name, feature in decided.items() if feature.cuts is not None
-    }
-    warn_of_no_cuts(found)
-    counted = [*decided, y]
-    keys = {name: feature.key for name, feature in decided.items() if feature.key is not None}
-    values = {name: feature.values for name, feature in decided.items()} | {y: target.coded[1]}
-    codes, weights, repeats = coded_rows(source, counted, keys, values, of_class)
-    place = {name: j for j, name in enumerate(counted)}
-    own = column_of_values(target, codes[-1])
-    columns = [
-        Column(name, np.zeros(len(weights), dtype=np.int8), (LEFT_OUT,), declared=True)
-        if name in dropped
-        else decided[name].coded(codes[place[name]])
-        for name in names
-    ]
-    weights = apply_class_weight(class_weight, own, weights, categories.get(y, ()))
+    warn_of_no_cuts({name: feature.cuts for name, feature in decided.items() if feature.cuts is not None})
     groups: dict[Hashable, Groups] = {
         name: feature.groups for name, feature in decided.items() if feature.groups is not None
     }
-    return CountedColumns(
-        columns, own, weights, categories, groups, estimator.handle_missing, dropped,
-        repeats=repeats, cut_points=found,
+    counting = _Counting(source, of_class, target, decided, dropped, categories, groups, estimator)
+    try:
+        return counting.columns(names)
+    except TooManyRowsError as error:
+        refusal = str(error)
+    return LargeColumns(
+        [], target, np.empty(0), categories, groups, estimator.handle_missing, dropped,
+        repeats=of_class.repeats, cut_points=counting.cut_points, counting=counting, refusal=refusal,
     )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Counting:
+    """Rows whose values were counted, and what was decided about them; their distinct rows can be counted next.
+
+    Attributes
+    ----------
+    source, of_class, target
+        The rows, and the values of the class.
+    decided : mapping
+        What becomes of the features.
+    dropped, categories, groups : mapping
+        As in :class:`TrainingColumns`.
+    estimator
+        What learns from the rows.
+    """
+
+    source: LazySource
+    of_class: CountedGroups
+    target: Column
+    decided: Mapping[str, _Feature]
+    dropped: Mapping[Hashable, str]
+    categories: Mapping[Hashable, Sequence[Any]]
+    groups: Mapping[Hashable, Groups]
+    estimator: Any
+
+    @property
+    def cut_points(self) -> dict[Hashable, Cuts]:
+        """The cut points of the columns that are cut."""
+        return {name: feature.cuts for name, feature in self.decided.items() if feature.cuts is not None}
+
+    def columns(self, names: Sequence[str]) -> CountedColumns:
+        """Return the distinct rows of some features and the class."""
+        y = str(self.target.name)
+        counted = [name for name in names if name not in self.dropped]
+        features = [self.decided[name] for name in counted]
+        keys = {name: feature.key for name, feature in zip(counted, features, strict=True) if feature.key is not None}
+        values = {name: feature.values for name, feature in zip(counted, features, strict=True)}
+        codes, weights, repeats = coded_rows(
+            self.source, [*counted, y], keys, values | {y: self.target.coded[1]}, self.of_class
+        )
+        own = column_of_values(self.target, codes[-1])
+        left_out = np.zeros(len(weights), dtype=np.int8)
+        place = {name: j for j, name in enumerate(counted)}
+        columns = [
+            self.decided[name].coded(codes[place[name]])
+            if name in place
+            else Column(name, left_out, (LEFT_OUT,), declared=True)
+            for name in names
+        ]
+        class_weight = getattr(self.estimator, "class_weight", None)
+        weights = apply_class_weight(class_weight, own, weights, self.categories.get(y, ()))
+        groups: dict[Hashable, Groups] = {name: of for name, of in self.groups.items() if name in place}
+        declared: dict[Hashable, Sequence[Any]] = {
+            name: states for name, states in self.categories.items() if name in (*names, y)
+        }
+        cut_points: dict[Hashable, Cuts] = {n: cuts for n, cuts in self.cut_points.items() if n in place}
+        return CountedColumns(
+            columns, own, weights, declared, groups, self.estimator.handle_missing, self.dropped,
+            repeats=repeats, cut_points=cut_points,
+        )  # fmt: skip
+
+    def part(self, names: Sequence[Hashable]) -> DiscreteTable:
+        """Return the table of some features and the class.
+
+        Raises
+        ------
+        ValueError
+            If rows are left out because of missing cells, as that depends on the other features.
+        """
+        columns = self.columns([str(name) for name in names])
+        table = columns.table(columns.cut_points)
+        n_rows = int(self.of_class.repeats.sum())
+        if table.n_rows < n_rows:
+            raise ValueError(
+                f"the distinct rows do not fit into memory, and {n_rows - table.n_rows:,} of {n_rows:,} rows would "
+                "be left out for missing cells, which cannot be counted a few columns at a time: use "
+                "handle_missing='own_state', or fill in the cells"
+            )
+        return table
+
+
+@dataclass(frozen=True, kw_only=True)
+class LargeColumns(CountedColumns):
+    """What is learned from, its distinct rows being too many for memory; they are counted a few columns at a time.
+
+    Attributes beside those of :class:`CountedColumns`, which has no rows here:
+
+    counting : _Counting
+        What counts them.
+    refusal : str
+        Why they are not in memory.
+    """
+
+    counting: _Counting
+    refusal: str
+
+    def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
+        """Return a table that counts what it is asked for."""
+        counting, names = self.counting, self.counting.source.names(self.target.name)
+        blocks: list[list[str]] = [[]]
+        cells = 1
+        for name in names:
+            arity = 1 if name in self.dropped else len(counting.decided[name].values) + 1
+            if blocks[-1] and cells * arity * len(self.repeats) > MOST_CELLS:
+                blocks.append([])
+                cells = 1
+            blocks[-1].append(name)
+            cells *= arity
+        parts = [counting.part(block) for block in blocks]
+        found = [part.vocabulary for part in parts]
+        states = {name: part.states[name] for part in found for name in part.features}
+        quantities = {name: quantity for part in found for name, quantity in part.quantities.items()}
+        own = found[0].states[self.target.name]
+        vocabulary = Vocabulary(states | {self.target.name: own}, self.target.name, quantities, self.groups)
+        refusal = (
+            f"{self.refusal}. Only the counts of a few columns at a time are at hand: they are enough for "
+            "NaiveBayesClassifier, TANClassifier, FANClassifier and KDBClassifier with a number for ess or smoothing"
+        )
+        return CountedTable(
+            vocabulary, parts[0].n_rows, parts, counting.part, refusal, progress_of(counting.estimator.verbose)
+        )
 
 
 def _decided(
@@ -237,11 +351,11 @@ def _feature(
             )
         labels = target.coded[0].astype(np.int64)
         cuts = find_cut_points(estimator.discretizer, numbers[:, None], labels, weights)[0]
-        return _Feature(column, _interval_number(source.cell(name), source.dtypes[name], column, cuts), cuts)
+        return _Feature(column, interval_number(source.cell(name), source.dtypes[name], column, cuts), cuts)
     groups = fit_groups([column], target, weights, estimator.group_categories, categories).get(name)
     if groups is None:
         return _Feature(column)
-    return _Feature(column, _group_number(source.cell(name), groups), groups=groups)
+    return _Feature(column, group_number(source.cell(name), groups), groups=groups)
 
 
 def _refuse_small_weights(source: LazySource, of_class: CountedGroups, weights: Weights) -> None:
@@ -257,33 +371,3 @@ def _refuse_small_weights(source: LazySource, of_class: CountedGroups, weights: 
             "no row of the lazy frame has a weight of 1 or more, class weights included: multiply the weights by a "
             "number, so that the largest is 1 or more"
         )
-
-
-def _interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
-    """Return the expression of the number of a cell's interval: how many intervals' least values it reaches."""
-    assert column.numbers is not None
-    observed = np.flatnonzero(~column.missing)
-    order = observed[np.argsort(column.numbers[observed], kind="stable")]
-    numbers = column.numbers[order]
-    codes = cut_codes(numbers, cuts)
-    number: Any = cell.is_null().cast(nw.Int16) * 0
-    for k in range(1, len(cuts) + 1):
-        first = int(np.searchsorted(codes, k))
-        if first == len(codes):
-            break
-        alike = order[numbers == numbers[first]]
-        number = number + (cell >= nw.lit(min(column.take(alike).values()))).cast(nw.Int16)
-    missing = cell.is_null()
-    if dtype.is_float():
-        missing = missing | cell.is_nan()
-    return nw.when(~missing).then(number)
-
-
-def _group_number(cell: Any, groups: Groups) -> Any:
-    """Return the expression of the number of a cell's group."""
-    cell = cell.cast(nw.String)
-    number: Any = cell.is_null().cast(nw.Int32) * 0
-    for k, values in enumerate(groups):
-        if k:
-            number = number + cell.is_in(list(values)).cast(nw.Int32) * k
-    return nw.when(~cell.is_null()).then(number)

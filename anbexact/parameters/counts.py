@@ -102,6 +102,7 @@ def count_families(table: DiscreteTable, structure: Structure) -> Counts:
     """
     advice = "group states, or limit the parents with max_parents= (kDB, CkG: k=) where the search has it"
     check_tables_fit(table_bytes(table, structure), structure, advice)
+    table.foresee([name, *parents] for name, parents in structure.parents.items())
     return {
         name: FamilyCounts(name, parents, table.shape([name, *parents]), *table.observed_cells([name, *parents]))
         for name, parents in structure.parents.items()

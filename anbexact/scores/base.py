@@ -172,6 +172,7 @@ class FamilyScore(ABC):
 
 def family_counts(table: DiscreteTable, child: Hashable, parents: Sequence[Hashable]) -> Floats:
     """Return the counts of a family, shape (classes, observed joint states of the other parents, states)."""
+    table = table.part([child, *parents])
     class_name = table.vocabulary.class_name
     others = [name for name in parents if name != class_name]
     n_states = table.vocabulary.arity(child)

@@ -12,7 +12,6 @@ from anbexact.scores.capabilities import needed_variables
 from anbexact.search.constraints import Edge
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import Vocabulary
 
 P = ParamSpec("P")
 Search = Callable[Concatenate[DiscreteTable, P], Structure]
@@ -38,10 +37,7 @@ def single_states(table: DiscreteTable, score: object, keep: Collection[Hashable
 
 def without(table: DiscreteTable, names: Collection[Hashable]) -> DiscreteTable:
     """Return the table without features of one state; its distinct rows stay distinct."""
-    vocabulary = table.vocabulary
-    places = [j for j, name in enumerate(vocabulary.names) if name not in names]
-    states = {vocabulary.names[j]: vocabulary.states[vocabulary.names[j]] for j in places}
-    return replace(table, vocabulary=Vocabulary(states, vocabulary.class_name), codes=table.codes.T[places].T)
+    return table.without_single_states(names)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ asked only for groups of equal cells with the numbers of their rows, and these a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.memory import available_memory
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
 
@@ -25,6 +26,10 @@ BATCH_ROWS = 131_072
 """Groups that are fetched and coded at a time."""
 MOST_GROUPS = 10_000_000
 """Distinct pairs of a value and a class that are fetched of one column."""
+SAMPLE_ROWS, MOST_SAMPLED = 20_000, 200
+"""First rows that are looked at, and the values of a column there up to which its rows are expected to repeat."""
+GATHERED_SHARE, BYTES_PER_GROUP = 0.1, 24
+"""Part of the available memory that distinct rows may fill as they are, and what each takes beside its cells."""
 ROWS, WEIGHTS = "rows", "weights"
 """Columns of a group's number of rows, and of their weight."""
 CHANGED = (
@@ -92,12 +97,15 @@ class LazySource:
         What ``frame`` calls every column.
     weight : str, optional
         The column that has the weights; every row weighs 1 without it.
+    origin : LazySource, optional
+        The source whose distinct rows these are; the column ``"rows"`` says how many of its rows each stands for.
     """
 
     frame: Any
     dtypes: Mapping[str, Any]
     own_names: Mapping[str, str]
     weight: str | None = None
+    origin: LazySource | None = None
 
     @classmethod
     def of(cls, X: Any, sample_weight: Any = None) -> LazySource:
@@ -175,8 +183,33 @@ class LazySource:
         earlier.check_same(groups.weights, groups.repeats)
         return groups
 
+    def gathered(self, names: Sequence[str]) -> LazySource:
+        """Return the distinct rows of these columns as a source, so that one query counts everything.
+
+        If the first rows hold many values of a column, or the distinct rows are more than a tenth of the available
+        memory holds, the source itself is returned.
+        """
+        if any(self.dtypes[name].is_nested() for name in names):
+            return self
+        sample = _collected(
+            self.frame.select(*(self.cell(name).alias(f"k{j}") for j, name in enumerate(names))).head(SAMPLE_ROWS)
+        )
+        if not len(sample) or any(column.n_unique() > MOST_SAMPLED for column in sample.iter_columns()):
+            return self
+        row_bytes = sample.estimated_size() / len(sample) + BYTES_PER_GROUP
+        most = int(available_memory() * GATHERED_SHARE / row_bytes)
+        groups = _collected(self._grouped(names, {}).head(most + 1))
+        if len(groups) > most:
+            return self
+        own_names = {name: f"k{j}" for j, name in enumerate(names)}
+        if self.weight is not None:
+            own_names[self.weight] = WEIGHTS
+        return replace(self, frame=groups.lazy(), own_names=own_names, origin=self)
+
     def largest_weights(self, name: str) -> tuple[Column, Weights]:
         """Return the distinct values of a column, and the largest weight of a row with each."""
+        if self.origin is not None:
+            return self.origin.largest_weights(name)
         weight = nw.lit(1.0) if self.weight is None else self.cell(self.weight).cast(nw.Float64)
         groups = self.frame.select(self.cell(name).alias("k0"), weight.alias(WEIGHTS)).group_by("k0")
         found = groups.agg(nw.col(WEIGHTS).max()).collect()
@@ -192,7 +225,10 @@ class LazySource:
         keys : mapping of column to narwhals expression
             What is counted in the place of a column.
         """
-        for frame in batches(self._grouped(names, keys)):
+        gathered = (
+            self.origin is not None and not keys and [*names] == [n for n in self.own_names if n != self.weight]
+        )
+        for frame in batches(self.frame if gathered else self._grouped(names, keys)):
             yield self._read(frame, names)
 
     def _grouped(self, names: Sequence[str], keys: Mapping[str, Any]) -> Any:
@@ -201,11 +237,16 @@ class LazySource:
         cells = [
             (keys[name] if name in keys else self.cell(name)).alias(key) for name, key in zip(names, own, strict=True)
         ]
-        if self.weight is None:
-            return self.frame.select(*cells).group_by(*own).agg(nw.len().alias(ROWS))
-        weights = self.cell(self.weight).cast(nw.Float64).alias(WEIGHTS)
-        groups = self.frame.select(*cells, weights).group_by(*own)
-        return groups.agg(nw.len().alias(ROWS), nw.col(WEIGHTS).sum())
+        sums = []
+        if self.origin is not None:
+            cells.append(nw.col(ROWS))
+            sums.append(nw.col(ROWS).sum())
+        else:
+            sums.append(nw.len().alias(ROWS))
+        if self.weight is not None:
+            cells.append(self.cell(self.weight).cast(nw.Float64).alias(WEIGHTS))
+            sums.append(nw.col(WEIGHTS).sum())
+        return self.frame.select(*cells).group_by(*own).agg(*sums)
 
     def _read(self, frame: Any, names: Sequence[str]) -> Groups:
         if not len(frame):
@@ -231,8 +272,8 @@ def batches(frame: Any, rows: int = BATCH_ROWS) -> Iterator[Any]:
         parts = native.collect_batches(chunk_size=rows, maintain_order=True)
         yield from (nw.from_native(part, eager_only=True) for part in parts)
     elif engine.is_dask():
-        for place in range(native.npartitions):
-            yield from _in_parts(nw.from_native(native.partitions[place].compute(), eager_only=True), rows)
+        for part in native.to_delayed():  # native.partitions[0] would be the groups of its first rows alone
+            yield from _in_parts(nw.from_native(part.compute(), eager_only=True), rows)
     else:
         yield from _in_parts(frame.collect(), rows)
 

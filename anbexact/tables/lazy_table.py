@@ -9,7 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import human_bytes
 from anbexact.tables.columns import Column
+from anbexact.tables.counted_table import TooManyRowsError
 from anbexact.tables.lazy import CHANGED, Counts, Groups, LazySource
 from anbexact.tables.missing import Categories
 from anbexact.tables.table import DiscreteTable, Weights, check_declared, table_from_columns
@@ -37,6 +39,7 @@ def lazy_table(
     names = source.names(class_name)
     check_declared(categories, [*names, *([] if class_name is None else [class_name])])
     all_names = names if class_name is None else [*names, class_name]
+    source = source.gathered(all_names)
     counted = [source.marginal([all_names[-1]])]
     counted += [source.counted_with([name], counted[0]) for name in all_names[:-1]]
     found = {str(groups.columns[0].name): groups.columns[0] for groups in counted}
@@ -80,8 +83,10 @@ def coded_rows(
 
     Raises
     ------
+    TooManyRowsError
+        For more distinct rows than half of the available memory holds.
     ValueError
-        For more distinct rows than half of the available memory holds, or rows that changed since the earlier query.
+        For rows that changed since the earlier query.
     """
     for name in names:
         check_number_of_states(name, len(values[name]))
@@ -92,9 +97,10 @@ def coded_rows(
     for groups in source.joint(names, keys):
         n_rows += len(groups.weights)
         if n_rows > most:
-            raise ValueError(
-                f"the lazy frame has more than {most:,} distinct rows of states, which do not fit into memory: leave "
-                "out columns, group their values with group_categories=, or cut them with a coarser discretizer="
+            raise TooManyRowsError(
+                f"of {int(earlier.repeats.sum()):,} rows, the lazy frame has more than {most:,} distinct rows of "
+                f"states, which do not fit into memory ({human_bytes(available_memory())} are available): leave out "
+                "columns, group their values with group_categories=, or cut them with a coarser discretizer="
             )
         codes = np.stack(
             [_positions(column, places[name]) for name, column in zip(names, groups.columns, strict=True)]

@@ -150,6 +150,19 @@ class DiscreteTable:
         vocabulary = replace(self.vocabulary, states=states, class_name=class_name)
         return DiscreteTable(vocabulary, np.asfortranarray(self.codes[first][:, places]), weights, self.n_rows)
 
+    def without_single_states(self, names: Iterable[Hashable]) -> DiscreteTable:
+        """Return the table without these features, each of one state; its distinct rows stay distinct."""
+        vocabulary = self.vocabulary.without(names)
+        places = [self._position[name] for name in vocabulary.names]
+        return replace(self, vocabulary=vocabulary, codes=self.codes.T[places].T)
+
+    def foresee(self, sets: Iterable[Iterable[Hashable]]) -> None:
+        """Prepare for questions about these sets of variables, all at once; there is nothing to prepare here."""
+
+    def part(self, names: Iterable[Hashable]) -> DiscreteTable:
+        """Return a table with the same counts of these variables, whose rows are in memory: this one."""
+        return self
+
     def column(self, name: Hashable) -> CodeArray:
         """Return the codes of one variable, shape (distinct rows,)."""
         return self.codes[:, self._position[name]]

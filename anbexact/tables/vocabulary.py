@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -167,6 +167,12 @@ class Vocabulary:
             return dict.fromkeys(self.features, handle_missing)
         own = {name: MISSING_STATE in self._places[name] for name in self.features}
         return {name: "own_state" if own[name] else "marginalize" for name in self.features}
+
+    def without(self, names: Iterable[Hashable]) -> Vocabulary:
+        """Return the vocabulary without some features."""
+        gone = set(names)
+        states = {name: states for name, states in self.states.items() if name not in gone}
+        return Vocabulary(states, self.class_name, self.quantities, self.groups)
 
     def arity(self, name: Hashable) -> int:
         """Return the number of states of a variable."""

@@ -8,9 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 from engines import ENGINES
+from sklearn.base import clone
 from tiers import repeats
 
-from anbexact import DiscreteTable, NaiveBayesClassifier, TANClassifier
+from anbexact import ANBClassifier, DiscreteTable, FANClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact.classifiers import KDBClassifier
 from anbexact.tables.lazy import LazySource
 
 pytestmark = pytest.mark.filterwarnings("ignore:Resolving the schema")
@@ -132,6 +134,91 @@ def test_weights_are_a_column():
     eager = NaiveBayesClassifier().fit(frame.drop("class", "key"), frame["class"], weights)
     lazy = NaiveBayesClassifier().fit(frame.drop("key").with_columns(w=pl.Series(weights)).lazy(), "class", "w")
     assert_same(lazy, eager)
+
+
+def repeating(seed, n=400):
+    """Rows of few values, numbers that are cut and texts that are grouped among them, with weights."""
+    frame = awkward(seed, n).select("a.b", "few", "yes", "few days", "nan", "class")
+    rng = np.random.default_rng(seed)
+    return frame.with_columns(
+        cut=pl.Series((rng.integers(0, 30, n) / 4).tolist()) + (pl.col("class") == "yes") * 3,
+        city=pl.Series([f"c{k}" for k in rng.integers(0, 20, n)]) + (pl.col("class") == "no").cast(pl.String),
+        w=pl.Series(rng.integers(0, 4, n) / 2),
+    )
+
+
+@pytest.mark.parametrize("memory", [10**9, 1_000])
+@pytest.mark.parametrize("weight", [None, "w"])
+def test_rows_that_repeat_are_counted_by_one_query(weight, memory, monkeypatch):
+    monkeypatch.setattr("anbexact.tables.lazy.available_memory", lambda: memory)
+    frame = repeating(2)
+    features = frame.drop("class", "w")
+    source = LazySource.of(frame.lazy(), weight)
+    assert (source.gathered(features.columns).origin is not None) == (memory > 1_000)
+    weights = None if weight is None else frame["w"].to_numpy()
+    lazy_frame = (frame if weight else frame.drop("w")).lazy()
+    parameters = {"class_weight": "balanced", "handle_missing": "own_state", "discretizer": "mdlp"}
+    eager, said = fitted(NaiveBayesClassifier(**parameters), features, frame["class"], weights)
+    lazy, said_too = fitted(NaiveBayesClassifier(**parameters), lazy_frame, "class", *([weight] if weight else []))
+    assert_same(lazy, eager)
+    assert said_too == said
+    assert lazy.cut_points_["cut"].size
+    assert "city" in lazy.groups_
+
+
+LARGE = [
+    NaiveBayesClassifier(ess=1.0, class_weight={"no": 2}),
+    TANClassifier(handle_missing="own_state", smoothing=2.0),
+    TANClassifier(structure_score="bic", ess=1.0, handle_missing="own_state"),
+    FANClassifier(ess=3.0, handle_missing="own_state", group_categories=None),
+    KDBClassifier(k=2, handle_missing="own_state", ess=1.0),
+]
+
+
+def few_cells_fit(monkeypatch, cells, rows):
+    """Let so many distinct rows of 7 columns fit into memory, and so many joint states be counted at once."""
+    monkeypatch.setattr("anbexact.tables.lazy.available_memory", lambda: 0)
+    monkeypatch.setattr("anbexact.tables.lazy_table.available_memory", lambda: 2 * rows * (6 * 7 + 64))
+    monkeypatch.setattr("anbexact.tables.counted_table.MOST_CELLS", cells)
+    monkeypatch.setattr("anbexact.inputs.counted.MOST_CELLS", cells)
+
+
+@pytest.mark.parametrize("classifier", LARGE, ids=lambda c: f"{type(c).__name__}-{c.structure_score}")
+def test_rows_that_do_not_fit_into_memory_are_counted_column_by_column(classifier, monkeypatch):
+    frame = repeating(3).drop("w").with_columns(one=pl.lit("a"), key=pl.int_range(pl.len()).cast(pl.String))
+    if classifier.handle_missing != "own_state":
+        frame = frame.with_columns(pl.col("few").fill_null(3), pl.col("yes").fill_null(True), nan=pl.lit(1.5))
+        frame = frame.with_columns(pl.col("a.b").fill_null(""))
+    monkeypatch.setattr("anbexact.classifiers.sample_size.FEW_ROWS", 0)
+    eager, said = fitted(clone(classifier), frame.drop("class"), frame["class"])
+    asked: list[list[str]] = []
+    counted = LazySource.joint
+    monkeypatch.setattr(LazySource, "joint", lambda s, names, keys: asked.append(names) or counted(s, names, keys))
+    few_cells_fit(monkeypatch, *((500, 250) if classifier.handle_missing == "own_state" else (50, 60)))
+    lazy, said_too = fitted(clone(classifier), frame.lazy(), "class")
+    assert_same(lazy, eager)
+    assert said_too == said
+    assert len(asked) > 3
+    assert {len(names) for names in asked} == {9, *map(len, asked[1:])}
+
+
+@pytest.mark.parametrize(
+    ("classifier", "message"),
+    [
+        (
+            ANBClassifier(ess=1.0, handle_missing="own_state"),
+            "of 400 rows, .* do not fit into memory .* a few columns at a time",
+        ),
+        (TANClassifier(handle_missing="own_state"), "with a number for ess or smoothing"),
+        (TANClassifier(ess=1.0, handle_missing="marginalize"), "of 400 rows would be left out for missing cells"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:.*rows have a missing feature")
+def test_what_needs_the_rows_is_refused_with_their_number(classifier, message, monkeypatch):
+    frame = repeating(1).select("a.b", "yes", "few days", "city", "cut", "class")
+    few_cells_fit(monkeypatch, 50, 50)
+    with pytest.raises(ValueError, match=message):
+        classifier.fit(frame.lazy(), "class")
 
 
 def test_enumerations_keep_their_order():

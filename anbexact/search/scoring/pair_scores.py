@@ -22,6 +22,7 @@ from anbexact.scores.capabilities import has_set_scores
 from anbexact.search.scoring.set_scores import cell_values
 from anbexact.search.scoring.totals import class_of
 from anbexact.search.scoring.universal_sets import Mixture, mixture_of
+from anbexact.tables.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 ROUNDING = 1e-12
@@ -48,12 +49,15 @@ class FamilyScorer:
     Variables are given by their positions in the table. Memory beyond the arguments and results: a copy of the
     codes, and for each thread one contingency table (32 MB at most) or batch of them (4 MB, and what
     ``family_scores`` needs for it).
+
+    ``part`` says that the table is part of a much larger one, in whose order the cells of a set are to be summed.
     """
 
     table: DiscreteTable
     score: Score
     threads: int
     deadline: Deadline
+    part: bool = False
 
     @property
     def n(self) -> int:
@@ -102,13 +106,16 @@ class FamilyScorer:
 
     @cached_property
     def _rows(self) -> Rows:
-        return Rows(np.ascontiguousarray(self.table.codes.T), self._arities, self.table.weights)
+        most = LARGEST_TABLE if self.part else 2 * len(self.table.weights)
+        return Rows(np.ascontiguousarray(self.table.codes.T), self._arities, self.table.weights, most)
 
     def set_scores(self, members: Positions, phase: str, progress: Progress | None) -> Floats | None:
         """Return F of every set, a row of positions (-1 in front where it is shorter); None when time ran out."""
         score = self.score
         if self.mixture is not None:
             return self._mixed_scores(self.mixture, members, phase, progress)
+        if isinstance(self.table, CountedTable):
+            return self._scores_of_parts(self.table, members, phase, progress)
         assert isinstance(score, SetScore)
         arities = np.append(self._arities, 1)  # position -1
         joint = np.multiply.reduce(arities[members].astype(np.float64), axis=1)
@@ -137,6 +144,27 @@ class FamilyScorer:
         if not run_tasks(tasks(), len(bounds) - 1 + len(rest), self.threads, self.deadline, phase, progress):
             return None
         out[small] = sums + score.set_constant(distinct, self.table.weight_sum)[kinds[small]]
+        return out
+
+    def _scores_of_parts(
+        self, table: CountedTable, members: Positions, phase: str, progress: Progress | None
+    ) -> Floats | None:
+        """Return F of every set, part by part of a table that is not in memory; see :meth:`set_scores`."""
+        sets = [[self.names[v] for v in row if v >= 0] for row in members.tolist()]
+        table.foresee(sets)
+        parts = [table.part(names) for names in sets]
+        out = np.empty(len(members))
+        for part in dict.fromkeys(parts):
+            own = np.array([k for k, other in enumerate(parts) if other is part])
+            place = np.full(len(self.names) + 1, -1)  # the last is that of -1
+            for j, name in enumerate(part.vocabulary.names):
+                if name in self.names:
+                    place[self.names.index(name)] = j
+            scorer = FamilyScorer(part, self.score, self.threads, self.deadline, part=True)
+            scores = scorer.set_scores(place[members[own]], phase, progress)
+            if scores is None:
+                return None
+            out[own] = scores
         return out
 
     def _mixed_scores(

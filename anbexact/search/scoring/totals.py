@@ -18,4 +18,5 @@ def class_of(table: DiscreteTable) -> Hashable:
 
 def total_score(table: DiscreteTable, score: Score, parents: dict[Hashable, tuple[Hashable, ...]]) -> float:
     """Return the sum of the local scores of all variables; total in nats."""
+    table.foresee([child, *child_parents] for child, child_parents in parents.items())
     return sum(score.local_score(table, child, child_parents) for child, child_parents in parents.items())

@@ -1,0 +1,42 @@
+"""What an engine counts in the place of a value: the number of its interval, or of its group."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from anbexact.discretize import Cuts, cut_codes
+from anbexact.tables.columns import Column
+from anbexact.tables.vocabulary import Groups
+
+
+def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
+    """Return the expression of the number of a cell's interval: how many intervals' least values it reaches."""
+    assert column.numbers is not None
+    observed = np.flatnonzero(~column.missing)
+    order = observed[np.argsort(column.numbers[observed], kind="stable")]
+    numbers = column.numbers[order]
+    codes = cut_codes(numbers, cuts)
+    number: Any = cell.is_null().cast(nw.Int16) * 0
+    for k in range(1, len(cuts) + 1):
+        first = int(np.searchsorted(codes, k))
+        if first == len(codes):
+            break
+        alike = order[numbers == numbers[first]]
+        number = number + (cell >= nw.lit(min(column.take(alike).values()))).cast(nw.Int16)
+    missing = cell.is_null()
+    if dtype.is_float():
+        missing = missing | cell.is_nan()
+    return nw.when(~missing).then(number)
+
+
+def group_number(cell: Any, groups: Groups) -> Any:
+    """Return the expression of the number of a cell's group."""
+    cell = cell.cast(nw.String)
+    number: Any = cell.is_null().cast(nw.Int32) * 0
+    for k, values in enumerate(groups):
+        if k:
+            number = number + cell.is_in(list(values)).cast(nw.Int32) * k
+    return nw.when(~cell.is_null()).then(number)
