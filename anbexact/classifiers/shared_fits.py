@@ -13,7 +13,7 @@ from anbexact.classifiers.refitted import RefittedClassifier
 
 
 class SharedFits:
-    """Fits of members to the same rows: a network that several of them start from is learned once."""
+    """Fits of members to the same rows; a network from which several members start is learned once."""
 
     def __init__(self, X: Any, y: Any, weights: Any) -> None:
         self._rows = X, y, weights
