@@ -105,16 +105,16 @@ class Proof:
     score : Score
         The score that is bounded.
     max_parents : int
-        Most feature parents of a feature that the search admits.
+        Maximum number of feature parents that the search admits.
     required, forbidden : tuple of (parent, child)
-        Arcs between features that must, and must not, be there.
+        Arcs between features that the structure must, and must not, contain.
     largest : int, optional
-        Maximum number of feature parents up to which parent sets were enumerated, if that is less: the proof holds
-        for structures with no more of them.
+        Maximum number of feature parents up to which parent sets were enumerated, if that is less: the proof then
+        holds for structures with at most this many.
     components : tuple of Component
         Their bounds, with the class's own local score, sum to the bound.
     gap : float
-        What the structure lacks at most, in nats, to the best of those for which the proof holds.
+        Maximum difference, in nats, between the best structure for which the proof holds and this one.
     apart : tuple of features
         Features that stand alone in all structures for which the proof holds; they are in no component.
     """

@@ -21,14 +21,14 @@ from anbexact.search.exact.solution import Optimum, Stopped, first_optimum, tie_
 from anbexact.tables.table import DiscreteTable
 
 MOST_FEATURES_UNLIMITED = 16
-"""Features whose families may all be scored: half a million."""
+"""Maximum number of features for which all families (half a million) may be scored."""
 BATCH_CELLS = 1 << 20
-"""Counts that are scored together, unless a single family has more."""
+"""Number of counts that are scored together, unless a single family has more."""
 Groups = npt.NDArray[np.int64]
 
 
 def family_memory(table: DiscreteTable, max_parents: int, threads: int) -> int:
-    """Return the bytes that :func:`solve_families` needs: scores of all families, and the counts at work."""
+    """Return the bytes that :func:`solve_families` needs for the scores of all families and the counts in use."""
     arities = sorted(table.shape(table.vocabulary.features), reverse=True)
     n = len(arities)
     configurations = min(len(table.weights), prod(arities[:max_parents]))

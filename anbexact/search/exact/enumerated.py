@@ -1,4 +1,4 @@
-"""Parent-set lists by plain enumeration, where a score does not say when further parents cannot help."""
+"""Parent-set lists by plain enumeration, for scores that cannot tell when further parents do not help."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from anbexact.search.scoring.set_scores import n_sets
 from anbexact.tables.table import DiscreteTable
 
 FAMILY_BYTES = 80
-"""Memory that a family takes while it is scored, for each of its variables."""
+"""Memory per variable of a family while the family is scored."""
 
 
 class EnumeratedLists:
-    """The parent sets of all features that score higher than all their subsets, up to the most parents admitted.
+    """The parent sets of all features that score higher than all their subsets, up to the maximum number of parents.
 
     Attributes
     ----------
     limit : str
         What ended the lists; empty if they are complete.
     scored : int
-        How many families were scored.
+        Number of families that were scored.
     copies : tuple
         Empty: all sets of copies are listed, too; see :class:`~anbexact.search.exact.candidates.Candidates`.
     """
@@ -52,7 +52,7 @@ class EnumeratedLists:
     def largest(self) -> int | None:
         """Feature parents up to which every admitted set is listed, or dominated by a listed subset.
 
-        None when that is so whatever their number.
+        None if this holds for any number of parents.
         """
         return self._size - 1 if self.limit else None
 
@@ -65,7 +65,7 @@ class EnumeratedLists:
     def extend(
         self, deadline: Deadline, *, most_sets: float, largest: int | None = None, progress: Progress | None
     ) -> bool:
-        """Go on where the lists ended, until they are complete or a limit is met; return whether a size was ended."""
+        """Continue the lists until they are complete or a limit is reached; return whether a size was completed."""
         self._scorer = FamilyScorer(self._scorer.table, self._scorer.score, self._scorer.threads, deadline)
         began = self._size
         self.limit = ""
@@ -164,7 +164,7 @@ class _Child:
 
 
 def enumerated_families(n: int, max_parents: int) -> int:
-    """Return the number of families of n features with up to so many parents."""
+    """Return the number of families of n features with up to ``max_parents`` parents."""
     return n * n_sets(n - 1, max_parents)
 
 

@@ -1,4 +1,4 @@
-"""The rows of a table as the search for the parent sets of one feature looks at them."""
+"""The rows of a table, prepared for the search for the parent sets of one feature."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ MOST_TABLES = 128
 
 
 class LaidOutRows(NamedTuple):
-    """The rows of one child, sorted and merged, and what its parent sets are scored and bounded by.
+    """The rows of one child, sorted and merged, and the data needed to score and bound its parent sets.
 
     Attributes
     ----------
     features : Features
         The features that may be added, by row.
     cells : Cells
-        The rows grouped by the joint states of the parents in any case.
+        The rows grouped by the joint states of the parents that are always there.
     tables : CellTables
         Tabulated values of cells, of which ``n_tables`` are filled.
     atoms : Atoms
@@ -44,7 +44,7 @@ class LaidOutRows(NamedTuple):
     scoring : Scoring
         The score, by the number of parent configurations.
     largest : int
-        Size of the sets whose numbers of configurations are told apart.
+        Size of the largest sets whose numbers of configurations are tracked.
     """
 
     features: Features

@@ -46,7 +46,7 @@ def exhausted(part: Lists) -> tuple[Positions, float]:
 
 
 def totals_with_each_exhausted(part: Lists) -> Floats:
-    """Return the highest total of an acyclic choice with every single set: what comes before it, and after it."""
+    """Return, for every set, the highest total of an acyclic choice with it: what comes before and after it."""
     n = part.n
     best, masks = _highest(part)
     totals, following = best_totals(best), best_completions(best)

@@ -1,4 +1,4 @@
-"""A check of certificates that repeats no search."""
+"""A check of certificates without repeating the search."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from anbexact.tables.table import DiscreteTable
 
 
 def verify(structure: Structure, table: DiscreteTable) -> bool:
-    """Check from the table that the score of a structure and the statement of its certificate are right.
+    """Check, against the table, the score of a structure and the statement of its certificate.
 
     The score is computed again, family by family. To check the bound, the candidate lists are made again (their
     completeness is not checked), and every case of the proof is checked with them,
@@ -43,14 +43,14 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
 
     where W ranges over the parent sets of i that the case admits. The sums over z are exact. Components that the
     search solved by dynamic programming are solved again, by a plain dynamic programme. Scores and bounds may differ
-    by rounding, 10⁻¹¹ per variable of the largest total, once for all components together.
+    by rounding: by 10⁻¹¹ of the largest total per variable, once for all components together.
 
     The statement of :func:`~anbexact.search.learn_mcp`, that no I-map has fewer class parameters, is checked by a
-    plain dynamic programme over all orders; so is that the structure is one of these I-maps.
+    plain dynamic programme over all orders, which also checks that the structure is one of these I-maps.
 
-    What is checked is the statement of the proof: about all structures with up to ``proof.max_parents`` feature
-    parents that have its required and none of its forbidden arcs, with ``proof.apart`` alone. The text of
-    ``certificate.method`` is not checked.
+    The statement that is checked is that of the proof. It refers to all structures with up to ``proof.max_parents``
+    feature parents that have all required arcs and no forbidden ones, and in which the features of ``proof.apart``
+    stand alone. The text of ``certificate.method`` is not checked.
 
     Parameters
     ----------
@@ -69,9 +69,10 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     ValueError
         If the certificate has no proof, or the variables of the table and the structure differ.
     SearchTooLargeError
-        If the search enumerated all sets of features, and enumerating them again takes more memory than there is.
+        If the search enumerated all sets of features, and enumerating them again would take more memory than is
+        available.
     KeyboardInterrupt
-        When interrupted: a check that did not end has no answer.
+        When interrupted, because a check that did not end has no answer.
 
     Examples
     --------

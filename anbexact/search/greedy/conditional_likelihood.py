@@ -1,4 +1,4 @@
-"""Conditional log likelihood of a network, and of all networks that are a family or two away."""
+"""Conditional log likelihood of a network, and of all networks that differ from it in one or two families."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Family = tuple[int, int]
 
 @dataclass(frozen=True)
 class Exchange:
-    """Families to be taken out of the network, and others, of one child, one of which is to be put in.
+    """Families to remove from the network, and alternative families of one child, one of which is to be inserted.
 
     Attributes
     ----------
@@ -47,9 +47,10 @@ class Exchange:
 class ConditionalLikelihood:
     """Log joint probabilities of every distinct row and class, at the maximum likelihood parameters of a network.
 
-    Variables go by their positions in the table. Only families that hold the class are looked at: the other factors
-    are equal for all classes. Of each row and class, the sum of the log factors that are not 0 and the number of
-    those that are 0 are kept (as in :mod:`anbexact._kernels.conditional`), so that factors can be taken out again.
+    Variables are identified by their positions in the table. Only families that contain the class matter, because the
+    other factors are equal for all classes. Of each row and class, the sum of the log factors that are not 0 and the
+    number of those that are 0 are kept (as in :mod:`anbexact._kernels.conditional`), so that factors can be taken out
+    again.
 
     Memory: 10 bytes a class and distinct row of features, 18 more for every thread, and what the joint states of a
     family take.
