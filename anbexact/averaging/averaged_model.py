@@ -158,7 +158,7 @@ class AveragedModel(Model):
 
     @cached_property
     def class_posterior(self) -> AveragedPosterior:
-        """What evaluates the joint and posterior probabilities of the class."""
+        """The evaluator of the joint and posterior probabilities of the class."""
         terms = []
         if self.exact:
             shares = self.ess_shares.to_numpy()

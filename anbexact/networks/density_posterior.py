@@ -32,9 +32,9 @@ of missing cells (32 MB)."""
 class DensityPosterior:
     """The class posterior of a network of densities given rows of feature codes, as :class:`Posterior` has it.
 
-    Codes are cells of the finest level. Missing cells are integrated out: for every pattern of them, over the cells
-    of the finest level that the variable has in a family which matters. Densities are with respect to the reference
-    measures.
+    Codes are cells of the finest level. Missing cells are integrated out, separately for every pattern of missing
+    cells, over the cells of the finest level that the variable has in a relevant family. Densities are with respect
+    to the reference measures.
 
     Parameters
     ----------

@@ -1,17 +1,17 @@
 """Credible intervals of log ratios of probabilities that have a Dirichlet posterior.
 
 Given counts, the probability θ of one state of a Dirichlet distribution is Beta(a, b), with a = n + α and b the same
-sum over the other states. Explanations are made of two quantities:
+sum over the other states. Explanations contain two quantities:
 
-- T = ln θ - ln θ', θ and θ' from two independent Dirichlet distributions: Beta(a, b) and Beta(a', b').
-  E T = ψ(a) - ψ(a + b) - ψ(a') + ψ(a' + b'); var T = ψ₁(a) - ψ₁(a + b) + ψ₁(a') - ψ₁(a' + b') (digamma, trigamma).
-- Z = ln θ - ln θ', both from the same distribution: the logit of Beta(a, a').
-  E Z = ψ(a) - ψ(a'); var Z = ψ₁(a) + ψ₁(a').
+- T = ln θ - ln θ', where θ and θ' come from two independent Dirichlet distributions, Beta(a, b) and Beta(a', b'). E T
+  = ψ(a) - ψ(a + b) - ψ(a') + ψ(a' + b'); var T = ψ₁(a) - ψ₁(a + b) + ψ₁(a') - ψ₁(a' + b') (digamma, trigamma).
+- Z = ln θ - ln θ', where both come from the same distribution: the logit of Beta(a, a'). E Z = ψ(a) - ψ(a'); var Z =
+  ψ₁(a) + ψ₁(a').
 
-The interval of Z is the shortest one of its probability. T tends to Z plus a constant as b and b' grow, and both have
-exponential tails of the same rates, a below and a' above. So the interval of T leaves out as much below, and as much
-above, as that of Z. Where a state has no rows, an interval between equal tails would often not contain the log ratio
-of the posterior means, which is the term that an explanation shows; these intervals do.
+The interval of Z is the shortest one with its probability. As b and b' grow, T tends to Z plus a constant, and both
+have exponential tails with the same rates, a below and a' above. The interval of T therefore has the same tail
+probabilities as that of Z. Where a state has no rows, an interval with equal tails would often not contain the log
+ratio of the posterior means, which is the term that an explanation shows; these intervals do.
 """
 
 from __future__ import annotations
