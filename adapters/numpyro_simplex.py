@@ -1,9 +1,10 @@
-"""Dirichlet distributions whose samplers move in log ratios of probabilities.
+"""Dirichlet distributions that are sampled in log ratios of probabilities.
 
-NumPyro's own way to the simplex breaks a stick, in which the last state keeps at least 2⁻⁵² of it. A Dirichlet
-distribution with a concentration such as 0.003 has most of its mass at smaller probabilities. In log ratios, nothing
-has to be cut off, and the density is log-concave. But it has a tail of scale 1 / 0.003 on one side, and a wall on the
-other. The sampler therefore moves in a variable that is stretched below the wall and not above it.
+NumPyro's own transformation to the simplex is stick breaking, in which the last state keeps at least 2⁻⁵² of the
+stick. A Dirichlet distribution with a concentration such as 0.003 has most of its mass at smaller probabilities. In
+log ratios, nothing has to be truncated, and the density is log-concave. But it has a tail of scale 1 / 0.003 on one
+side, and a wall on the other. The sampler therefore moves in a variable that is stretched below the wall and not
+above it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class Ratios(NamedTuple):
     Attributes
     ----------
     places : (*parents, states) array
-        The places of the states among the ratios, last that of the state to which they refer.
+        The positions of the states among the ratios; the last is that of the reference state.
     centre, upper, stretch : (*parents, states - 1) arrays
         A ratio is ``centre + upper * u - stretch * softplus(-u)``, where u is what the sampler moves.
     """
@@ -38,7 +39,7 @@ class Ratios(NamedTuple):
 
     @classmethod
     def of(cls, expected: Floats) -> Ratios:
-        """Return those for Dirichlet posteriors of such concentrations: linear where these are at least 1."""
+        """Return the ratios for Dirichlet posteriors with these concentrations: linear where these are at least 1."""
         order = np.argsort(expected, axis=-1, kind="stable")
         ordered = np.take_along_axis(expected, order, axis=-1)
         others, most = ordered[..., :-1], ordered[..., -1:]

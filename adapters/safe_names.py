@@ -1,4 +1,4 @@
-"""Identifiers that every program's file format can hold, and the JSON file that says what they stand for."""
+"""Identifiers that every file format allows, and the JSON file that explains them."""
 
 from __future__ import annotations
 
@@ -65,15 +65,16 @@ _READ_AS_NUMBER = re.compile(r"(table|default)(?=[0-9eE])")  # pgmpy finds in "t
 def safe_names(values: Iterable[Any], first: str) -> list[str]:
     """Return a safe name for every value: ASCII letters, digits and underscores, a letter first.
 
-    Names differ in more than case, are not in `RESERVED`, and have at most `LONGEST` characters. What is such a name
-    already stays as it is; the others are made to read like the value, and numbered where two would be the same.
+    Names differ in more than case, are not in `RESERVED`, and have at most `LONGEST` characters. A value that is
+    already such a name is kept; the other names are made to resemble the value, and numbered where two would be
+    equal.
 
     Parameters
     ----------
     values : iterable
         Names of variables, or states of one variable.
     first : str
-        What leads a name that would begin with a digit, or be empty: a letter.
+        A letter that is put in front of a name that would be empty or begin with a digit.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def names_path(path: Path) -> Path:
 
 
 def network_name(document: Mapping[str, Any]) -> str:
-    """Return the name of the network whose names a document explains: files of two exports are told apart by it."""
+    """Return the name of the network whose names a document explains; it distinguishes the files of two exports."""
     return f"anbexact_{document['sha256'][:16]}"
 
 
@@ -152,7 +153,7 @@ def _quantity(vocabulary: Vocabulary, name: Hashable) -> dict[str, Any]:
 
 
 def read_names(path: Path) -> dict[str, Any] | None:
-    """Return what the file of names says, names and states decoded; None if it does not exist."""
+    """Return the contents of the file of names, with names and states decoded; None if it does not exist."""
     advice = "Restore it, or delete it to read the network under the names in its file."
     try:
         document = json.loads(path.read_bytes())

@@ -1,4 +1,4 @@
-"""One model on all folds: learned, refitted, asked about the rows that were left out."""
+"""One model on all folds: learned, refitted, and applied to the rows that were left out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from anbexact.tables.missing import LostClassError
 from anbexact.tables.table import Weights
 
 INTERRUPTED = "interrupted: "
-"""How searches begin their warning when Ctrl-C ends them with the best found so far; here it ends the comparison."""
+"""The beginning of the warning of a search that Ctrl-C ends early; here, Ctrl-C ends the comparison."""
 
 
 def warm_up(contender: Contender, data: Data, refit: bool) -> None:
@@ -102,7 +102,7 @@ def measure(
     data: Data,
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, dict[str, list[Outcome] | None]]]:
-    """Yield, model by model, what each says of the rows that every fold leaves out.
+    """Yield, model by model, the predictions for the rows that each fold leaves out.
 
     The folds run on the workers that :func:`joblib.parallel_config` configures, if it does.
 
@@ -111,7 +111,7 @@ def measure(
     chosen : mapping of name to Contender
         The models.
     refit_of : mapping of name to name
-        What the refits of some of them are called.
+        The names of the refits of some of the models.
     data : Data
         The table and its folds.
     progress : callable, optional
@@ -122,7 +122,8 @@ def measure(
     name : str
         The model.
     lines : dict
-        The outcomes of its folds by line: its own, and that of its refit; None for a line that cannot be had.
+        The outcomes of its folds by line: its own line, and that of its refit; None for a line that could not be
+        computed.
     """
     n_folds = len(data.splits)
     is_local = worker_count() == 1

@@ -35,7 +35,7 @@ def _equal_width() -> KBinsDiscretizer:
 AUTO = "modl"
 """The rule that ``discretizer="auto"`` builds on."""
 MAX_BINS = 16
-"""Most intervals that ``discretizer="auto"`` makes of a column."""
+"""Maximum number of intervals of a column with ``discretizer="auto"``."""
 
 
 def automatic() -> MODLDiscretizer:
@@ -51,7 +51,7 @@ RULES: dict[str, Callable[[], Any]] = {
     "equal_frequency": _equal_frequency,
     "equal_width": _equal_width,
 }
-"""What a rule's name stands for."""
+"""The rules by name."""
 
 
 def _takes_missing_cells(transformer: Any) -> bool:

@@ -147,7 +147,7 @@ class _ClassDisplay(_PredictionDisplay):
 
 
 class ReliabilityDisplay(_ClassDisplay):
-    """How often a class is true where it is predicted with about the same probability, with 95 % bands.
+    """The observed frequency of a class among rows with about the same predicted probability, with 95 % bands.
 
     Points on the diagonal are calibrated probabilities. ``curves`` has a frame for every class
     (:func:`anbexact.compare.curves.reliability`), ``summary`` the mean distance from the diagonal, weighted by rows.
@@ -179,7 +179,7 @@ class ReliabilityDisplay(_ClassDisplay):
         ax: Axes | None = None,
         bins: int = 10,
     ) -> Self:
-        """Compute and draw; ``bins`` is the number of bins of about equal weight, the rest as for other curves."""
+        """Compute and draw; ``bins`` is the number of bins of about equal weight, the rest is as for other curves."""
         curve_of = partial(cls._curve, sample_weight=sample_weight, bins=bins)
         return cls._of(y, proba, classes, label, curve_of).plot(ax)
 
@@ -247,7 +247,7 @@ class LiftDisplay(GainsDisplay):
 
 
 class ConfusionDisplay(_PredictionDisplay):
-    """Rows by true and predicted class, each true class shaded by the shares of its rows.
+    """Rows by true and predicted class; cells are shaded by their share of the true class.
 
     Parameters
     ----------
