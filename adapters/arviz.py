@@ -20,7 +20,7 @@ from anbexact.structures.structure import Structure
 from anbexact.tables.native_values import native
 
 PACKAGES = ("arviz", "arviz_base")
-"""Packages that have ``from_dict``; the second is the part of the first that holds data."""
+"""Packages that have ``from_dict``; the second is the part of the first that contains data."""
 
 
 class Draw(NamedTuple):
@@ -96,7 +96,7 @@ def to_arviz(
 
 
 class _Kept:
-    """What is kept of draws."""
+    """The part of draws that is stored."""
 
     def __init__(self, classifier: NetworkClassifier | AveragedClassifier) -> None:
         self.classifier, self.vocabulary = classifier, classifier.vocabulary_
@@ -207,7 +207,7 @@ def _from_dict() -> Any:
 
 
 def _converted(from_dict: Any, groups: dict[str, dict[str, Any]], coords: Any, dims: Any) -> Any:
-    """Return draws as the installed version of ArviZ keeps them: until 0.x, groups are parameters of their own."""
+    """Return draws in the format of the installed version of ArviZ: until 0.x, groups are separate parameters."""
     if "posterior" in signature(from_dict).parameters:
         return from_dict(**groups, coords=coords, dims=dims)
     return from_dict(groups, coords=coords, dims=dims)

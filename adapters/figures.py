@@ -87,7 +87,7 @@ def _name(shape: Shape) -> str:
 
 
 def _odds(shape: Shape) -> str:
-    """Return what the log odds are of."""
+    """Return the axis label for the log odds."""
     return f"log odds of {shape.label}" + (f" against {shape.against}" if shape.against is not None else "")
 
 

@@ -101,7 +101,7 @@ def _pyfunc() -> Any:
 
 
 def _described(classifier: DiscreteClassifier, folder: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return what MLflow is told of a classifier, written to a folder."""
+    """Write a classifier to a folder, and return the description that MLflow needs."""
     if not isinstance(classifier, DiscreteClassifier):
         raise TypeError(f"MLflow models are made of classifiers of anbexact, not of a {type(classifier).__name__}")
     check_is_fitted(classifier)

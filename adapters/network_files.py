@@ -215,7 +215,7 @@ def from_file(path: str | Path, class_name: Hashable | None = None) -> FixedStru
 
 
 def _kind(path: Path, advice: str = "") -> str:
-    """Return the format that a file's extension stands for."""
+    """Return the format for a file's extension."""
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         known = ", ".join(f"{extension} ({name})" for extension, name in FORMATS.items())
@@ -281,12 +281,12 @@ def _decompressed(content: bytes) -> bytes:
 
 
 def _parsed(content: bytes, kind: str) -> DiscreteBayesianNetwork:
-    """Return the network that a file's content holds, names as they are.
+    """Return the network in a file's content, with its names as they are.
 
     Raises
     ------
     ValueError
-        If pgmpy cannot read it, or would overlook a part of it.
+        If pgmpy cannot read it, or would overlook some of it.
     """
     needed, available = BYTES_TO_READ[kind] * len(content), available_memory()
     if needed > available:
@@ -308,7 +308,7 @@ def _parsed(content: bytes, kind: str) -> DiscreteBayesianNetwork:
         network = reader.get_model()
     except MemoryError:
         raise
-    except Exception as error:  # pgmpy's readers raise whatever comes
+    except Exception as error:  # pgmpy's readers raise errors of any type
         raise ValueError(f"pgmpy cannot read it ({type(error).__name__}: {error})") from error
     if others:
         raise ValueError(f"it contains nodes that are not tables of probabilities ({', '.join(sorted(others))})")

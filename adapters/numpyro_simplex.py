@@ -18,7 +18,7 @@ from scipy.special import digamma, polygamma
 from anbexact._runtime.arrays import Floats
 
 NEWTON_STEPS = 40
-"""Of the inverse; the error is squared by each once it is small."""
+"""Number of steps for the inverse; once the error is small, each step squares it."""
 
 
 class Ratios(NamedTuple):
@@ -106,7 +106,7 @@ def _distribution() -> Any:
             return x
 
         def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
-            # Where a probability is smaller than any float, the density of the float that stands for it is made good.
+            # Where a probability is smaller than any float, the density of the float that represents it is corrected.
             logs = self.logs(x)
             good = (self.concentration - 1) * (logs - jnp.log(y))
             slopes = self.ratios.upper + self.ratios.stretch * sigmoid(-x)
@@ -122,7 +122,7 @@ def _distribution() -> Any:
             return (self.concentration, self.ratios), (("concentration", "ratios"), {})
 
     class LogRatioDirichlet(Dirichlet):  # type: ignore[misc]  # likewise
-        """A Dirichlet distribution on a :class:`Simplex` of its own."""
+        """A Dirichlet distribution with its own :class:`Simplex`."""
 
         pytree_data_fields = ("ratios",)
 

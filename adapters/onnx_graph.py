@@ -95,7 +95,7 @@ def check_exportable(form: ScoringForm, double: bool, what: str) -> None:
     TypeError
         For a column of mixed values.
     ValueError
-        For text that has no UTF-8 form, or for numbers that a tensor cannot tell apart.
+        For text that has no UTF-8 form, or for numbers that a tensor cannot distinguish.
     """
     texts = [form.class_name, *form.classes]
     for column in form.columns:
@@ -132,7 +132,7 @@ def add_posterior(
     Parameters
     ----------
     graph : Graph
-        What is extended.
+        The graph to extend.
     form : ScoringForm
         The class posterior.
     sources : mapping of feature to Source

@@ -120,7 +120,7 @@ def describe_names(
     names: Mapping[Hashable, str],
     states: Mapping[Hashable, Mapping[Any, str]],
 ) -> dict[str, Any]:
-    """Return the contents of the file that explains the names, and keeps what network files cannot hold."""
+    """Return the contents of the file that explains the names, and stores what network files cannot represent."""
     groups = classifier.vocabulary_.groups
     document = {
         "format": FORMAT,
@@ -148,7 +148,7 @@ def describe_names(
 
 
 def _quantity(vocabulary: Vocabulary, name: Hashable) -> dict[str, Any]:
-    """Return what the numbers of a variable stand for, if for something else."""
+    """Return the meaning of a variable's numbers, if they represent another quantity."""
     return {"quantity": encode(vocabulary.quantities[name])} if name in vocabulary.quantities else {}
 
 
@@ -308,7 +308,7 @@ def _is_safe(text: str) -> bool:
 
 
 def _readable(text: str, first: str) -> str:
-    """Return a text as an identifier that tells what it was."""
+    """Return an identifier that resembles a text."""
     if not text:
         return "empty"
     text = text[: 4 * LONGEST]

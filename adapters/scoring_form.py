@@ -148,7 +148,7 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
     TypeError
         If it is of another kind, or a name, state or class is neither text nor a number; the message names it.
     ValueError
-        If it measures columns by densities, or a column holds dates, durations or the like.
+        If it models columns by densities, or a column contains dates, durations or similar values.
     """
     if isinstance(classifier, NetworkClassifier):
         check_is_fitted(classifier)

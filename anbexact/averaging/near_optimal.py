@@ -298,7 +298,7 @@ def _classes(found: list[tuple[float, Parents]], *, apart: bool) -> list[tuple[f
 
 
 def _equivalence_class(parents: Parents) -> tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int, int]]]:
-    """Return what Markov equivalent networks share (Verma and Pearl, 1990): the pairs joined, and the colliders."""
+    """Return the invariants of Markov equivalent networks (Verma and Pearl, 1990): adjacent pairs, and colliders."""
     n = len(parents)
     sets = [[p for p in range(n) if mask >> p & 1] for mask in parents]
     joined = frozenset((min(p, v), max(p, v)) for v in range(n) for p in sets[v])

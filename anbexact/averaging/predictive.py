@@ -105,7 +105,7 @@ class TreePredictive(Predictive):
 
 
 class _LatticePredictive(Predictive):
-    """What the averages over networks of any number of parents have in common."""
+    """The common base of averages over networks with any number of parents."""
 
     def __init__(self, setting: Setting, names: tuple[Hashable, ...]) -> None:
         table = setting.table

@@ -1,4 +1,4 @@
-"""What all classifiers that are networks share: structure, conditional tables, and other forms of the network."""
+"""The common base of all network classifiers: structure, conditional tables, and other forms of the network."""
 
 from __future__ import annotations
 
@@ -211,7 +211,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         return super().set_model(model)
 
     def _structure_learner(self, table: DiscreteTable, validation: Validation = PLAIN) -> Callable[..., Learned]:
-        """Return what learns the structure, and the equivalent sample sizes of its score and of its tables."""
+        """Return a function that learns the structure and the equivalent sample sizes of score and tables."""
         chooses_ess = self.ess == "auto" and self.structure_score == "bdeu"
         chooses_smoothing = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
         smooths = self.parameters == "eap"
@@ -229,7 +229,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         return (), False
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:  # a search may depend on the table
-        """Return what learns the structures that only serve to choose equivalent sample sizes."""
+        """Return a function that learns structures which only serve to choose equivalent sample sizes."""
         return self._learn
 
     def predict_proba_interval(

@@ -32,7 +32,7 @@ class BranchingClassifier(BranchingParameters, MeasuredClassifier):
         """Return the structure; a search takes no longer than ``time_limit`` seconds."""
 
     def _limits(self, time_limit: float | None) -> dict[str, Any]:
-        """Return what all searches of this module take."""
+        """Return the common arguments of the searches of this module."""
         return {
             "required": self.required_edges,
             "forbidden": self.forbidden_edges,

@@ -1,4 +1,4 @@
-"""What all classifiers share: names and states, the score, and saving."""
+"""The common base of all classifiers: names and states, the score, and saving."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class DiscreteClassifier(
     n_features_in_: int
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Give every estimator a constructor that goes by its own name, whatever group its parameters come from."""
+        """Give every estimator a constructor with its own name, whichever group defines its parameters."""
         super().__init_subclass__(**kwargs)
         if "__init__" not in vars(cls):
             cls.__init__ = named_constructor(cls)  # type: ignore[method-assign]  # on purpose: its own name, same parameters

@@ -96,7 +96,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
 
 @dataclass(frozen=True)
 class _Limited:
-    """The search of a classifier over structures with at most so many parents."""
+    """The search of a classifier over structures with at most ``max_parents`` parents."""
 
     classifier: ExactClassifier
     max_parents: int

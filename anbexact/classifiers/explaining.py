@@ -75,8 +75,8 @@ class Explaining:
         Raises
         ------
         ValueError
-            If ``label`` or ``against`` is not a class, if a table of the network holds a zero, or if columns are
-            measured by densities; with ``conditional=True``, if too many features depend on each other.
+            If ``label`` or ``against`` is not a class, if a table of the network contains a zero, or if columns are
+            modelled by densities; with ``conditional=True``, if too many features depend on each other.
 
         References
         ----------

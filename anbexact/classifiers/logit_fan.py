@@ -158,7 +158,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
         complaint = found.complaint(table.vocabulary)
         try:
             fitted = {**tables, **posterior_tables(found.potentials, structure)}
-        except ValueError:  # on the way to infinity: no network holds such numbers
+        except ValueError:  # on the way to infinity: no network can contain such numbers
             found = refit(table, structure, tables, l2=LEAST_L2)
             complaint += f". The classifier is fitted with l2={LEAST_L2:g} instead."
             fitted = {**tables, **posterior_tables(found.potentials, structure)}

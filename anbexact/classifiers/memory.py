@@ -32,7 +32,7 @@ def affordable_limit(
     if needed <= available_memory():
         return None
     with_class = all(structure.class_name in structure.parents[name] for name in structure.features)
-    fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts where it need not be there
+    fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts if it need not be a parent
     most = max([min(_most_parents(table, score), max(fewer, 0)), *Counter(child for _, child in required).values()])
     warn(
         f"the conditional tables of the structure found would take {human_bytes(needed)}, so the structure was "

@@ -155,7 +155,7 @@ def cross_fit(
             if done and spare <= record.longest + record.to_all_rows(len(folds)):
                 record.outcome = OUT_OF_TIME
                 break
-            seconds = 2 * spare / (len(folds) - number + 1) if done else inf  # half of it is to choose strengths
+            seconds = 2 * spare / (len(folds) - number + 1) if done else inf  # half of it is for choosing strengths
             try:
                 with record.timed(), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -221,7 +221,7 @@ def fit_members(
 
 
 def _held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> list[HeldOutLogs]:
-    """Return what members say of the rows of every fold."""
+    """Return the members' predictions for the rows of every fold."""
     return [
         HeldOutLogs(
             np.stack([record.logs[k] for record in records], axis=1),

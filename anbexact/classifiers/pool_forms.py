@@ -81,7 +81,7 @@ def common_network(
     models : sequence of classifiers
         Fitted.
     rows : (X, y, weights)
-        What they were fitted to.
+        The rows to which they were fitted.
     settings : mapping
         How missing and unknown cells are treated, and the number of threads.
 

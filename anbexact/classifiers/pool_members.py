@@ -84,7 +84,7 @@ def _on(name: str, intervals: int, varied: bool, estimator: DiscreteClassifier) 
 
 
 def named_members(members: Any) -> list[Member]:
-    """Return the members that were given, each with a name of its own.
+    """Return the given members, each with a unique name.
 
     Raises
     ------

@@ -306,7 +306,7 @@ class PooledClassifier(PooledParameters, FittedPool):
 
 
 def _indexable(rows: Any) -> Any:
-    """Return what rows can be taken from, whatever holds them."""
+    """Return an object from which rows can be selected, for any kind of container."""
     if isinstance(rows, pd.Categorical):
         return pd.Series(rows)
     return rows if is_frame(rows) or is_series(rows) or isinstance(rows, list) else np.asarray(rows)

@@ -155,7 +155,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         return self._default_estimator() if self.estimator is None else self.estimator
 
     def _default_estimator(self) -> NetworkClassifier:
-        """Return what ``estimator=None`` stands for."""
+        """Return the default network of ``estimator=None``."""
         return FANClassifier(ess="auto")
 
     def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any) -> LogitModel:

@@ -201,7 +201,7 @@ def _cross_validated(
     smoothing: float | None,
     deadline: Deadline,
 ) -> _Choice:
-    """Return what predicts held-out rows best: first the size of the score, then whether fewer parents do.
+    """Return the choice that predicts held-out rows best: of the score's size, then of fewer parents.
 
     Of equally good ones, the first. If time runs out, the best of what was tried.
     """

@@ -38,8 +38,8 @@ class SelectiveKDBClassifier(SelectiveKDBParameters, NetworkClassifier):
     max_k : int, default 5
         Maximum number of feature parents of a feature, 0 or more.
     structure_score : str or Score, default "bdeu"
-        Scores the structure; its equivalent sample size, if it has one, is that of the tables by which rows are
-        predicted.
+        The score that is reported for the structure. Its equivalent sample size, if it has one, is that of the tables
+        that predict rows.
 
     The other parameters are those of :class:`~anbexact.NetworkClassifier`.
 

@@ -182,12 +182,12 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         return self
 
     def _read(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> TrainingColumns:
-        """Return what is learned from; ``classes`` are declared states of the class."""
+        """Return the columns to learn from; ``classes`` are declared states of the class."""
         self.check_parameters()
         return training_columns(self, X, y, sample_weight, classes, named=self._undropped())
 
     def _model_learner(self) -> Callable[[TrainingColumns], Model]:
-        """Return what learns the model."""
+        """Return a function that learns the model."""
         return self._learn_model
 
     def _keep(self, model: Model, read: TrainingColumns) -> None:
@@ -199,7 +199,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         """Refit the model that was learned."""
 
     def _undropped(self) -> Collection[Hashable]:
-        """Return the columns that are never left out, whatever they look like."""
+        """Return the columns that are never left out, even if they look like identifiers."""
         return ()
 
     def set_model(self, model: Model) -> Self:

@@ -39,8 +39,8 @@ class WrapperClassifier(WrapperParameters, NetworkClassifier):
     time_limit : float, optional
         Time limit of the search in seconds, after which the best structure found so far is used.
     structure_score : str or Score, default "bdeu"
-        Scores the structure; its equivalent sample size, if it has one, is that of the tables by which rows are
-        predicted.
+        The score that is reported for the structure. Its equivalent sample size, if it has one, is that of the tables
+        that predict rows.
     """
 
     _steps: Steps

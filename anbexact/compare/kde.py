@@ -97,7 +97,7 @@ class KernelNaiveBayes(
         for c, densities in enumerate(self.densities_):
             for j, density in enumerate(densities):
                 joint[:, c] += density.score_samples(X[:, [j]])
-        joint -= joint.max(axis=1, keepdims=True)  # first, since ln 2 is lost beside a large number
+        joint -= joint.max(axis=1, keepdims=True)  # first, because ln 2 is lost when added to a large number
         normalised: Floats = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
         return normalised
 

@@ -22,7 +22,7 @@ COLUMNS = (
     "predict_seconds",
 )
 BINS = 10
-"""Of the predicted class's probability, all of the same width."""
+"""Number of bins of the predicted class's probability, all of the same width."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -182,7 +182,7 @@ def frequency_parameters(model: Any) -> float:
 
 
 def gaussian_nb_parameters(model: Any) -> float:
-    """Return those of a pipeline that ends in GaussianNB: (s - 1) + 2 s per feature, means and variances."""
+    """Return the free parameters of a GaussianNB pipeline: (s - 1) + 2 s per feature, means and variances."""
     return float(len(model.classes_) - 1 + 2 * model[-1].theta_.size)
 
 
@@ -197,7 +197,7 @@ def _unknown(_: Any) -> float:
 
 
 def _count_of(estimator: Any) -> Callable[[Any], float]:
-    """Return what counts the free parameters of a classifier that takes the frame as it is."""
+    """Return a function that counts the free parameters of a classifier that takes the frame as it is."""
     if isinstance(estimator, RefittedClassifier):
         return refit_parameters
     if isinstance(estimator, PooledClassifier):
@@ -275,7 +275,7 @@ def _gradient_boosting(columns: Sequence[Column]) -> Any:
 
 
 def _standardised(columns: Sequence[Column]) -> Any:
-    """Return what standardises numbers and encodes the other columns of :func:`_as_numbers` one-hot."""
+    """Return a transformer that standardises numbers and one-hot encodes the other columns of :func:`_as_numbers`."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline

@@ -43,7 +43,7 @@ class FullConformalClassifier(ConformalClassifier):
     method : {"lac", "aps"}, default "lac"
         Nonconformity of a row: 1 - P(its class), which makes sets small; or the probability of all classes that are
         at least as probable as its own (adaptive prediction sets), which makes larger sets where classes are hard to
-        tell apart.
+        distinguish.
     by_class : bool, default False
         Whether a row is ranked only among rows of the class with which it is tried (Mondrian). The probability then
         holds in each class, and sets are larger.

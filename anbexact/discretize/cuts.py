@@ -52,7 +52,7 @@ def cut_texts(cuts: Cuts, quantity: Quantity | None = None) -> list[str]:
 
 
 def _digits(cuts: Cuts) -> list[str]:
-    """Return cut points in the fewest digits that tell them apart."""
+    """Return cut points with the fewest digits that distinguish them."""
     whole = len(str(int(np.abs(cuts).max(initial=0.0))))
     for digits in range(min(max(6, whole), 17), 18):
         texts = [f"{cut:.{digits}g}" for cut in cuts]

@@ -20,7 +20,7 @@ from anbexact.tables.table import Weights
 MOST_HALVINGS = 14
 """Halvings after which the cells are still fewer than the states that a variable may have."""
 MOST_COUNTS = 254
-"""Numbers told apart, one a level, up to which the cells of all levels together are no more than of 14 halvings."""
+"""Maximum number of levels, each with one more number: together they have no more cells than 14 halvings."""
 LARGEST_FIRST = 2**51
 """Size of a first number up to which halves between the numbers that follow are exact."""
 ROUNDING = 1e-9
@@ -238,7 +238,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def _interval(low: Any, high: Any) -> tuple[float, float]:
-    """Return the ends of an interval as floats; refuse those that bound none of finite width."""
+    """Return the ends of an interval as floats; refuse ends that do not bound an interval of finite width."""
     ends = _number("low", low), _number("high", high)
     if not 0 < ends[1] - ends[0] < np.inf:
         raise ValueError(

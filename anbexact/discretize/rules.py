@@ -39,7 +39,7 @@ MAX_BINS = 16
 
 
 def automatic() -> MODLDiscretizer:
-    """Return the rule that ``discretizer="auto"`` stands for: MODL, with coarse cuts if it makes fewer than two."""
+    """Return the rule of ``discretizer="auto"``: MODL, with coarse cuts if it makes fewer than two."""
     return MODLDiscretizer(max_bins=MAX_BINS, coarse=True)
 
 

@@ -235,14 +235,14 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             (the evidence, up to 2,000 rows with curvatures by feature, times a factor chosen by cross-validation)
             choose how strongly; a number is the strength of all first differences, and a mapping gives those of
             ``"slope"``, ``"curvature"``, ``"level"`` and ``"interaction"``, each as a number or by feature. Columns
-            should have many intervals then: ``to_logit(..., intervals=32)``. ``l2`` is the ridge beside the
+            should have many intervals then: ``to_logit(..., intervals=32)``. ``l2`` is the ridge in addition to the
             penalty, by default 0.001, and must be above 0.
         interactions : {"families", "pairs", "none"}, default "families"
             With ``smooth``: shapes of all features of a family together, of every child with each of its other
             parents, or of single features alone.
         ordered : collection of features, default ()
-            With ``smooth``: features whose states follow an order, beside those that were cut into intervals and
-            those of numbers.
+            With ``smooth``: further features whose states have an order, in addition to those that were cut into
+            intervals and those with numbers as states.
         solver : {"trust-ncg", "newton-cg"}, default "trust-ncg"
             scipy's optimiser; ``python -m benchmarks.speed refit`` compares them. Smooth refits have their own.
         max_iter : int, default 500
@@ -283,7 +283,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         return self._refitted(refit(table, self.structure, self.network.tables, **how))
 
     def _refitted(self, found: Refit) -> LogitModel:
-        """Return the model of a refit; warn if it is not what was asked for."""
+        """Return the model of a refit; warn if the fit is not as requested."""
         model = LogitModel(self.network, self.classifier, found.potentials, self.structure, found, self.closure)
         if model.convergence_message:
             warn(model.convergence_message)

@@ -63,7 +63,7 @@ def _shapes(
     refitted : SmoothRefit
     vocabulary : Vocabulary
     contrasts : mapping of class to (against, (classes,) float64)
-        What the class is compared with, and the contrast of the classes' log odds.
+        The class or mean used for comparison, and the contrast of the classes' log odds.
     """
     problem = refitted.problem
     rows = problem.weights.sum(axis=1)
@@ -279,7 +279,7 @@ class HasShapes(ABC):
         """The classes, the reference first."""
 
     def shapes(self, label: Any = None, against: Any = None) -> Shapes:
-        """Return what every feature, and every interaction, adds to the log odds of classes, with standard errors.
+        """Return the contributions of features and interactions to the log odds of classes, with standard errors.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ def _gain(
     parents: Sequence[Hashable],
     others: Sequence[Hashable],
 ) -> float:
-    """Return what a score gains by an arc; NaN if it cannot score the two families."""
+    """Return the gain in score from an arc; NaN if the score cannot evaluate the two families."""
     if score is None:
         return np.nan
     try:

@@ -91,7 +91,7 @@ class DensityAtCodes:
         return self.density.values
 
     def cells(self, codes: Mapping[Hashable, npt.NDArray[np.intp]]) -> tuple[npt.NDArray[np.intp], ...]:
-        """Return the positions in ``values`` of the cells that hold finest cells of the variables."""
+        """Return the positions in ``values`` of the cells that contain given finest cells of the variables."""
         places: list[npt.NDArray[np.intp]] = []
         for name, level in zip(self.variables, self.density.levels, strict=True):
             partition = self.axes.score.partitions.get(name)

@@ -111,7 +111,7 @@ class DensityPosterior:
             )
 
     def _of_pattern(self, hidden: npt.NDArray[np.bool_]) -> _AtLevels:
-        """Return what evaluates rows that lack certain features, and no others."""
+        """Return the evaluator of rows that lack exactly these features."""
         features = self._axes.vocabulary.features
         missing = {name for name, lacks in zip(features, hidden.tolist(), strict=True) if lacks}
         needed = {*features, self._class} - missing
@@ -129,7 +129,7 @@ class DensityPosterior:
         return self._at_levels(chosen, common)
 
     def _at_levels(self, densities: Mapping[Hashable, FamilyDensity], common: Mapping[Hashable, int]) -> _AtLevels:
-        """Return what evaluates rows that may lack some features: those with a common level for all families."""
+        """Return the evaluator of rows that may lack some features: those with a common level in all families."""
         axes = self._axes
         logs: list[tuple[Hashable, tuple[Hashable, ...], Floats]] = []
         used: dict[View, None] = {}

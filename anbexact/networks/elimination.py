@@ -276,7 +276,7 @@ class Elimination:
 
 
 def _larger(room: Room, reason: int, needed: float, most: float) -> Room:
-    """Return the room with more of what a kernel needs, where it asks for more."""
+    """Return a larger workspace if a kernel needs more room."""
     if reason == NEAR:
         n = 2 * int(needed)
         return room._replace(near=np.empty((n, n), dtype=np.bool_), weights=np.empty(n))

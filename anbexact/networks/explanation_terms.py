@@ -1,4 +1,4 @@
-"""What each family of a network adds to the log odds of rows."""
+"""The contributions of the families of a network to the log odds of rows."""
 
 from __future__ import annotations
 
@@ -183,5 +183,5 @@ def terms_by_row(
 
 
 def _rank(nats: float) -> tuple[bool, float]:
-    """Return what sorts terms: the largest first, what is not a number last."""
+    """Return the sort key of terms: the largest first, NaN last."""
     return nats != nats, -abs(nats)

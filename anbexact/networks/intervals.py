@@ -27,7 +27,7 @@ from anbexact._runtime.arrays import Floats
 CREDIBLE_MASS = 0.95
 """Posterior probability of an interval."""
 LOG_TINY = -600.0
-"""ln of a number below which x^a / (a B(a, b)) stands for the incomplete beta function."""
+"""ln of the limit below which x^a / (a B(a, b)) approximates the incomplete beta function."""
 INTERVALS_PER_BATCH = 4096
 """Terms whose intervals are computed at once."""
 TOLERANCE = 1e-4
@@ -130,7 +130,7 @@ def _log_cdf(log_x: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _bounds(p: Floats, a: Floats, b: Floats, other_a: Floats, other_b: Floats) -> tuple[Floats, Floats]:
-    """Return bounds on the quantile of T that hold whatever the dependence of its two parts."""
+    """Return bounds on the quantile of T that hold for any dependence of its two parts."""
     low = _log_quantile(p / 2, a, b) - _log_quantile(1 - p / 2, other_a, other_b)
     high = _log_quantile((1 + p) / 2, a, b) - _log_quantile((1 - p) / 2, other_a, other_b)
     return low, high

@@ -226,7 +226,7 @@ class Posterior:
         return out
 
     def _in_threads(self, work: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
-        """Work so many rows, in parts, if that is worth several threads."""
+        """Process this many rows, in parts if several threads are worthwhile."""
         threads = min(thread_count(n_jobs), max(1, n_rows * len(self._families) * self.n_classes // WORK_PER_THREAD))
         if threads == 1:
             work(0, n_rows)

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = 6.0, 4.5
-"""Width and height of a figure of its own, in inches."""
+"""Width and height of a new figure, in inches."""
 BLUE, ORANGE, GREY = "#2f7fd6", "#d0741c", "0.55"
 """Colours: for, against, and neutral."""
 
@@ -73,7 +73,7 @@ def new_axes(size: tuple[float, float] = SIZE) -> Any:
 
 
 def legend(ax: Axes) -> None:
-    """Add a legend if there is something to tell apart."""
+    """Add a legend if there is more than one label."""
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize="small")
 

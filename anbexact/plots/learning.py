@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEAST_PROBABILITY = 1e-15
-"""Of a class that was not among the training rows, so that the loss stays finite."""
+"""Probability of a class that does not occur in the training rows, so that the loss stays finite."""
 
 
 def learning_curve(estimator: NetworkClassifier, X: Any, y: Any, sizes: Any, folds: int, seed: int) -> pd.DataFrame:

@@ -43,7 +43,7 @@ def class_codes(y: Any, classes: list[Any]) -> Integers:
 
 
 class _PredictionDisplay(Display):
-    """Of predictions for rows whose classes are known."""
+    """A display of predictions for rows whose classes are known."""
 
     from_predictions: ClassVar[Any]
     """Computes and draws."""
@@ -223,7 +223,7 @@ class PrecisionRecallDisplay(_ClassDisplay):
 
 
 class GainsDisplay(_ClassDisplay):
-    """Share of all rows of a class among the rows with the highest probability of it, by their share of all rows."""
+    """Share of a class's rows found among the rows with its highest probabilities, by the share of rows selected."""
 
     x_label, y_label = "share of rows selected, most probable first", "share of the class captured"
 
@@ -237,7 +237,7 @@ class GainsDisplay(_ClassDisplay):
 
 
 class LiftDisplay(GainsDisplay):
-    """How much more frequent a class is among the rows with the highest probability of it than among all rows."""
+    """How much more frequent a class is among the rows with its highest probabilities than among all rows."""
 
     x_label, y_label = "share of rows selected, most probable first", "lift"
 

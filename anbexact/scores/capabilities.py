@@ -10,7 +10,7 @@ from anbexact.tables.table import DiscreteTable
 
 
 def has_set_scores(score: Any) -> TypeGuard[SetScore | MixedSetScore]:
-    """Whether local scores are differences of scores of sets, which searches can ask for."""
+    """Whether local scores are differences of scores of sets that searches can use."""
     return bool(getattr(score, "has_set_score", False)) and isinstance(score, SetScore | MixedSetScore)
 
 

@@ -121,7 +121,7 @@ def single_states_apart(*, below_class: bool) -> Callable[[Search[P]], Search[P]
 
 
 def _ends(edges: Iterable[Any]) -> set[Hashable]:
-    """Return what edges name; nothing for what is not a pair, which the search refuses."""
+    """Return the names in edges; an edge that is not a pair, which the search refuses, contributes none."""
     return {name for edge in edges if isinstance(edge, tuple | list) for name in edge if isinstance(name, Hashable)}
 
 

@@ -19,8 +19,8 @@ from anbexact.selection.bayes_factor import check_distinct
 from anbexact.tables.table import DiscreteTable
 
 Associations = Callable[[int, Positions, tuple[int, ...]], Floats]
-"""Called with the positions of a variable, of others and, ascending, of those that are given: the association of the
-variable with each of the others. Below 0: independent. Infinite: not tested."""
+"""``f(x, others, given)`` returns the association of variable ``x`` with each of ``others`` given ``given`` (sorted
+positions). Below 0: independent. Infinite: not tested."""
 
 
 class IndependenceTest(Protocol):
@@ -239,7 +239,7 @@ class UniversalTest:
         Raises
         ------
         ValueError
-            If a variable is not in the table, or is there twice; or if the table does not suit the score.
+            If a variable is not in the table, or is named twice; or if the table does not fit the score.
         """
         check_distinct(table, [x, y, *given])
         first, second, *others = (position_of(table, name) for name in (x, y, *given))

@@ -24,7 +24,7 @@ class Tester:
     test : IndependenceTest
         The test.
     max_conditioning : int, optional
-        Most variables that are given.
+        Maximum number of conditioning variables.
     """
 
     def __init__(self, table: DiscreteTable, test: IndependenceTest, max_conditioning: int | None = None) -> None:

@@ -300,7 +300,7 @@ def _collapsed(
     handle_missing: str,
     advice: str,
 ) -> DiscreteTable:
-    """Encode the columns, which stand in the vocabulary's order, and collapse equal rows."""
+    """Encode the columns, which are in the vocabulary's order, and merge equal rows."""
     codes = np.empty((len(weights), len(columns)), dtype=np.int16)
     for j, column in enumerate(columns):
         codes[:, j] = vocabulary.encode(

@@ -157,7 +157,7 @@ def _kept(
 ) -> list[Positions]:
     """Return the positions of the sets of every feature that can be part of an optimal choice; see :class:`Choice`.
 
-    ``solved`` has the components, and bounds on the totals of the choices that hold a set of theirs.
+    ``solved`` has the components, and bounds on the totals of the choices that contain each of their sets.
     """
     kept = [np.empty(0, np.int64)] * len(lists)
     for group, part, totals_with in solved:
@@ -176,7 +176,7 @@ def _kept(
 
 
 def _completed(work: Callable[[], _Result], deadline: Deadline) -> _Result:
-    """Return what some work results in that nothing can do without: an interrupt lets it begin again."""
+    """Return the result of indispensable work: after an interrupt, the work is repeated."""
     try:
         return work()
     except KeyboardInterrupt:

@@ -131,7 +131,7 @@ class ComponentSearch:
     def _divided(self, nodes: Sequence[_Node]) -> list[_Node]:
         """Divide branches, and return the halves; a branch without an open arc has none.
 
-        The most promising arcs are tried out; that is taken for which the product of what either half gains is
+        The most promising arcs are tried; the arc is chosen for which the product of the gains of both halves is
         highest (strong branching: Applegate, Bixby, Chvátal & Cook, Finding cuts in the TSP, DIMACS 1995).
         """
         tried: list[dict[Arc, tuple[float, _Division]]] = [{} for _ in nodes]

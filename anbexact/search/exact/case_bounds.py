@@ -43,7 +43,7 @@ class ListedSets:
     starts: npt.NDArray[np.int64]
 
     def has(self, child: Hashable, parent: Hashable) -> Kept:
-        """Return which of all sets are sets of ``child`` that hold ``parent``."""
+        """Return which of all sets are sets of ``child`` that contain ``parent``."""
         k = self.features.index(child)
         held = np.zeros(len(self.scores), dtype=np.bool_)
         own = slice(int(self.starts[k]), int(self.starts[k + 1]))

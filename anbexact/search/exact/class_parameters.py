@@ -215,17 +215,17 @@ def check_memory(plan: Plan) -> None:
 
 @dataclass(frozen=True)
 class Families:
-    """The local scores of all families; bit b of a mask stands for ``features[b]``, which the class is not among.
+    """The local scores of all families; bit b of a mask represents ``features[b]``, without the class.
 
     Attributes
     ----------
     features, n_states : sequence
-        The features in an order of their own, and their numbers of states.
+        The features in the order of this search, and their numbers of states.
     n_classes : int
         Number of classes.
     raw : callable
-        ``raw(b)``: local scores of feature b given every set of other features, without and with the class; its own
-        bit is taken out of the masks.
+        ``raw(b)``: local scores of feature b given every set of other features, without and with the class; the masks
+        do not include its own bit.
     admits : callable
         ``admits(b)``: which of these families the constraints admit, or None for all.
     """

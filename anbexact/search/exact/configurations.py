@@ -43,7 +43,7 @@ class Configurations:
 
 
 def configurations(counted: Counted, base: float, last_size: int) -> tuple[int, Floats, npt.NDArray[np.int32]]:
-    """Return up to which size, ``last_size`` at most, sets of parents are told apart, all their q, and what follows.
+    """Return the size, at most ``last_size``, up to which sets of parents are tracked, all their q, and the next q.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class EnumeratedLists:
         return self._size > began
 
     def _score(self, size: int, progress: Progress | None) -> bool:
-        """Score all sets of so many parents; return whether the time sufficed."""
+        """Score all sets with this number of parents; return whether there was enough time."""
         found: list[tuple[_Child, int, Floats]] = []
         for width in sorted({len(child.required) for child in self._children}):
             own = [child for child in self._children if len(child.required) == width]
@@ -95,7 +95,7 @@ class EnumeratedLists:
             ends = np.cumsum([len(sets) for sets in parents])
             shares = np.split(scores, ends[:-1])
             found += [(child, size - width, of_child) for child, of_child in zip(own, shares, strict=True)]
-        for child, extra, of_child in found:  # all or none of them, as sizes are taken up again
+        for child, extra, of_child in found:  # all or none of them, because sizes are started again
             child.add(extra, of_child)
             self.scored += len(of_child)
         return True
@@ -117,18 +117,18 @@ class _Child:
         self._scored = 0
 
     def n_sets(self, size: int) -> int:
-        """Return the number of admitted sets of so many parents, the required ones among them."""
+        """Return the number of admitted sets with this number of parents, including the required ones."""
         extra = size - len(self.required)
         return comb(len(self.free), extra) if extra >= 0 else 0
 
     def parents_of_size(self, size: int) -> Positions:
-        """Return the sets of the required parents and so many free ones, ascending, shape (sets, parents)."""
+        """Return the sets of the required parents and this number of free ones, ascending, shape (sets, parents)."""
         free = np.empty((0, 0), np.int64) if size < 0 else self.free[subsets(len(self.free), size)]
         joined = np.concatenate([np.tile(self.required, (len(free), 1)), free], axis=1)
         return np.sort(joined, axis=1)
 
     def add(self, size: int, scores: Floats) -> None:
-        """Keep the sets of so many free parents that score higher than all their subsets."""
+        """Keep the sets with this number of free parents that score higher than all their subsets."""
         if size < 0 or len(scores) == 0:
             return
         if np.isnan(scores).any() or (scores == inf).any() or (size == 0 and scores[0] == -inf):
@@ -144,7 +144,7 @@ class _Child:
         self._scored += len(scores)
 
     def parent_sets(self, scorer: FamilyScorer, limit: str, bound: object) -> ParentSets:
-        """Return the list; until something is scored, the required parents stand in for it."""
+        """Return the list; until something is scored, it contains only the required parents."""
         kept = self._kept
         if not kept:
             names = [scorer.names[v] for v in (*scorer.common, *self.required)]

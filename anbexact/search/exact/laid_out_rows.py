@@ -25,7 +25,7 @@ from anbexact.tables.table import DiscreteTable
 TABULATED_WEIGHTS = 1024
 """Whole weights whose cell values are tabulated."""
 MOST_TABLES = 128
-"""Distinct numbers of parent configurations with tables of their own (2 MB a feature at most)."""
+"""Maximum number of distinct numbers of parent configurations with separate tables (at most 2 MB per feature)."""
 
 
 class LaidOutRows(NamedTuple):

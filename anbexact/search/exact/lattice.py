@@ -36,7 +36,7 @@ FEWER_SETS_TIMES_ROWS = 23
 LEAST_ROWS_COUNTED = 10_000
 """Minimum number of distinct rows for counting sets one by one."""
 LAY_OUT_SECONDS, LAID_OUT_SHARE = 50e-9, 0.1
-"""Processor seconds that a row takes for each feature when it is laid out, and the part of the time left for this."""
+"""Processor seconds per row and feature to lay out the rows, and the share of the remaining time for this."""
 COUNTING_SECONDS, REFINING_SECONDS = 1.6e-9, 2.5e-9
 """Processor seconds that a row takes when a set is counted, and an entry when groups of rows are refined."""
 MOST_FEATURES = 62
@@ -124,7 +124,7 @@ def lattice_seconds(table: DiscreteTable, score: SetScore, max_parents: int, dea
 
 
 def _random_set(rng: np.random.Generator, n: int, max_size: int) -> int:
-    """Return the mask of a random subset of ``range(n)`` with at most so many members, all equally probable."""
+    """Return the mask of a random subset of ``range(n)`` with a limited number of members, all equally probable."""
     sizes = np.array([comb(n, k) for k in range(min(n, max_size) + 1)], dtype=np.float64)
     size = int(rng.choice(len(sizes), p=sizes / sizes.sum()))
     return sum(1 << int(b) for b in rng.choice(n, size, replace=False))
@@ -160,7 +160,7 @@ def counting_seconds(problem: SetScoreProblem) -> float:
 def _counted_scores(
     problem: SetScoreProblem, threads: int, deadline: Deadline, progress: Progress | None
 ) -> npt.NDArray[np.float64] | None:
-    """Return what :func:`score_all_sets` does, every set counted by itself."""
+    """Return the same as :func:`score_all_sets`, with every set counted separately."""
     n, names = len(problem.features), problem.table.vocabulary.names
     scorer = FamilyScorer(problem.table, problem.score, threads, deadline)
     place = np.array([names.index(name) for name in problem.features])
@@ -363,5 +363,5 @@ def _upper_bound(
     total = 0.0
     for b, name in enumerate(problem.features):
         pairs = scores.reshape(-1, 2, 1 << b)
-        total += min(bounds[name], float((pairs[:, 1] - pairs[:, 0]).max()))  # sets too large hold no score
+        total += min(bounds[name], float((pairs[:, 1] - pairs[:, 0]).max()))  # sets that are too large have no score
     return total

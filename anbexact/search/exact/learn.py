@@ -217,7 +217,7 @@ def _learn(
         return replace(naive, certificate=replace(naive.certificate, proof=Proof(score, 0, (), (), None, ())))
     plan = Plan(table, score, constraints, thread_count(limits.n_jobs), deadline, limits.memory_limit)
     search = ExactSearch(plan, class_name, progress)
-    _ = search.forest  # first of all, in case that there is no time for more
+    _ = search.forest  # first, in case there is no time for more
     if not plan.prunes:
         check_fits(plan)
     if limits.time_limit is None and plan.foreseen > LONG_SEARCH:

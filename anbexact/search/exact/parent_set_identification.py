@@ -158,7 +158,7 @@ class ParentSetSearch:
         self.shared.take(-laid_out)
 
     def _grow_arrays(self) -> bool:
-        """Let the arrays hold what one call of the kernel adds; return whether the memory sufficed."""
+        """Enlarge the arrays for the results of one call of the kernel; return whether there was enough memory."""
         most, words = SETS_PER_CALL + len(self.possible.added), self.open_sets.masks.shape[1]
         n_open, n_listed, old = self.extent.n_open, self.extent.n_listed, self.open_sets
         if n_open + most > len(old.best):
@@ -201,7 +201,7 @@ class ParentSetSearch:
 
 
 def _lowest(keys: Masks) -> npt.NDArray[np.int64]:
-    """Return the smallest member of every set, none of which is empty."""
+    """Return the smallest member of every set; sets must not be empty."""
     lowest = np.zeros(len(keys), np.int64)
     for w in reversed(range(keys.shape[1])):
         word = keys[:, w]

@@ -85,7 +85,7 @@ class Plan:
 
     @cached_property
     def _mixture(self) -> Mixture | None:
-        """How sets are scored at several levels of their variables; None where there are no levels."""
+        """How sets are scored at several levels of their variables; None if there are no levels."""
         return mixture_of(self.table, self.score)
 
     @cached_property

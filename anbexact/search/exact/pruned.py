@@ -27,7 +27,7 @@ the score has no bounds."""
 
 @dataclass(frozen=True)
 class Pruned:
-    """What the pruned search found and proved.
+    """The result of the pruned search, and what it proved.
 
     Attributes
     ----------

@@ -53,7 +53,7 @@ def proved(lists: Lists, branch: Branch, clusters: Clusters, multipliers: Floats
 
 
 def totals_with_each(lists: Lists, branch: Branch, clusters: Clusters, multipliers: Floats) -> Floats:
-    """Return the bounds that multipliers prove for the choices of a branch that hold a set, for every set."""
+    """Return, for every set, the bound that multipliers prove for the choices of a branch that contain it."""
     value, credited_scores = proved(lists, branch, clusters, multipliers)
     best = np.maximum.reduceat(credited_scores, lists.starts[:-1])
     bounds: Floats = value - best[lists.children] + credited_scores
@@ -173,7 +173,7 @@ class Relaxation:
     def _first(self, values: Floats, gap: float) -> npt.NDArray[np.bool_]:
         """Return which sets to begin with: of every feature, those of highest value, and the one chosen.
 
-        Those that cost more than the gap are left out: a choice better than the best known holds none of them.
+        Those that cost more than the gap are left out: a choice better than the best known contains none of them.
         """
         active = np.zeros(len(values), np.bool_)
         active[self.chosen] = np.isfinite(values[self.chosen])

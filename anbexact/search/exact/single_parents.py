@@ -13,7 +13,7 @@ from anbexact.search.exact.listed_sets import Lists
 from anbexact.search.exact.parent_sets import pack, unpack
 
 LARGEST_SUM = 2.0**60
-"""Largest absolute value of a sum of the whole numbers that stand for scores."""
+"""Largest absolute value of a sum of the whole numbers that represent scores."""
 
 
 class Branching(NamedTuple):

@@ -22,7 +22,7 @@ def _highest(part: Lists) -> tuple[Floats, Positions]:
 
 
 def _without_child(masks: Positions, children: Positions) -> Positions:
-    """Return masks with the bit of the child, which is not set, taken out."""
+    """Return masks with the bit of the child, which is not set, removed."""
     compressed: Positions = (masks >> (children + 1) << children) | (masks & ((1 << children) - 1))
     return compressed
 

@@ -142,7 +142,7 @@ def _is_consistent(structure: Structure, slack: float) -> bool:
 def _without(
     structure: Structure, proof: Proof, table: DiscreteTable, apart: Collection[Hashable]
 ) -> tuple[Structure, DiscreteTable]:
-    """Return structure and table without the features that stand apart, which have no children."""
+    """Return structure and table without the features that stand alone, which have no children."""
     alone = sum(proof.score.local_score(table, name, structure.parents[name]) for name in apart)
     certificate = structure.certificate
     stated = replace(certificate, upper_bound=certificate.upper_bound - alone, proof=replace(proof, apart=()))
@@ -180,7 +180,7 @@ class _Check:
 
     @cached_property
     def _lists(self) -> Sequence[ParentSets] | None:
-        """The candidate lists, made anew; None if they do not reach as far as the proof.
+        """The candidate lists, made again; None if they do not reach as far as the proof.
 
         An interrupt, which ends the lists, is raised again.
         """
@@ -193,7 +193,7 @@ class _Check:
         return made.lists if reached is None or (largest is not None and reached >= largest) else None
 
     def holds(self, structure: Structure, total: float) -> bool:
-        """Return whether the bounds hold, of the components and of the structure, whose score is ``total``.
+        """Return whether the bounds of the components and of the structure, whose score is ``total``, hold.
 
         Rounding is allowed once, in the sum, however many components there are.
         """

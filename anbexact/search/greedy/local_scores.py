@@ -60,7 +60,7 @@ class LocalScores:
         return True
 
     def gains(self, admitted: Bools) -> Floats | None:
-        """Return what the admitted moves gain, -inf elsewhere; see :class:`Objective`."""
+        """Return the gains of the admitted moves, -inf elsewhere; see :class:`Objective`."""
         wanted = admitted.any(axis=0) | admitted[REVERSE].T
         places = np.argwhere(wanted & np.isnan(self._toggles)).tolist()
         families = [(child, self._parents[child] ^ 1 << parent) for child, parent in places]

@@ -117,9 +117,9 @@ class EquivalenceClass:
     Attributes
     ----------
     parents : tuple of int
-        By node, the mask of those with an arc to it in all graphs.
+        For every node, the mask of the nodes with an arc to it in all graphs.
     neighbours : tuple of int
-        By node, the mask of those joined to it by an edge that has no direction of its own.
+        For every node, the mask of the nodes joined to it by an undirected edge.
     """
 
     parents: Graph
@@ -203,7 +203,7 @@ def extension(found: EquivalenceClass, *first: int) -> Graph:
 
 
 def is_class_focused(found: EquivalenceClass, class_node: int) -> bool:
-    """Whether the equivalence class holds a graph in which every arc points to the class or to a child of it.
+    """Whether the equivalence class contains a graph in which every arc points to the class or to its children.
 
     If there is such a graph, then there is one in which the class is the first node of its component (of nodes
     joined by edges without direction). For else the class has a parent there; as this is not a child of the class, it
@@ -254,7 +254,7 @@ def deletions(found: EquivalenceClass) -> Iterator[Operator]:
 
 
 def cliques(core: int, others: int, joined: list[int], most: int) -> Iterator[int]:
-    """Yield the cliques of at most so many nodes that hold a core and some others: smaller ones first."""
+    """Yield the cliques of limited size that contain a core and some other nodes, smaller ones first."""
     if core.bit_count() > most or any(core & ~(joined[v] | 1 << v) for v in elements(core)):
         return
     common = others

@@ -131,7 +131,7 @@ class LeaveOneOutClimb:
         return float(table.weights @ (own - logsumexp(logs, axis=1)))
 
     def _family(self, child: Hashable, parents: tuple[Hashable, ...]) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
-        """Return the joint state of every row, and ln θ of every joint state and class, also with a row taken out."""
+        """Return the joint state of every row, and ln θ of every joint state and class, also with a row removed."""
         key = child, frozenset(parents)
         if key not in self._known:
             class_name = class_of(self.table)

@@ -23,7 +23,7 @@ from anbexact.tables.table import DiscreteTable
 TABLE_CELLS = 1 << 22
 """Cell values of whole weights that are tabulated at most (32 MB), beyond the few that must be."""
 DENSE_SLOTS, MOST_DENSE = 32, 5
-"""Joint states that the lowest features, which are not walked, may have, and how many these features may be."""
+"""Maximum number of joint states of the lowest features, which the walk omits, and of these features."""
 SETS_TIMES_ROWS = 27
 """Binary logarithm of the sets times rows of one task, about: the clock is looked at between tasks."""
 
@@ -57,7 +57,7 @@ class SetScoreProblem:
 
     @property
     def decided(self) -> int:
-        """How many of the highest bits name a task: tasks enough to share, none with few sets, or many times rows."""
+        """Highest bits that identify a task: enough tasks, none with few sets, or with many sets times rows."""
         n = len(self.features)
         enough = n - SETS_TIMES_ROWS + len(self.table.weights).bit_length()
         return max(0, min(max(min(6, n - LEAST_SETS), n - 16, enough), n - self.dense))

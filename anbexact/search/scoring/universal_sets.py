@@ -70,7 +70,7 @@ class Mixture:
 
     @cached_property
     def n_levels(self) -> Positions:
-        """Levels of every variable; 1, at the end, for position -1, which stands for no variable."""
+        """Levels of every variable; 1, at the end, for position -1, which means no variable."""
         return np.array([*(self.score.n_levels(name) for name in self.table.vocabulary.names), 1], dtype=np.int64)
 
     @cached_property

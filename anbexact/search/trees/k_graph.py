@@ -176,7 +176,7 @@ class _Choice:
 
     @property
     def best(self) -> float:
-        """What the chosen set gains."""
+        """The gain of the chosen set."""
         return self.contenders[0][0]
 
     @property
