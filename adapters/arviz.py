@@ -20,7 +20,7 @@ from anbexact.structures.structure import Structure
 from anbexact.tables.native_values import native
 
 PACKAGES = ("arviz", "arviz_base")
-"""Packages that have ``from_dict``; the second is the part of the first that holds data."""
+"""Packages that have ``from_dict``; the second is the part of the first that contains data."""
 
 
 class Draw(NamedTuple):
@@ -39,33 +39,33 @@ def to_arviz(
     draws: int = 500,
     random_state: int | np.random.Generator | None = 0,
 ) -> Any:
-    """Return draws from the posterior of a fitted classifier as ArviZ keeps them (extra ``arviz``).
+    """Return draws from the posterior of a fitted classifier in ArviZ's format (extra ``arviz``).
 
-    The draws are exact and independent, so there is one chain, and nothing to diagnose. Of a network, the structure
-    is given and its tables are drawn. Of an average of networks, each draw has a structure and an equivalent sample
-    size of its own, too; as the tables of two structures have different shapes, they are used but not kept.
+    The draws are exact and independent, so there is one chain, and convergence needs no diagnosis. For a network, the
+    structure is given and its tables are drawn. For an average of networks, each draw also has its own structure and
+    equivalent sample size. Tables of different structures have different shapes, so they are used but not stored.
 
     Parameters
     ----------
     classifier : NetworkClassifier or AveragedClassifier
         Fitted. A network's tables must be posterior means (``parameters="eap"``).
     X, y : features and classes, optional
-        Rows, as in ``fit``: with X, the class of every row is predicted; with y as well, the likelihood of every row
-        is computed.
+        Rows, as in ``fit``: with X, the class of every row is predicted; with X and y, the likelihood of every row is
+        computed.
     draws : int, default 500
-        How many.
+        Number of draws.
     random_state : int or Generator, default 0
         Seed.
 
     Returns
     -------
     InferenceData or DataTree
-        Whichever the installed ArviZ has, with the groups
+        The type depends on the installed version of ArviZ. Its groups are
 
-        - ``posterior``: of a network, ``P(variable)`` for every variable, with the states of the variable and of its
-          parents as dimensions; of an average, ``arc`` (1 where the structure has the arc, parents by children, the
+        - ``posterior``: for a network, ``P(variable)`` for every variable, with the states of the variable and of its
+          parents as dimensions; for an average, ``arc`` (1 where the structure has the arc, parents by children, the
           arcs of the class left out) and ``ess``;
-        - ``posterior_predictive``, with X: ``class``, the places of drawn classes among ``classes_``, rows as
+        - ``posterior_predictive``, with X: ``class``, the positions of drawn classes in ``classes_``, with rows as
           dimension;
         - ``log_likelihood``, with X and y: ``row``, ln P(class, features) of every row, in nats; missing cells are
           summed out.
@@ -73,7 +73,7 @@ def to_arviz(
     Raises
     ------
     ImportError
-        Without ArviZ.
+        If ArviZ is not installed.
     TypeError, ValueError
         For a classifier without such a posterior; the message says why.
     """
@@ -96,7 +96,7 @@ def to_arviz(
 
 
 class _Kept:
-    """What is kept of draws."""
+    """The part of draws that is stored."""
 
     def __init__(self, classifier: NetworkClassifier | AveragedClassifier) -> None:
         self.classifier, self.vocabulary = classifier, classifier.vocabulary_
@@ -207,7 +207,7 @@ def _from_dict() -> Any:
 
 
 def _converted(from_dict: Any, groups: dict[str, dict[str, Any]], coords: Any, dims: Any) -> Any:
-    """Return draws as the installed version of ArviZ keeps them: until 0.x, groups are parameters of their own."""
+    """Return draws in the format of the installed version of ArviZ: until 0.x, groups are separate parameters."""
     if "posterior" in signature(from_dict).parameters:
         return from_dict(**groups, coords=coords, dims=dims)
     return from_dict(groups, coords=coords, dims=dims)

@@ -1,4 +1,4 @@
-"""Questions put to a network for all rows of a frame: distributions of variables, and most probable explanations."""
+"""Queries of a network for all rows of a frame: distributions of variables, and most probable explanations."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ class MostProbableExplanations(NamedTuple):
     Attributes
     ----------
     states : (rows, nodes) DataFrame
-        The state of every node: what was observed, and the most probable states of the others, all together. None for
-        those in rows that are impossible.
+        The state of every node: the observed states, and the jointly most probable states of the others. The latter
+        are None in impossible rows.
     probability : (rows,) Series
-        P(states of the others | what was observed); NaN in rows that are impossible.
+        P(states of the others | observed states); NaN in impossible rows.
     log_joint : (rows,) Series
         ln P(all states), in nats per row.
     """
@@ -57,21 +57,22 @@ def posterior(
     joint: bool = False,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    """Return P(target | what is observed) for every row of a frame, exactly.
+    """Return P(target | observed cells) for every row of a frame, exactly.
 
-    All targets are computed together: a junction tree is made for every pattern of missing cells, and sends messages
-    in both directions for every row. It works with logarithms, so many observed nodes do not underflow.
+    All targets are computed together: a junction tree is built for every pattern of missing cells, and messages are
+    sent in both directions for every row. The computation uses logarithms, so many observed nodes do not cause
+    underflow.
 
     Parameters
     ----------
     network : DiscreteBayesianNetwork or classifier
         A pgmpy network with a ``TabularCPD`` for every node, or a fitted classifier that is a network.
     targets : node or sequence of nodes
-        What is asked for.
+        The variables whose distributions are returned.
     evidence : dataframe
-        A row for every case, a column for every node of which something is known. Missing cells are not evidence; nor
-        are nodes without a column. A classifier's columns are cut and grouped as in ``predict``. A target that is
-        observed in a row has probability 1 in its state there.
+        A row for every case, and a column for every node with known values. Missing cells are not evidence, and
+        neither are nodes without a column. A classifier's columns are cut and grouped as in ``predict``. A target
+        that is observed in a row has probability 1 in its state there.
     joint : bool, default False
         Whether the joint distribution of all targets is returned, rather than the distribution of each.
     n_jobs : int, optional
@@ -80,9 +81,9 @@ def posterior(
     Returns
     -------
     (rows, states) DataFrame
-        Probabilities, with the index of the evidence. Its columns are the states of a single target; of a sequence of
-        them, pairs (node, state); if ``joint``, the joint states, one level for each target. Rows that are impossible
-        under the network are NaN, with a warning.
+        Probabilities, with the index of the evidence. For a single target, the columns are its states; for a sequence
+        of targets, they are pairs (node, state); with ``joint``, they are the joint states, with one level for each
+        target. Rows that are impossible under the network are NaN, with a warning.
 
     Raises
     ------
@@ -90,7 +91,7 @@ def posterior(
         If the network is not discrete.
     ValueError
         If a node or a value is unknown, a target occurs twice, a CPD is invalid (as in :func:`from_pgmpy`), or a row
-        needs more memory than there is; the message names the largest clique of its junction tree.
+        needs more memory than is available; the message names the largest clique of its junction tree.
     MemoryError
         If the result would not fit into memory.
 
@@ -150,11 +151,11 @@ def posterior(
 def most_probable_explanations(
     network: DiscreteBayesianNetwork | HasNetwork, evidence: Any, *, n_jobs: int | None = None
 ) -> MostProbableExplanations:
-    """Return, for every row of a frame, the most probable states of all nodes that are not observed, taken together.
+    """Return, for every row of a frame, the jointly most probable states of all nodes that are not observed.
 
-    They may differ from the most probable state of each node by itself. Of explanations that are equally probable
-    (their log probabilities differ by less than 1e-9), the one is taken that comes first: the nodes are compared in
-    the order of the network, their states in the order of the node's states.
+    They may differ from the most probable state of each single node. If several explanations are equally probable
+    (their log probabilities differ by less than 1e-9), the first one is returned: nodes are compared in the order of
+    the network, and states in the order of the node's states.
 
     Parameters
     ----------
@@ -164,7 +165,7 @@ def most_probable_explanations(
     Returns
     -------
     MostProbableExplanations
-        The states, their probability given what was observed, and the log probability of all.
+        The states, their probability given the observed ones, and the log probability of all.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Networks and refits as the numbers of a Bayesian model, for languages of probabilistic programming."""
+"""The numbers that networks and refits need as Bayesian models in probabilistic programming languages."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from anbexact.networks.network import TableNetwork
 from anbexact.tables.table import check_weights
 
 MOST_COMPLETIONS = 5_000_000
-"""Numbers that the completions of incomplete rows may take."""
+"""Maximum size of the array of completions of incomplete rows, in numbers."""
 IMPOSSIBLE = -1e30
-"""Logarithm that fills the places of completions where a row has fewer than others."""
+"""Logarithm that fills unused positions if a row has fewer completions than others."""
 Replacement = Callable[[Floats], Any]
 """Takes the concentrations of a table, (*parents, states); returns its probabilities, of the same shape."""
 
 
 @dataclass(frozen=True, eq=False)
 class NetworkSites:
-    """The tables of a network as Dirichlet distributions, and the rows that they are to explain.
+    """The tables of a network as Dirichlet distributions, and the rows to which the model is fitted.
 
     The logarithms of all tables, flattened one after the other, followed by 0 and by ``IMPOSSIBLE``, are what
     ``counts`` and ``completions`` refer to.
@@ -40,11 +40,11 @@ class NetworkSites:
     concentrations : mapping of variable to (*parents, states) array
         Parameters of a Dirichlet distribution for every row of every table.
     sites : mapping of variable to str
-        What the tables are called.
+        The names of the tables.
     counts : (probabilities,) array
         Weight of the complete rows by table entry; 0 for the last two positions.
     completions : (rows, completions, variables) array
-        For every incomplete row its completions, each a position for every variable.
+        The completions of every incomplete row, each with a position for every variable.
     weights : (rows,) array
         Weights of the incomplete rows.
     """
@@ -201,7 +201,7 @@ class LogitSites:
     spreads : mapping of site to (cells, cells) array
         A root of the prior covariance of the cells of every term.
     contrasts : (classes, columns) array
-        What the columns of z stand for: the classes, or contrasts of them that are orthonormal and sum to 0.
+        The meaning of the columns of z: the classes, or orthonormal contrasts of the classes that sum to 0.
     """
 
     base: Floats
@@ -219,7 +219,7 @@ def logit_sites(model: Any) -> LogitSites:
     TypeError
         If the model is not a LogitModel.
     ValueError
-        If it was not refitted, or without a prior.
+        If it was not refitted, or was refitted without a prior.
     """
     if not isinstance(model, LogitModel):
         raise TypeError(

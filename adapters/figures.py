@@ -34,7 +34,7 @@ def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
     shapes : sequence of Shape
         From :meth:`anbexact.adapters.LogitModel.shapes`.
     most : int, optional
-        How many panels there are at most, those of the widest range of log odds first; by default all.
+        Maximum number of panels, those with the widest range of log odds first; by default, all.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
 def draw_shape(axes: Axes, shapes: Sequence[Shape], alone: bool = False) -> None:
     """Draw the shapes of one term: the curves of a feature, one for every class, or the heat map of a pair.
 
-    ``alone`` says that the figure names the class, so that the scale of a heat map need not.
+    ``alone`` means that the figure names the class, so the scale of a heat map does not need to.
     """
     if len(shapes[0].features) == 1:
         _curves(axes, shapes)
@@ -87,7 +87,7 @@ def _name(shape: Shape) -> str:
 
 
 def _odds(shape: Shape) -> str:
-    """Return what the log odds are of."""
+    """Return the axis label for the log odds."""
     return f"log odds of {shape.label}" + (f" against {shape.against}" if shape.against is not None else "")
 
 

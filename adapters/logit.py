@@ -45,34 +45,35 @@ def to_logit(
 ) -> LogitModel | PooledLogit:
     """Return the multinomial logistic regression with the class posterior of a fitted classifier.
 
-    ``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]``: S runs over the subsets of the families
-    that the class is part of (each child of the class with its other parents; the parents of the class), f over their
-    states other than the first, a over the classes other than the first. For every network
-    the coefficients are exact, whether or not network and regression are equivalent (see ``LogitModel.equivalent``).
+    ``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]``: here S runs over the subsets of the
+    families that contain the class (each child of the class with its other parents; the parents of the class), f over
+    their states other than the first, and a over the classes other than the first. For every network the coefficients
+    are exact, whether or not network and regression are equivalent (see ``LogitModel.equivalent``).
 
     Parameters
     ----------
     classifier : NetworkClassifier, RefittedClassifier or PooledClassifier
-        Fitted; a network's tables must not hold zeros.
+        A fitted classifier; the tables of a network must not contain zeros.
     X, sample_weight : optional
         The rows, as in the classifier's ``fit``, and their weights; needed with ``intervals``.
     intervals : int, optional
-        Refine every column that was cut, so that about so many intervals have equal weight: learned cut points stay,
-        and there are more between them. The class posterior stays as it is; what a smooth refit can reach grows.
+        Refine every column that was cut to about this many intervals of equal weight: learned cut points are kept,
+        and further ones are added between them. The class posterior does not change, but a smooth refit can reach
+        more posteriors.
 
     Returns
     -------
     LogitModel or PooledLogit
-        For ``refit``, ``result``, ``to_classifier`` and more; of a pool what its ``to_logit`` returns.
+        A model with ``refit``, ``result``, ``to_classifier`` and more; for a pool, the result of its ``to_logit``.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
         If the classifier is not fitted.
     TypeError
-        If it is not a classifier of this package.
+        If ``classifier`` is not a classifier of this package.
     ValueError
-        If a table holds a zero: tables of maximum likelihood may.
+        If a table contains a zero, as maximum likelihood tables may.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Fitted classifiers as MLflow models of the flavour ``python_function``, over the JSON files of this package."""
+"""Fitted classifiers as MLflow models of the flavour ``python_function``, based on the JSON files of this package."""
 
 from __future__ import annotations
 
@@ -48,19 +48,19 @@ def _load_pyfunc(path: str) -> ClassifierModel:
 def save_mlflow(classifier: DiscreteClassifier, path: str | Path, **options: Any) -> None:
     """Write a fitted classifier as an MLflow model, which ``mlflow.pyfunc.load_model`` reads.
 
-    The model holds the JSON file of :func:`anbexact.save`, so that loading it runs no code but this package's. Its
+    The model contains the JSON file of the classifier's ``save``, so loading it runs only code of this package. Its
     predictions are a frame: ``prediction``, then ``P(class)`` for every class. Its signature lists the names of the
-    features, if these are text, and leaves their types to the classifier: MLflow's own types refuse whole numbers in
-    a column of measurements, and missing cells in one of whole numbers.
+    features, if these are text, and leaves the checking of types to the classifier: MLflow's own types refuse whole
+    numbers in a column of measurements, and missing cells in one of whole numbers.
 
     Parameters
     ----------
     classifier : classifier
         Fitted.
     path : str or Path
-        A folder that does not exist.
+        A folder that does not exist yet.
     **options
-        What ``mlflow.pyfunc.save_model`` takes besides, such as ``metadata``.
+        Further arguments of ``mlflow.pyfunc.save_model``, such as ``metadata``.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def log_mlflow(classifier: DiscreteClassifier, name: str, **options: Any) -> Any
     name : str
         The name of the model within the run.
     **options
-        What ``mlflow.pyfunc.log_model`` takes besides, such as ``registered_model_name``.
+        Further arguments of ``mlflow.pyfunc.log_model``, such as ``registered_model_name``.
     """
     pyfunc = _pyfunc()
     with TemporaryDirectory() as folder:
@@ -101,7 +101,7 @@ def _pyfunc() -> Any:
 
 
 def _described(classifier: DiscreteClassifier, folder: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Return what MLflow is told of a classifier, written to a folder."""
+    """Write a classifier to a folder, and return the description that MLflow needs."""
     if not isinstance(classifier, DiscreteClassifier):
         raise TypeError(f"MLflow models are made of classifiers of anbexact, not of a {type(classifier).__name__}")
     check_is_fitted(classifier)

@@ -1,7 +1,8 @@
 """Fitted classifiers as network files for other programs, and network files as classifiers.
 
-pgmpy writes and reads the formats, but alters names, and numbers in XDSL. So a file holds *safe* names, a second file
-beside it maps them back, and what pgmpy wrote is read again, and compared, before it gets its name.
+pgmpy writes and reads the formats, but alters names, and numbers in XDSL. A file therefore contains *safe* names, and
+a second file beside it maps them back. The file that pgmpy wrote is read again and compared before it gets its final
+name.
 """
 
 from __future__ import annotations
@@ -51,27 +52,29 @@ with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are
 __all__ = ["from_file", "to_file"]
 
 FORMATS = {".bif": "BIF", ".xmlbif": "XMLBIF", ".xml": "XMLBIF", ".xdsl": "XDSL"}
-"""What the extensions of files stand for."""
+"""The formats by file extension."""
 CLOSE = 1e-12
-"""Most that a probability read back may differ, relative to itself; over n variables, a posterior differs by n times
-half of that at most (each of two log joint probabilities by n times that), for a thousand variables by 5e-10."""
+"""Maximum relative difference of a probability that is read back. Over n variables, a posterior differs by at most n
+times half of that (each of two log joint probabilities by n times that): for a thousand variables, by 5e-10."""
 BYTES_TO_READ = {"BIF": 60, "XMLBIF": 10, "XDSL": 10}
 """Memory that pgmpy's readers need, in bytes per byte of the file, measured."""
 
 
 def to_file(classifier: HasNetwork, path: str | Path) -> None:
-    r"""Write a fitted classifier's network to a file for other programs, and what its names mean to a second one.
+    r"""Write a fitted classifier's network to a file for other programs, and the meaning of its names to a second
+    one.
 
-    The extension says the format: ``.bif``, ``.xmlbif`` or ``.xml`` (XMLBIF), ``.xdsl`` (GeNIe). No format holds
-    every name, so variables and states are written under names of ASCII letters, digits and underscores, made from
-    their own: ``petal length (cm)`` becomes ``petal_length_cm``, and its state ``(3.1, 4.7]`` ``from_3_1_to_4_7``.
-    The file ``<path>.names.json`` maps them back and holds what no format can: types, cut points, which variable is
-    the class, the order of the features. Keep the two together: :func:`from_file` then needs nothing else.
+    The extension determines the format: ``.bif``, ``.xmlbif`` or ``.xml`` (XMLBIF), ``.xdsl`` (GeNIe). No format
+    allows every name, so variables and states are written under names of ASCII letters, digits and underscores,
+    derived from their own: ``petal length (cm)`` becomes ``petal_length_cm``, and its state ``(3.1, 4.7]``
+    ``from_3_1_to_4_7``. The file ``<path>.names.json`` maps them back and stores what no format can: types, cut
+    points, the class variable, and the order of the features. Keep the two together: :func:`from_file` then needs
+    nothing else.
 
-    The file is read again before it gets its name: every probability equals the classifier's within 1e-12, relative
-    to itself. An older file stays until the new one is complete. Readers of the moment between the replacement of
-    the two files find an inconsistent pair, which :func:`from_file` refuses. Only ``save`` keeps *all* of a
-    classifier.
+    The file is read again before it gets its final name: every probability equals the classifier's within a relative
+    error of 1e-12. An older file is kept until the new one is complete. A reader in the moment between the
+    replacement of the two files finds an inconsistent pair, which :func:`from_file` refuses. Only ``save`` keeps
+    *all* of a classifier.
 
     Parameters
     ----------
@@ -85,14 +88,14 @@ def to_file(classifier: HasNetwork, path: str | Path) -> None:
     NotFittedError
         If the classifier was not fitted.
     TypeError
-        If it is not a classifier of this package, or a name or a state is of a kind that ``save`` cannot write
+        If it is not a classifier of this package, or if a name or a state is of a type that ``save`` cannot write
         either.
     ValueError
-        If the extension is not one of the above, or the file would not hold the classifier.
+        If the extension is not one of the above, or the file would not represent the classifier.
     MemoryError
-        If pgmpy would need more memory than there is.
+        If pgmpy would need more memory than is available.
     OSError
-        If a file cannot be written; an older pair is as it was then.
+        If a file cannot be written; an older pair is then unchanged.
 
     Examples
     --------
@@ -138,31 +141,32 @@ def to_file(classifier: HasNetwork, path: str | Path) -> None:
 def from_file(path: str | Path, class_name: Hashable | None = None) -> FixedStructureClassifier:
     """Return a fitted classifier with the class posterior of the network in a file.
 
-    The file may come from :func:`to_file`, or from another program, or from the former and be edited in the latter:
-    its probabilities, and its arcs, are what counts. With the ``<path>.names.json`` of :func:`to_file` beside it, the
-    classifier has the names, types, orders and cut points of the one that was written. Without, it takes names and
-    states, all text, as they are; see :func:`~anbexact.adapters.from_pgmpy`. A file may be compressed by gzip
-    (``alarm.bif.gz``).
+    The file may come from :func:`to_file` or from another program, or it may come from :func:`to_file` and have been
+    edited in another program: its probabilities and its arcs are used. With the ``<path>.names.json`` of
+    :func:`to_file` beside it, the classifier has the names, types, orders and cut points of the one that was written.
+    Without this file, it uses names and states as they are, all of them text; see
+    :func:`~anbexact.adapters.from_pgmpy`. A file may be compressed by gzip (``alarm.bif.gz``).
 
     Parameters
     ----------
     path : str or Path
         A file with extension ``.bif``, ``.xmlbif``, ``.xml`` or ``.xdsl``, or one of these and ``.gz``.
     class_name : Hashable, optional
-        The variable to classify, any one of the network; by default the class of the classifier that was written.
+        The variable to classify, which can be any variable of the network; by default, the class of the classifier
+        that was written.
 
     Returns
     -------
     FixedStructureClassifier
-        Fitted. It treats missing and unknown values as the classifier did that was written.
+        Fitted. It treats missing and unknown values like the classifier that was written.
 
     Raises
     ------
     ValueError
-        If the file is damaged or of another format, its network cannot classify, the two files do not match, or it
-        must be said what the class is; the message names the file and says what to do.
+        If the file is damaged or has another format, its network cannot classify, the two files do not match, or
+        ``class_name`` is needed; the message names the file and says what to do.
     MemoryError
-        If pgmpy would need more memory than there is.
+        If pgmpy would need more memory than is available.
     OSError
         If the file cannot be read.
 
@@ -211,7 +215,7 @@ def from_file(path: str | Path, class_name: Hashable | None = None) -> FixedStru
 
 
 def _kind(path: Path, advice: str = "") -> str:
-    """Return the format that a file's extension stands for."""
+    """Return the format for a file's extension."""
     kind = FORMATS.get(path.suffix.lower())
     if kind is None:
         known = ", ".join(f"{extension} ({name})" for extension, name in FORMATS.items())
@@ -277,12 +281,12 @@ def _decompressed(content: bytes) -> bytes:
 
 
 def _parsed(content: bytes, kind: str) -> DiscreteBayesianNetwork:
-    """Return the network that a file's content holds, names as they are.
+    """Return the network in a file's content, with its names as they are.
 
     Raises
     ------
     ValueError
-        If pgmpy cannot read it, or would overlook a part of it.
+        If pgmpy cannot read it, or would overlook some of it.
     """
     needed, available = BYTES_TO_READ[kind] * len(content), available_memory()
     if needed > available:
@@ -304,7 +308,7 @@ def _parsed(content: bytes, kind: str) -> DiscreteBayesianNetwork:
         network = reader.get_model()
     except MemoryError:
         raise
-    except Exception as error:  # pgmpy's readers raise whatever comes
+    except Exception as error:  # pgmpy's readers raise errors of any type
         raise ValueError(f"pgmpy cannot read it ({type(error).__name__}: {error})") from error
     if others:
         raise ValueError(f"it contains nodes that are not tables of probabilities ({', '.join(sorted(others))})")

@@ -23,13 +23,13 @@ def to_numpyro(
 ) -> Callable[[], dict[Hashable, Any]]:
     """Return a fitted network as a NumPyro model of its conditional tables.
 
-    Every row of every table has a Dirichlet distribution, and all are independent. The table of a variable is one
+    Every row of every table has a Dirichlet distribution, independent of the others. The table of a variable is one
     site, ``P(variable | parents)``, whose value has the axes (parents, states of the variable). Given rows, the model
-    has their likelihood, in which missing cells and missing classes are summed out exactly. Complete rows enter by
-    their counts, so that the time of a step does not depend on how many there are.
+    includes their likelihood, in which missing cells and missing classes are summed out exactly. Complete rows enter
+    as counts, so the time of a step does not depend on their number.
 
-    With ``tables="prior"`` and the rows of ``fit``, the posterior means are the classifier's tables. What makes the
-    model worth sampling is ``replace``: give any table another prior, such as one that several networks share.
+    With ``tables="prior"`` and the rows of ``fit``, the posterior means are the classifier's tables. Sampling becomes
+    useful with ``replace``, which gives any table another prior, such as one that several networks share.
 
     Parameters
     ----------
@@ -38,13 +38,13 @@ def to_numpyro(
     X, y, sample_weight : optional
         The rows, their classes and weights. A missing class is None or NaN; with ``y=None`` all are missing.
     tables : {"prior", "posterior"}, default "prior"
-        The concentrations: those of the prior, or with the counts of ``fit`` added. Pass no row with ``"posterior"``
-        that was there in ``fit``, as it would count twice.
+        The concentrations: those of the prior, or these plus the counts of ``fit``. With ``"posterior"``, do not pass
+        rows that were used in ``fit``, because they would count twice.
     replace : mapping of variable to function, optional
         Takes the concentrations of a table and returns its probabilities, an array of the same shape. It is called
-        within the model, so that it may sample sites of its own.
+        within the model, so it may sample its own sites.
     prefix : str, default ""
-        Put before the names of sites, for models of several networks.
+        Prefix of the names of sites, for models of several networks.
 
     Returns
     -------
@@ -58,8 +58,8 @@ def to_numpyro(
     TypeError
         If the classifier is not a network of this package.
     ValueError
-        If its tables have no Dirichlet posterior; for a class or variable that does not exist; or if a row lacks so
-        many cells that they cannot be summed over.
+        If its tables have no Dirichlet posterior; for a class or variable that does not exist; or if a row has so
+        many missing cells that they cannot be summed over.
     """
     numpyro = _numpyro()
     import jax.numpy as jnp
@@ -96,8 +96,8 @@ def logit_to_numpyro(model: Any) -> Callable[[], Any]:
 
     The rows are those of the refit, and the prior is the refit's: independent normal shifts of precision ``l2``
     around the network's logarithms, or, after a smooth refit, shapes that are smooth along the order of states.
-    :meth:`LogitModel.refit` returns the mode of this posterior; its Laplace approximation is what the bands of
-    ``shapes()`` show.
+    :meth:`LogitModel.refit` returns the mode of this posterior; the bands of ``shapes()`` show its Laplace
+    approximation.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def logit_to_numpyro(model: Any) -> Callable[[], Any]:
     TypeError
         If the model is not a LogitModel.
     ValueError
-        If it was not refitted, or without a prior.
+        If it was not refitted, or was refitted without a prior.
     """
     numpyro = _numpyro()
     import jax.numpy as jnp

@@ -1,9 +1,10 @@
-"""Dirichlet distributions whose samplers move in log ratios of probabilities.
+"""Dirichlet distributions that are sampled in log ratios of probabilities.
 
-NumPyro's own way to the simplex breaks a stick, in which the last state keeps at least 2⁻⁵² of it. A Dirichlet
-distribution with a concentration such as 0.003 has most of its mass at smaller probabilities. In log ratios, nothing
-has to be cut off, and the density is log-concave. But it has a tail of scale 1 / 0.003 on one side, and a wall on the
-other. The sampler therefore moves in a variable that is stretched below the wall and not above it.
+NumPyro's own transformation to the simplex is stick breaking, in which the last state keeps at least 2⁻⁵² of the
+stick. A Dirichlet distribution with a concentration such as 0.003 has most of its mass at smaller probabilities. In
+log ratios, nothing has to be truncated, and the density is log-concave. But it has a tail of scale 1 / 0.003 on one
+side, and a wall on the other. The sampler therefore moves in a variable that is stretched below the wall and not
+above it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from scipy.special import digamma, polygamma
 from anbexact._runtime.arrays import Floats
 
 NEWTON_STEPS = 40
-"""Of the inverse; the error is squared by each once it is small."""
+"""Number of steps for the inverse; once the error is small, each step squares it."""
 
 
 class Ratios(NamedTuple):
@@ -26,7 +27,7 @@ class Ratios(NamedTuple):
     Attributes
     ----------
     places : (*parents, states) array
-        The places of the states among the ratios, last that of the state to which they refer.
+        The positions of the states among the ratios; the last is that of the reference state.
     centre, upper, stretch : (*parents, states - 1) arrays
         A ratio is ``centre + upper * u - stretch * softplus(-u)``, where u is what the sampler moves.
     """
@@ -38,7 +39,7 @@ class Ratios(NamedTuple):
 
     @classmethod
     def of(cls, expected: Floats) -> Ratios:
-        """Return those for Dirichlet posteriors of such concentrations: linear where these are at least 1."""
+        """Return the ratios for Dirichlet posteriors with these concentrations: linear where these are at least 1."""
         order = np.argsort(expected, axis=-1, kind="stable")
         ordered = np.take_along_axis(expected, order, axis=-1)
         others, most = ordered[..., :-1], ordered[..., -1:]
@@ -105,7 +106,7 @@ def _distribution() -> Any:
             return x
 
         def log_abs_det_jacobian(self, x: Any, y: Any, intermediates: Any = None) -> Any:
-            # Where a probability is smaller than any float, the density of the float that stands for it is made good.
+            # Where a probability is smaller than any float, the density of the float that represents it is corrected.
             logs = self.logs(x)
             good = (self.concentration - 1) * (logs - jnp.log(y))
             slopes = self.ratios.upper + self.ratios.stretch * sigmoid(-x)
@@ -121,7 +122,7 @@ def _distribution() -> Any:
             return (self.concentration, self.ratios), (("concentration", "ratios"), {})
 
     class LogRatioDirichlet(Dirichlet):  # type: ignore[misc]  # likewise
-        """A Dirichlet distribution on a :class:`Simplex` of its own."""
+        """A Dirichlet distribution with its own :class:`Simplex`."""
 
         pytree_data_fields = ("ratios",)
 

@@ -21,7 +21,7 @@ __all__ = ["register_onnx_converters", "to_onnx"]
 OPSET = 21
 ML_OPSET = 3
 FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11
-"""ONNX's numbers of types of tensors, as its standard gives them."""
+"""The numbers of ONNX's tensor types, from its standard."""
 TYPES = {np.float32: FLOAT, np.float64: DOUBLE, np.int64: INT64}
 
 
@@ -30,21 +30,21 @@ def to_onnx(
 ) -> onnx.ModelProto:
     """Return a fitted classifier as an ONNX model, and write it if a path is given.
 
-    If all columns hold numbers, the input is one tensor ``X`` of shape (rows, features), in the order of ``fit``.
-    Otherwise every column is an input of shape (rows, 1), of numbers or of text. It has the name of the column if
-    this is an identifier, else ``column_0`` and so on by place; its ``doc_string`` is the column's name. Columns that
-    were left out in training are not among the inputs then. The outputs are ``label``, shape (rows,), and
-    ``probabilities``, (rows, classes), columns as in ``classes_``. Pass some ten thousand rows at a time, because the
-    logarithms of all terms are held for all of them.
+    If all columns contain numbers, the input is one tensor ``X`` of shape (rows, features), in the order of ``fit``.
+    Otherwise every column is an input of shape (rows, 1), of numbers or of text. The input has the name of the column
+    if this is an identifier, else ``column_0`` and so on by position; its ``doc_string`` is the column's name.
+    Columns that were left out in training are then not among the inputs. The outputs are ``label``, shape (rows,),
+    and ``probabilities``, (rows, classes), columns as in ``classes_``. Pass about ten thousand rows at a time,
+    because the logarithms of all terms are kept in memory for all rows.
 
-    Numbers are float32, as usual in ONNX. Cut points become the float32 thresholds by which every float32 number
-    falls on the side on which the classifier puts it. Pass ``double=True`` for a model that reads float64, if values
-    such as 0.1 lie at cut points of your data. States that are numbers are compared as float32 too.
+    Numbers are float32, as usual in ONNX. Cut points become float32 thresholds that put every float32 number on the
+    same side as the classifier does. Pass ``double=True`` for a model that reads float64, if values such as 0.1 lie
+    at cut points of your data. States that are numbers are compared as float32 too.
 
     NaN and the empty text are missing cells. A missing cell is a state of its own where the classifier has one. A
-    missing or unknown cell of a feature that is not a parent of another variable is summed out. In any other column
-    the graph can neither sum over it nor refuse the row: the probabilities are NaN then, and the label is the empty
-    text, or the smallest int64. The names of these columns are in the model's metadata, under
+    missing or unknown cell of a feature that is not a parent of another variable is summed out. In any other column,
+    the graph can neither sum over the cell nor refuse the row: the probabilities are then NaN, and the label is the
+    empty text, or the smallest int64. The names of these columns are in the model's metadata, under
     ``anbexact_complete_columns``.
 
     Parameters
@@ -70,11 +70,11 @@ def to_onnx(
     NotFittedError
         If the classifier is not fitted.
     TypeError
-        For another kind of classifier, for a column that holds both text and numbers, and for a name, state or class
-        that is neither. The message names it.
+        For another kind of classifier, for a column that contains both text and numbers, and for a name, state or
+        class that is neither. The message names it.
     ValueError
-        For universal measures, for columns of dates and the like, for states that float32 does not tell apart, and
-        for tables that are too large.
+        For universal measures, for columns of dates and similar types, for states that are equal in float32, and for
+        tables that are too large.
     """
     try:
         import onnx
@@ -151,9 +151,9 @@ def _inputs(form: ScoringForm, double: bool) -> tuple[list[Any], dict[Hashable, 
 
 
 def register_onnx_converters() -> None:
-    """Make the classifiers known to skl2onnx, so that it converts pipelines that end in one of them.
+    """Register the classifiers with skl2onnx, so that it converts pipelines that end in one of them.
 
-    A pipeline hands its last step one tensor: of numbers if all columns are numbers, else of text. Several inputs
+    A pipeline passes one tensor to its last step: of numbers if all columns are numbers, else of text. Several inputs
     of one column each, numbers or text, are read in the order of ``fit``.
 
     Raises

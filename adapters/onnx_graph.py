@@ -1,4 +1,4 @@
-"""The computation of a class posterior in operators of ONNX: what does not depend on the package ``onnx``."""
+"""The computation of a class posterior in ONNX operators, without the package ``onnx``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NO_INTEGER = -(2**63)
 EXACT_FLOAT = 2**23
 """Cells of all tables up to which their positions are computed in float32."""
 MOST_CELLS = 200_000_000
-"""Numbers that a file may hold: protocol buffers end at 2 GB."""
+"""Maximum size of a file in numbers, because protocol buffers are limited to 2 GB."""
 Numbers = npt.NDArray[Any]
 Source = tuple[str, int]
 """Where a feature comes from: the name of a tensor, and the position of its column there."""
@@ -95,7 +95,7 @@ def check_exportable(form: ScoringForm, double: bool, what: str) -> None:
     TypeError
         For a column of mixed values.
     ValueError
-        For text that has no UTF-8 form, or for numbers that a tensor cannot tell apart.
+        For text that has no UTF-8 form, or for numbers that a tensor cannot distinguish.
     """
     texts = [form.class_name, *form.classes]
     for column in form.columns:
@@ -132,7 +132,7 @@ def add_posterior(
     Parameters
     ----------
     graph : Graph
-        What is extended.
+        The graph to extend.
     form : ScoringForm
         The class posterior.
     sources : mapping of feature to Source

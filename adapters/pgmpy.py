@@ -32,13 +32,13 @@ __all__ = ["from_pgmpy", "to_pgmpy"]
 EXACT = 1e-12
 """Columns whose sum is this close to 1 are left as they are."""
 TOLERANCE = 1e-6
-"""Columns whose sum is farther from 1 are refused."""
+"""Columns whose sum is farther from 1 than this are refused."""
 CUT_POINTS = "anbexact_cut_points"
 """Where ``network.graph`` keeps the cut points of discretised columns, by node."""
 GROUPS = "anbexact_groups"
 """Where ``network.graph`` keeps the groups of values of grouped columns, by node."""
 QUANTITIES = "anbexact_quantities"
-"""Where it keeps what the numbers of columns stand for that are dates, durations, decimals and the like."""
+"""Where it keeps the meaning of the numbers in columns of dates, durations, decimals and similar types."""
 
 Tables = dict[Hashable, ConditionalTable]
 States = dict[Hashable, tuple[Any, ...]]
@@ -47,12 +47,12 @@ States = dict[Hashable, tuple[Any, ...]]
 def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
     """Return a fitted classifier's network as a pgmpy ``DiscreteBayesianNetwork``.
 
-    Nodes are the features in table order, then the class (called as ``y`` was in ``fit``, else ``"class"``).
-    A name that is not a string becomes ``str(name)``, as pgmpy requires. Every CPD carries all states of its
-    variables, as native Python objects in the order of ``vocabulary_``, and equals ``conditional_tables_``;
-    its columns sum to 1 within 1e-12. To the network, a discretised column is one of named intervals; its
-    cut points are kept in ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them. So are the
-    groups of values of grouped columns, in ``network.graph["anbexact_groups"]``.
+    Nodes are the features in table order, then the class (with the name of ``y`` in ``fit``, else ``"class"``). A
+    name that is not a string becomes ``str(name)``, as pgmpy requires. Every CPD carries all states of its variables,
+    as native Python objects in the order of ``vocabulary_``, and equals ``conditional_tables_``; its columns sum to 1
+    within 1e-12. In the network, the states of a discretised column are named intervals; its cut points are kept in
+    ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them. So are the groups of values of
+    grouped columns, in ``network.graph["anbexact_groups"]``.
 
     Parameters
     ----------
@@ -130,17 +130,18 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
 def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedStructureClassifier:
     """Return a fitted classifier with the class posterior of a pgmpy network.
 
-    The network may be any discrete one: the class may have parents. The features are the other nodes, in
-    the order of ``network.nodes``, which is the order of columns that ``predict`` expects. Classes are sorted,
-    as scikit-learn expects, whatever their order in the network; the states of features keep theirs.
+    The network may be any discrete one: the class may have parents. The features are the other nodes, in the order of
+    ``network.nodes``, which is the order of columns that ``predict`` expects. Classes are sorted, as scikit-learn
+    expects, regardless of their order in the network; the states of features keep their order.
 
-    pgmpy itself accepts columns that miss 1 by 0.01. Here, columns that miss 1 by at most 1e-12 are taken as
-    they are, by at most 1e-6 (a file of few digits) are normalised, and by more are refused: such a table has
-    no posterior that one could equal. ``cpd.normalize()`` makes it one.
+    pgmpy itself accepts columns whose sum differs from 1 by 0.01. Here, columns whose sum differs by at most 1e-12
+    are used as they are, and those whose sum differs by at most 1e-6 (a file with few digits) are normalised. Columns
+    with a larger difference are refused, because such a table does not define a posterior. Call ``cpd.normalize()``
+    to correct them.
 
-    There are no data, so ``structure_.score`` is NaN. A value that is not a known state is summed out, as always;
-    ``set_params(handle_unknown="error")`` refuses it. A network from :func:`to_pgmpy` discretises numbers as the
-    classifier did; read from a file, it has lost the cut points: pass names of intervals then.
+    There are no training rows, so ``structure_.score`` is NaN. A value that is not a known state is summed out, as
+    always; ``set_params(handle_unknown="error")`` refuses it. A network from :func:`to_pgmpy` discretises numbers
+    like the classifier. If it was read from a file, it has lost the cut points; then pass names of intervals.
 
     Parameters
     ----------
@@ -160,7 +161,7 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
     TypeError
         If the network, or one of its CPDs, is not discrete.
     ValueError
-        If ``class_name`` is not a node or is the only one, or a CPD is missing, does not fit the graph or is no
+        If ``class_name`` is not a node or is the only one, or a CPD is missing, does not fit the graph or is not a
         probability distribution; the message names the node.
 
     Examples

@@ -17,9 +17,9 @@ from anbexact.persistence.atomic import write_atomically
 __all__ = ["to_pmml"]
 
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""Characters that XML 1.0 has no way to write."""
+"""Characters that XML 1.0 cannot represent."""
 MOST_CELLS = 2_000_000
-"""Numbers that a file may hold; each takes about 70 characters."""
+"""Maximum number of numbers in a file; each takes about 70 characters."""
 
 
 def to_pmml(classifier: Any, path: str | Path, *, as_network: bool = False) -> None:
@@ -30,14 +30,14 @@ def to_pmml(classifier: Any, path: str | Path, *, as_network: bool = False) -> N
     feature, or for the joint state of a feature and its parents. This is exact. The outputs are ``P(class)`` for
     every class.
 
-    ``as_network=True`` writes a ``BayesianNetworkModel`` instead: every conditional table, zeros too, with the arcs
-    of the network. It sums over all missing cells. JPMML does not compute with this element, nor does PMML4S, so it
-    is for programs that read networks.
+    ``as_network=True`` writes a ``BayesianNetworkModel`` instead: every conditional table, including zeros, with the
+    arcs of the network. It sums over all missing cells. Neither JPMML nor PMML4S evaluates this element, so it is for
+    programs that read networks.
 
     Cut points, groups of values and states of missing cells are part of the document. A missing or unknown cell of a
-    feature that is not a parent of another variable is summed out. A regression cannot sum over the others, so that
-    the document tells the evaluator to return no result (``returnInvalid``) where one of these is missing or unknown;
-    so it does for cells that the classifier refuses.
+    feature that is not a parent of another variable is summed out. A regression cannot sum over other features. If
+    one of these is missing or unknown, the document tells the evaluator to return no result (``returnInvalid``), as
+    it does for cells that the classifier refuses.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def to_pmml(classifier: Any, path: str | Path, *, as_network: bool = False) -> N
     NotFittedError
         If the classifier is not fitted.
     TypeError
-        For another kind of classifier; for a column that holds both text and numbers; for a name, state or class that
-        is neither. The message names it.
+        For another kind of classifier; for a column that contains both text and numbers; for a name, state or class
+        that is neither. The message names it.
     ValueError
-        For universal measures; for columns of dates and the like; for text that XML cannot hold; for probabilities of
-        0, which have no logarithm (a network may have them); for a refit that is not a network, if a network is asked
-        for; and for tables that are too large.
+        For universal measures; for columns of dates and similar types; for text that XML cannot represent; for
+        probabilities of 0, which have no logarithm (a network may have them); for a refit that is not a network, if
+        ``as_network`` is True; and for tables that are too large.
     """
     form = scoring_form(classifier, "to_pmml")
     if as_network and form.network is None:

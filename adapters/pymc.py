@@ -10,7 +10,7 @@ from anbexact.adapters.bayesian import IMPOSSIBLE, Replacement, logit_sites, net
 __all__ = ["logit_to_pymc", "to_pymc"]
 
 TINY = 1e-300
-"""Smaller probabilities are rounded up to this, so that their logarithms are finite."""
+"""Smaller probabilities are rounded up to this value, so that their logarithms are finite."""
 
 
 def to_pymc(
@@ -25,8 +25,8 @@ def to_pymc(
 ) -> Any:
     """Return a fitted network as a PyMC model of its conditional tables.
 
-    The model is that of :func:`to_numpyro`, with the same names, and so are the parameters. Called within the context
-    of a model, it adds to that model, so that several networks can share sites.
+    The model is that of :func:`to_numpyro`, with the same names, and so are the parameters. If you call it within the
+    context of a model, it adds to that model, so several networks can share sites.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Fitted classifiers as one Python file that needs nothing but Python."""
+"""Fitted classifiers as a single Python file without dependencies."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from anbexact.persistence.atomic import write_atomically
 __all__ = ["to_python"]
 
 PLACE = 'MODEL = ""\n'
-"""What the source of the scorer has where the model belongs."""
+"""The placeholder for the model in the source of the scorer."""
 CHUNK = 100
 """Characters of the model on a line."""
 
 
 def to_python(classifier: Any, path: str | Path) -> None:
-    """Write a fitted classifier as a Python file that needs the standard library alone.
+    """Write a fitted classifier as a Python file that needs only the standard library.
 
     The file has ``predict_proba(row)``, which takes a mapping of features to values and returns a dictionary of
     classes to probabilities, ``predict(row)``, and a command line, ``python FILE rows.csv``, that adds the prediction
     and the probabilities to a table. It runs on Python 3.8 or later and contains no compiled code, so it can be used
     where nothing can be installed. Its probabilities are those of the classifier within 1e-12.
 
-    A feature that a row does not have is a missing cell. Missing cells and unknown values are treated as
-    ``handle_missing`` and ``handle_unknown`` say, and those that are to be summed out are summed out exactly. Names
-    and states are data to the file, never code, whatever characters they contain.
+    A feature that a row does not have is a missing cell. Missing cells and unknown values are treated according to
+    ``handle_missing`` and ``handle_unknown``; summing out is exact. Names and states are data in the file, never
+    code, whatever characters they contain.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def to_python(classifier: Any, path: str | Path) -> None:
         For another kind of classifier, such as a pool or an AODE classifier; or for a name, state or class that is
         neither text nor a number. The message names it.
     ValueError
-        For universal measures, and for columns of dates, durations and the like.
+        For universal measures, and for columns of dates, durations and similar types.
 
     Examples
     --------

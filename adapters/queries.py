@@ -1,4 +1,4 @@
-"""Questions put to a classifier or a pgmpy network: class posteriors and d-separation."""
+"""Queries of a classifier or a pgmpy network: class posteriors and d-separation."""
 
 from __future__ import annotations
 
@@ -39,22 +39,22 @@ def class_posterior(
 ) -> pd.Series[float]:
     """Return P(class | evidence), for evidence on any of the other nodes.
 
-    Of a pgmpy network, it is computed by pgmpy's ``VariableElimination``. That works with products of probabilities,
-    which many observed nodes can make too small for a float, and takes no notice of impossible evidence that is
-    independent of the class. Where the CPDs admit either, this package's elimination takes its place, which
-    works with logarithms; it is also what a classifier is asked by. Nodes that are neither evidence nor class nor
-    ancestors of these play no part.
+    For a pgmpy network, pgmpy's ``VariableElimination`` computes it. This works with products of probabilities, which
+    many observed nodes can make too small for a float, and it does not notice impossible evidence that is independent
+    of the class. If the CPDs allow either problem, this package's elimination is used instead, which works with
+    logarithms; it is also used for classifiers. Nodes that are neither evidence nor class nor ancestors of these do
+    not matter.
 
     Parameters
     ----------
     network : DiscreteBayesianNetwork or classifier
         A network with a ``TabularCPD`` for every node, or a fitted classifier of this package; it is not changed.
     class_name : Hashable, optional
-        The node whose posterior is computed; of a classifier, its class by default.
+        The node whose posterior is computed; for a classifier, the default is its class.
     evidence : mapping of node to state, optional
-        What was observed; a row of a frame (a pandas Series) will do. A missing value is not evidence: leave
-        its node out. A classifier takes values as they are in tables, and cuts and encodes them as in ``predict``
-        (its ``query`` is the same for its own class).
+        The observed values; you can pass a row of a frame (a pandas Series). A missing value is not evidence: leave
+        its node out. A classifier expects values as in tables, and cuts and encodes them as in ``predict`` (for its
+        own class, its ``query`` does the same).
 
     Returns
     -------
@@ -143,15 +143,16 @@ def d_separated(
 ) -> bool:
     """Return whether the graph separates x from y given other nodes.
 
-    If so, x and y are independent given these nodes in every distribution of the network's form. Arcs are not causes:
-    separation says which dependences the network can express, not what happens when a variable is set.
+    If it does, x and y are independent given these nodes in every distribution with the network's structure. Arcs are
+    not causes: separation says which dependences the network can express, not what happens if you intervene on a
+    variable.
 
     Parameters
     ----------
     network : classifier, Structure, DiscreteBayesianNetwork or other networkx ``DiGraph``
         A fitted classifier that is a network, its structure, or any acyclic graph.
     x, y : node or collection of nodes
-        Two sets that have no node in common.
+        Two sets without a common node.
     given : node or collection of nodes, default ()
         The nodes conditioned on, none of them in x or y.
 

@@ -1,4 +1,4 @@
-"""Identifiers that every program's file format can hold, and the JSON file that says what they stand for."""
+"""Identifiers that every file format allows, and the JSON file that explains them."""
 
 from __future__ import annotations
 
@@ -65,15 +65,16 @@ _READ_AS_NUMBER = re.compile(r"(table|default)(?=[0-9eE])")  # pgmpy finds in "t
 def safe_names(values: Iterable[Any], first: str) -> list[str]:
     """Return a safe name for every value: ASCII letters, digits and underscores, a letter first.
 
-    Names differ in more than case, are not in `RESERVED`, and have at most `LONGEST` characters. What is such a name
-    already stays as it is; the others are made to read like the value, and numbered where two would be the same.
+    Names differ in more than case, are not in `RESERVED`, and have at most `LONGEST` characters. A value that is
+    already such a name is kept; the other names are made to resemble the value, and numbered where two would be
+    equal.
 
     Parameters
     ----------
     values : iterable
         Names of variables, or states of one variable.
     first : str
-        What leads a name that would begin with a digit, or be empty: a letter.
+        A letter that is put in front of a name that would be empty or begin with a digit.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def names_path(path: Path) -> Path:
 
 
 def network_name(document: Mapping[str, Any]) -> str:
-    """Return the name of the network whose names a document explains: files of two exports are told apart by it."""
+    """Return the name of the network whose names a document explains; it distinguishes the files of two exports."""
     return f"anbexact_{document['sha256'][:16]}"
 
 
@@ -119,7 +120,7 @@ def describe_names(
     names: Mapping[Hashable, str],
     states: Mapping[Hashable, Mapping[Any, str]],
 ) -> dict[str, Any]:
-    """Return the contents of the file that explains the names, and keeps what network files cannot hold."""
+    """Return the contents of the file that explains the names, and stores what network files cannot represent."""
     groups = classifier.vocabulary_.groups
     document = {
         "format": FORMAT,
@@ -147,12 +148,12 @@ def describe_names(
 
 
 def _quantity(vocabulary: Vocabulary, name: Hashable) -> dict[str, Any]:
-    """Return what the numbers of a variable stand for, if for something else."""
+    """Return the meaning of a variable's numbers, if they represent another quantity."""
     return {"quantity": encode(vocabulary.quantities[name])} if name in vocabulary.quantities else {}
 
 
 def read_names(path: Path) -> dict[str, Any] | None:
-    """Return what the file of names says, names and states decoded; None if it does not exist."""
+    """Return the contents of the file of names, with names and states decoded; None if it does not exist."""
     advice = "Restore it, or delete it to read the network under the names in its file."
     try:
         document = json.loads(path.read_bytes())
@@ -307,7 +308,7 @@ def _is_safe(text: str) -> bool:
 
 
 def _readable(text: str, first: str) -> str:
-    """Return a text as an identifier that tells what it was."""
+    """Return an identifier that resembles a text."""
     if not text:
         return "empty"
     text = text[: 4 * LONGEST]

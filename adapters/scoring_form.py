@@ -1,4 +1,4 @@
-"""Fitted classifiers as plain numbers, for programs and formats that know nothing of this package."""
+"""Fitted classifiers as plain numbers, for programs and formats that do not depend on this package."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class CodedColumn:
     arity : int
         Number of states.
     cuts : tuple of float or None
-        Increasing cut points: the code of a number is how many of them are below it. None for a column of states.
+        Increasing cut points: the code of a number is the number of cut points below it. None for a column of states.
     codes : mapping of value to int
         The codes of the values of a column of states; empty where there are cut points.
     missing, unknown : int
         The code of a missing cell, and of a value that is not a state: ``SUMMED_OUT``, ``REFUSED`` or a state.
     ignored : bool
-        Whether the column was left out in training, so that its cells are not looked at.
+        Whether the column was left out in training, so that its cells are ignored.
     """
 
     name: Hashable
@@ -75,7 +75,7 @@ class Term:
     features : tuple of int
         The axes of ``logs`` but the last, as positions of features.
     logs : (*states of the features, classes) array
-        For a network ln P(child | parents); minus infinity where that is 0.
+        For a network, ln P(child | parents); minus infinity where the probability is 0.
     """
 
     child: int
@@ -148,7 +148,7 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
     TypeError
         If it is of another kind, or a name, state or class is neither text nor a number; the message names it.
     ValueError
-        If it measures columns by densities, or a column holds dates, durations or the like.
+        If it models columns by densities, or a column contains dates, durations or similar values.
     """
     if isinstance(classifier, NetworkClassifier):
         check_is_fitted(classifier)

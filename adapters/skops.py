@@ -38,14 +38,14 @@ VALUES = (
     "anbexact.tables.vocabulary.Vocabulary",
     "builtins.frozenset",
 )
-"""Values that fitted classifiers are made of: numbers, names and states, without functions of their own making."""
+"""Types of the values that make up fitted classifiers: numbers, names and states, but no user-defined functions."""
 
 
 def skops_types() -> list[str]:
     """Return the types of this package that ``skops.io.load`` has to trust, for its argument ``trusted``.
 
-    They are the classifiers, their scores and rules, and the values that hold what was learned. None of them runs
-    code that a file contains. A file that holds any other type is refused by skops, as it should be.
+    They are the classifiers, their scores and rules, and the values that store what was learned. None of them runs
+    code from a file. skops refuses a file that contains any other type, as it should.
 
     Returns
     -------

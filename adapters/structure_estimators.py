@@ -22,7 +22,7 @@ WEIGHT = "_weight"
 
 
 class _ExactEstimator(StructureEstimator):  # type: ignore[misc]  # pgmpy has no types
-    """An estimator whose structure is that of a classifier of this package.
+    """A structure estimator that uses a classifier of this package.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class _ExactEstimator(StructureEstimator):  # type: ignore[misc]  # pgmpy has no
         Parameters
         ----------
         weighted : bool, default False
-            Whether the column ``"_weight"`` has the weights of rows; it is no node then.
+            Whether the column ``"_weight"`` contains the weights of rows; it is then not a node.
 
         Returns
         -------

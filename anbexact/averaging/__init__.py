@@ -1,4 +1,4 @@
-"""All networks instead of one: the posterior over structures, exactly, and what hangs on single rows."""
+"""All networks instead of one: the exact posterior over structures, and the influence of single rows."""
 
 from anbexact.averaging.leave_one_out import RelearnedLeaveOneOut, relearned_leave_one_out
 from anbexact.averaging.near_optimal import NearOptimal, near_optimal

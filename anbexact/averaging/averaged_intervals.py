@@ -28,11 +28,11 @@ def averaged_intervals(
     Parameters
     ----------
     model : AveragedModel
-        What is averaged.
+        The model that is averaged.
     codes : (features, rows) int16
         Rows as for ``posterior``; negative codes are summed out.
     wanted : Wanted
-        The probability between the ends, as much being left out on either side; the number of draws.
+        The probability between the ends, with equal tails on both sides, and the number of draws.
     random_state, n_jobs
         The seed; threads.
     """

@@ -1,4 +1,4 @@
-"""A model that is the average of all networks of a kind, as a value."""
+"""A model that is the average of all networks of a kind, as an immutable value."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray
 
 ESS_GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
-"""Equivalent sample sizes that are averaged over, all of them equally probable beforehand."""
+"""Equivalent sample sizes that are averaged over, all of them equally probable a priori."""
 LEAST_SHARE = 1e-6
-"""An equivalent sample size that is less probable than this is left out of predictions."""
+"""Equivalent sample sizes that are less probable than this are left out of predictions."""
 MOST_COMPLETIONS = 1024
-"""Joint states of the missing cells of a row up to which the row is summed over all of them."""
+"""Maximum number of joint states of a row's missing cells for which predictions sum over all of them."""
 ROWS_AT_ONCE = 1 << 14
-"""Completed rows that are predicted at once."""
+"""Number of completed rows that are predicted at once."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Averaging:
     networks, prior, max_parents, required, forbidden
         As in :func:`~anbexact.structure_posterior`.
     ess : tuple of float
-        Equivalent sample sizes, all equally probable beforehand.
+        Equivalent sample sizes, all equally probable a priori.
     draws, random_state : int
-        How many structures are drawn where predictions are not summed over all, and the seed.
+        Number of structures that are drawn if predictions do not sum over all structures, and the seed.
     memory_limit, n_jobs
         Limits of the work.
     """
@@ -66,7 +66,7 @@ class Averaging:
 
 @dataclass(frozen=True)
 class Member:
-    """A structure that was drawn: its share in the average, its equivalent sample size, and all parents."""
+    """A structure that was drawn: its share in the average, its equivalent sample size, and its parents."""
 
     share: float
     ess: float
@@ -80,11 +80,11 @@ class AveragedModel(Model):
     Attributes
     ----------
     table : DiscreteTable
-        The rows learned from: the posterior over structures needs them.
+        The training rows, which the posterior over structures needs.
     averaging : Averaging
         Which structures are averaged, and how.
     drawn : tuple of Member, optional
-        Structures that stand for all, where predictions are not summed over all of them; drawn on first use.
+        Structures that represent all structures if predictions do not sum over all; drawn on first use.
 
     ``vocabulary`` and ``cut_points`` are those of :class:`~anbexact.networks.model.Model`.
     """
@@ -134,7 +134,7 @@ class AveragedModel(Model):
 
     @cached_property
     def members(self) -> tuple[Member, ...]:
-        """Structures that stand for all of them: drawn, equal ones together."""
+        """Drawn structures that represent all of them, equal ones merged."""
         if self.drawn is not None:
             return self.drawn
         rng = np.random.default_rng(self.averaging.random_state)
@@ -158,7 +158,7 @@ class AveragedModel(Model):
 
     @cached_property
     def class_posterior(self) -> AveragedPosterior:
-        """What evaluates the joint and posterior probabilities of the class."""
+        """The evaluator of the joint and posterior probabilities of the class."""
         terms = []
         if self.exact:
             shares = self.ess_shares.to_numpy()
@@ -206,7 +206,7 @@ class AveragedPosterior:
     model : AveragedModel
         The model.
     terms : sequence of (float, Predictive)
-        ln of the share of every equivalent sample size, and what predicts by it; empty if structures are drawn.
+        ln of the share of every equivalent sample size, and its predictor; empty if structures are drawn.
     """
 
     def __init__(self, model: AveragedModel, terms: Sequence[tuple[float, Predictive]]) -> None:

@@ -26,14 +26,14 @@ from anbexact.tables.table import DiscreteTable
 
 @dataclass(frozen=True)
 class Work:
-    """What long work goes by: threads, what is called with its progress, and the bytes that it may use."""
+    """The resources of long work: threads, the callback for its progress, and the bytes that it may use."""
 
     threads: int
     progress: Progress | None
     memory_limit: float | None
 
     def run(self, phase: str, tasks: list[Callable[[], object]]) -> None:
-        """Run tasks in the threads; an interrupt is raised once those under way have ended."""
+        """Run tasks in the threads; an interrupt is raised once the running tasks have ended."""
         run_tasks(iter(tasks), len(tasks), self.threads, Deadline(None), phase, self.progress)
 
 
@@ -46,10 +46,10 @@ class FamilyWeights:
     names : tuple
         The variables; bit b of a mask stands for ``names[b]``.
     weights : (n, 2**(n - 1)) float64
-        ln of prior weight times likelihood, by the place of the set (its mask, with the bit of the variable taken
-        out); minus infinity where the set is not admitted.
+        ln of prior weight times likelihood, by the position of the set (its mask without the bit of the variable);
+        minus infinity for sets that are not admitted.
     sums : (n, 2**(n - 1)) float64
-        Of every set, ln of the sum of the weights of its subsets.
+        For every set, ln of the sum of the weights of its subsets.
     log_prior : (n,) float64
         ln of the prior weight of a set, by its size.
     """
@@ -93,7 +93,7 @@ def all_family_weights(
     Raises
     ------
     SearchTooLargeError
-        If they need more memory than there is, or if there are too many families to score one by one.
+        If they need more memory than is available, or if there are too many families to score one by one.
     """
     check_fits(table, score, work)
     n = len(table.vocabulary.features)

@@ -13,15 +13,15 @@ from anbexact.averaging.families import FamilyWeights, Work
 from anbexact.averaging.lattice_sums import LatticeSums, Masks
 
 MOST_VARIABLES = 12
-"""Variables of which all graphs can be summed: 4ⁿ steps."""
+"""Maximum number of variables for sums over all graphs, which take 4ⁿ steps."""
 
 
 class GraphSums(LatticeSums):
     """Sums over all acyclic graphs, by layers, in O(4ⁿ) steps.
 
-    A graph is the sequence of its layers: its sources, the sources of what is left without them, and so on. Every
-    graph counts once, and nothing is subtracted but the weights of sets of parents outside the last layer, so that
-    there is no cancellation as in inclusion and exclusion over sinks (Tian and He, UAI 2009).
+    A graph is the sequence of its layers: its sources, the sources of the rest, and so on. Every graph counts once,
+    and only the weights of sets of parents outside the last layer are subtracted, so there is no cancellation as in
+    inclusion and exclusion over sinks (Tian and He, UAI 2009).
     """
 
     def __init__(self, families: FamilyWeights, work: Work) -> None:

@@ -1,4 +1,4 @@
-"""What sums over the subsets of the variables have in common."""
+"""The common base of sums over the subsets of the variables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anbexact.averaging.families import FamilyWeights, Work, mask_at, place_of
 from anbexact.averaging.network_sums import Drawn, NetworkSums
 
 LEAST_PROBABILITY = 1e-12
-"""Sets of parents that are less probable are not listed."""
+"""Sets of parents that are less probable than this are not listed."""
 Masks = npt.NDArray[np.int64]
 
 

@@ -1,4 +1,4 @@
-"""Leave-one-out with the structure learned anew for every row."""
+"""Leave-one-out prediction in which the structure is learned again for every row."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from anbexact.tables.table import DiscreteTable
 
 @dataclass(frozen=True, eq=False)
 class RelearnedLeaveOneOut:
-    """What happens to every row when it is left out, the structure is learned anew, and the row is predicted.
+    """Leave-one-out predictions of all rows, for each of which the structure is learned again.
 
     Attributes
     ----------
     log_loss : float
-        Mean of -ln P(class | features) over the rows, each predicted without itself; nats per row.
+        Mean of -ln P(class | features) over the rows, each predicted from the others; nats per row.
     accuracy : float
         Share of the rows whose most probable class is their own.
     rows : DataFrame
@@ -34,9 +34,9 @@ class RelearnedLeaveOneOut:
         the row's own class), ``predicted``, and ``changes``: the number of arcs between features that appear or
         vanish when one such row is left out.
     arcs : DataFrame
-        The arcs between features of the optimal structure, and those that take their place: columns ``parent``,
-        ``child``, ``in_optimum``, and ``rows``, the number of rows without any one of which the arc is in the optimal
-        structure.
+        The arcs between features of the optimal structure, and those that replace them: columns ``parent``,
+        ``child``, ``in_optimum``, and ``rows``, the number of rows for which the arc is in the optimal structure of
+        all other rows.
     """
 
     log_loss: float
@@ -69,15 +69,15 @@ def relearned_leave_one_out(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> RelearnedLeaveOneOut:
-    """Predict every row by the optimal augmented naive Bayes of all other rows, its structure learned anew.
+    """Predict every row by the optimal augmented naive Bayes of all other rows, with the structure learned again.
 
     Leave-one-out with a fixed structure is optimistic, because the structure was fitted to the row that is left out.
-    Here it is the structure that :func:`~anbexact.learn_anb` finds without the row. The set scores are not computed
-    anew: without a row, the score of a set T falls by ln(n_T - 1 + α/q_T), where n_T counts the rows that agree with
-    it in T and in the class. Then the dynamic programme runs once for every distinct row: O(n² 2ⁿ) steps each. Tables
-    are posterior means with the same equivalent sample size, and the probabilities have the bits of those that
-    ``ANBClassifier`` predicts when it is fitted to the other rows. States, cut points and the sample size stay as
-    they are.
+    Here the structure is the one that :func:`~anbexact.learn_anb` finds without the row. The set scores need not be
+    computed again: without a row, the score of a set T falls by ln(n_T - 1 + α/q_T), where n_T counts the rows that
+    agree with it in T and in the class. The dynamic programme then runs once for every distinct row, in O(n² 2ⁿ)
+    steps each. Tables are posterior means with the same equivalent sample size, and the probabilities are identical,
+    bit by bit, to those of an ``ANBClassifier`` fitted to the other rows. States, cut points and the sample size do
+    not change.
 
     Parameters
     ----------

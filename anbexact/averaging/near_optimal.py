@@ -25,7 +25,7 @@ from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 ROUNDING = 1e-12
-"""Share of the score by which a structure may miss the threshold."""
+"""Share of the score by which a structure may fall below the threshold."""
 Parents = tuple[int, ...]
 """The set of parents of every variable, as a mask."""
 
@@ -41,10 +41,10 @@ class NearOptimal:
     augmented : bool
         Whether the class is a parent of every feature in all of them.
     structures : tuple of Structure
-        One of each Markov equivalence class, the highest score first; every structure by itself if the score tells
-        equivalent ones apart.
+        One structure of each Markov equivalence class, the highest score first; every single structure if equivalent
+        structures have different scores.
     members : tuple of int
-        How many structures of the class were found.
+        The number of structures of each equivalence class that were found.
     complete : bool
         Whether these are all of them: the search did not stop at ``most`` structures.
     """
@@ -63,9 +63,9 @@ class NearOptimal:
         -------
         DataFrame
             Columns ``score`` (total in nats), ``bayes_factor`` (of the first structure against this one),
-            ``members``, ``added`` and ``removed``: tuples of the pairs of variables that are joined here and not in
-            the first structure, and of those that are joined there only. Arcs from a class that is a parent of every
-            feature are left out.
+            ``members``, ``added`` and ``removed``: tuples of the pairs of variables that are joined in this structure
+            but not in the first one, and vice versa. Arcs from a class that is a parent of every feature are left
+            out.
         """
         first, joined = self.structures[0], self._joined
         rows = [
@@ -82,13 +82,13 @@ class NearOptimal:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """The pairs of variables that are joined in some of the structures.
+        """The pairs of variables that are joined in at least one of the structures.
 
         Returns
         -------
         DataFrame
-            Columns ``first``, ``second``, and ``share``, the part of ``structures`` in which an arc joins them: 1 for
-            what all near-optimal structures agree on.
+            Columns ``first``, ``second``, and ``share``, the proportion of ``structures`` in which an arc joins them;
+            it is 1 for pairs on which all near-optimal structures agree.
         """
         found = self._joined
         every = sorted(set().union(*found), key=str)
@@ -129,9 +129,10 @@ def near_optimal(
     """List all structures whose score is within a Bayes factor of the optimum: score ≥ optimum - ln(bayes_factor).
 
     The dynamic programme over all sets of variables, forwards and backwards, gives the highest score of a network
-    that contains a family. Families that cannot reach the threshold are dropped. The others are put together from the
+    that contains a family. Families that cannot reach the threshold are dropped. The others are combined from the
     last variable to the first. The highest score that can still be reached is known exactly at each step, so
-    structures come out in the order of their scores. O(n² 2ⁿ) steps, then a few for every structure.
+    structures are found in the order of their scores. The search takes O(n² 2ⁿ) steps, then a few for every
+    structure.
 
     Parameters
     ----------
@@ -140,12 +141,13 @@ def near_optimal(
     score : Score, default BDeu()
         Any decomposable score. Differences are ln Bayes factors if it is a ln marginal likelihood, as BDeu is.
     bayes_factor : float, default 20
-        At least 1. Usual limits of weak, positive and strong evidence are 3, 20 and 150 (Kass and Raftery, JASA 90,
-        1995).
+        At least 1. The usual limits of weak, positive and strong evidence are 3, 20 and 150 (Kass and Raftery, JASA
+        90, 1995).
     networks : {"anb", "gbn"}
-        Whether the class is a parent of every feature, or a variable like all others.
+        Whether the class is a parent of every feature, or an ordinary variable.
     most : int, default 10000
-        The search stops after this many structures, equivalent ones counted apart. What it returns then are the best.
+        The search stops after this many structures, counting equivalent ones separately. It then returns the best
+        ones.
     max_parents, required, forbidden, memory_limit, n_jobs, progress
         As in :func:`~anbexact.structure_posterior`.
 
@@ -301,7 +303,7 @@ def _classes(found: list[tuple[float, Parents]], *, apart: bool) -> list[tuple[f
 
 
 def _equivalence_class(parents: Parents) -> tuple[frozenset[tuple[int, int]], frozenset[tuple[int, int, int]]]:
-    """Return what Markov equivalent networks share (Verma and Pearl, 1990): the pairs joined, and the colliders."""
+    """Return the invariants of Markov equivalent networks (Verma and Pearl, 1990): adjacent pairs, and colliders."""
     n = len(parents)
     sets = [[p for p in range(n) if mask >> p & 1] for mask in parents]
     joined = frozenset((min(p, v), max(p, v)) for v in range(n) for p in sets[v])

@@ -1,4 +1,4 @@
-"""What sums over a set of networks answer: probabilities of arcs and families, and draws."""
+"""The answers of sums over a set of networks: probabilities of arcs and families, and draws."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Drawn:
     Attributes
     ----------
     parents : mapping
-        The parents of every variable, class apart.
+        The parents of every variable, without the class.
     log_likelihood : float
         Sum of the local scores of these variables, in nats.
     """
@@ -31,7 +31,7 @@ class Drawn:
 
 
 class NetworkSums(ABC):
-    """Sums over all networks that are admitted, weighted by prior times likelihood.
+    """Sums over all admitted networks, weighted by prior times likelihood.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class NetworkSums(ABC):
 
     @abstractmethod
     def parent_sets(self, child: int) -> list[tuple[tuple[Hashable, ...], float]]:
-        """Return the sets of parents of a variable that have a probability above 0, and these, the highest first."""
+        """Return the sets of parents of a variable with positive probabilities, and these, the highest first."""
 
     @abstractmethod
     def draw(self, count: int, rng: np.random.Generator) -> list[Drawn]:
@@ -59,4 +59,4 @@ class NetworkSums(ABC):
 
     @abstractmethod
     def entropy(self, draws: int, rng: np.random.Generator) -> float:
-        """Return the entropy of the posterior over networks in nats; estimated by draws where it is not summed."""
+        """Return the entropy of the posterior over networks in nats; estimated by draws where it cannot be summed."""

@@ -1,4 +1,4 @@
-"""Sums over all orders of the variables, and the networks that agree with them."""
+"""Sums over all orders of the variables and the networks compatible with them."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from anbexact.averaging.lattice_sums import LatticeSums
 class OrderSums(LatticeSums):
     """Sums over all pairs of an order of the variables and a network in which parents come before their children.
 
-    ``f(W) = Σ_{i ∈ W} A_i(W - i) f(W - i)`` with A_i(U) the sum of the weights of the sets of parents of i within U,
-    in O(n² 2ⁿ) steps (Koivisto and Sood, JMLR 5, 2004). A network counts once for each of its orders.
+    ``f(W) = Σ_{i ∈ W} A_i(W - i) f(W - i)``, where A_i(U) is the sum of the weights of the sets of parents of i
+    within U, in O(n² 2ⁿ) steps (Koivisto and Sood, JMLR 5, 2004). A network counts once for each of its orders.
     """
 
     def __init__(self, families: FamilyWeights, work: Work) -> None:

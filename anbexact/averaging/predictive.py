@@ -35,13 +35,13 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import CodeArray
 
 MOST_EXACT = {"orders": 14, "graphs": 7}
-"""Features up to which predictions are summed over all networks, by the prior over them."""
+"""Maximum number of features for which predictions sum over all networks, by the prior over them."""
 BLOCK_BYTES = 1 << 26
-"""Memory of the probabilities of all pairs of features that are at work at once, in each thread."""
+"""Memory, in each thread, of the probabilities of all pairs of features that are in use at once."""
 
 
 class Predictive(ABC):
-    """What predicts complete rows, averaged over networks; ``names`` are the features that it needs."""
+    """A predictor of complete rows, averaged over networks; ``names`` are the features that it needs."""
 
     names: tuple[Hashable, ...]
 
@@ -59,7 +59,7 @@ class Predictive(ABC):
 
 
 def exact_predictive(setting: Setting, sums: NetworkSums) -> Predictive | None:
-    """Return what predicts by the sums over all networks; None where these would take too long."""
+    """Return the predictor that sums over all networks; None if this would take too long."""
     if isinstance(sums, TreeSums):
         return TreePredictive(setting, sums)
     if isinstance(sums, OrderSums) and len(sums.names) <= MOST_EXACT["orders"]:
@@ -105,7 +105,7 @@ class TreePredictive(Predictive):
 
 
 class _LatticePredictive(Predictive):
-    """What the averages over networks of any number of parents have in common."""
+    """The common base of averages over networks with any number of parents."""
 
     def __init__(self, setting: Setting, names: tuple[Hashable, ...]) -> None:
         table = setting.table

@@ -1,4 +1,4 @@
-"""The optimal augmented naive Bayes of a table with one row less, or one more."""
+"""The optimal augmented naive Bayes of a table with one row removed or added."""
 
 from __future__ import annotations
 
@@ -42,16 +42,16 @@ class Predicted:
 
 @dataclass(frozen=True)
 class Joined:
-    """What is learned from all rows and one more, every row being predicted from the others.
+    """The result of learning from all rows and one more, with every row predicted from the others.
 
     Attributes
     ----------
     parents : mapping
         The optimal structure of all of them.
     posterior : (distinct rows, classes) float64
-        P(class | row) of the rows of the table, by tables from which one such row is taken out.
+        P(class | row) of the rows of the table, under tables from which one such row is removed.
     own : (classes,) float64
-        That of the row that joined.
+        P(class | row) of the added row.
     """
 
     parents: FeatureParents
@@ -60,7 +60,7 @@ class Joined:
 
 
 class Relearner:
-    """Learns without one row after the other, or with one more; threads share it.
+    """Learns without each row in turn, or with one more row; threads share it.
 
     Parameters
     ----------
@@ -97,9 +97,9 @@ class Relearner:
         self._agreeing: dict[int, Floats] = {}
 
     def without(self, t: int) -> Predicted:
-        """Return what is learned without one row of the t-th kind, and how it predicts that row.
+        """Return the structure learned without one row of the t-th kind, and its prediction of that row.
 
-        The posterior has the bits that a network learned from the other rows returns.
+        The posterior is identical, bit by bit, to that of a network learned from the other rows.
         """
         masks = self._agreements(self.codes[:, t])
         counts, scores = np.empty((2, len(self.scores)))
@@ -109,12 +109,12 @@ class Relearner:
         return Predicted(parents, self._refitted(parents, t, masks))
 
     def with_row(self, row: npt.NDArray[np.int16]) -> list[Joined]:
-        """Return what is learned with one more row, for each of the classes that it may have.
+        """Return the results of learning with one more row, for each class that it may have.
 
         Parameters
         ----------
         row : (n,) int16
-            States in the order of ``ordered``; a negative one agrees with no row.
+            States in the order of ``ordered``; a negative state matches no row.
         """
         masks = self._agreements(row)
         counts, scores = np.empty((2, len(self.scores)))

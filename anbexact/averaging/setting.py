@@ -1,4 +1,4 @@
-"""What every function of this package starts from: the table without features of one state, and the limits."""
+"""The common setting of the functions of this package: the table without features of one state, and the limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from anbexact.tables.table import DiscreteTable
 
 @dataclass(frozen=True)
 class Limits:
-    """What narrows the structures, and the work; the attributes are parameters of the functions of this package."""
+    """Limits on the structures and the work; the attributes are parameters of the functions of this package."""
 
     max_parents: int | None = None
     required: Iterable[Edge] = ()
@@ -31,7 +31,7 @@ class Limits:
     progress: Progress | None = None
 
     def setting(self, table: DiscreteTable, score: Score | None, search: str, *, augmented: bool = True) -> Setting:
-        """Return what a search starts from.
+        """Return the setting of a search.
 
         Parameters
         ----------
@@ -42,7 +42,7 @@ class Limits:
         search : str
             Its name, for messages.
         augmented : bool, default True
-            Whether the class is a parent of every feature; otherwise it is a variable like all others.
+            Whether the class is a parent of every feature; otherwise it is an ordinary variable.
         """
         check_limit("memory_limit", self.memory_limit)
         accepted = SearchRequirements(search, class_free=not augmented).accept(score)
@@ -56,14 +56,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Setting:
-    """What a search starts from.
+    """The setting of a search.
 
     Attributes
     ----------
     score : Score
         The score.
     table : DiscreteTable
-        The variables whose parents are sought, which the class is one of if it is a variable like all others.
+        The variables whose parents are sought, including the class if it is an ordinary variable.
     max_parents : int, optional
         Maximum number of parents among them.
     required : tuple of (parent, child)
@@ -71,7 +71,7 @@ class Setting:
     work : Work
         Threads, progress and memory.
     maker : StructureMaker
-        What turns sets of parents into structures over all variables.
+        Converts sets of parents to structures over all variables.
     """
 
     score: Any

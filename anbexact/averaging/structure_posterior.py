@@ -43,7 +43,7 @@ class StructurePosterior:
     networks : {"anb", "gbn", "tan", "fan"}
         The kind.
     prior : {"orders", "graphs", "trees"}
-        What is equally probable before the rows are seen; see :func:`structure_posterior`.
+        Whether orders, graphs or trees are equally probable a priori; see :func:`structure_posterior`.
     class_name : Hashable
         The class.
     features : tuple
@@ -52,7 +52,7 @@ class StructurePosterior:
         ln of the probability of the rows, averaged over the structures by their prior; total in nats. It is a
         marginal likelihood if the score is one, as BDeu is.
     sums : NetworkSums
-        The sums that the answers follow from.
+        The sums from which the answers are computed.
     """
 
     networks: str
@@ -96,9 +96,9 @@ class StructurePosterior:
         Parameters
         ----------
         child : Hashable
-            A feature, or the class where it is a variable like all others (``"gbn"``).
+            A feature, or the class if it is an ordinary variable (``"gbn"``).
         most : int, optional
-            How many rows to return at most; None for all that have a probability of 10⁻¹² or more.
+            Maximum number of rows to return; None for all sets with a probability of 10⁻¹² or more.
 
         Returns
         -------
@@ -125,14 +125,14 @@ class StructurePosterior:
         Parameters
         ----------
         n : int, default 1
-            How many.
+            Number of structures.
         random_state : int or Generator, optional
             Seed of the draws.
 
         Returns
         -------
         list of Structure
-            Each with its score; the certificates say that nothing is proved about them.
+            Each with its score; the certificates state that nothing is proved about them.
         """
         nothing = Certificate.unknown("drawn from the posterior")
         return [
@@ -141,11 +141,11 @@ class StructurePosterior:
         ]
 
     def effective_networks(self, *, draws: int = 200, random_state: int | np.random.Generator | None = 0) -> float:
-        """Return how many equally probable networks would be as uncertain: e to the entropy of the posterior.
+        """Return the number of equally probable networks with the same entropy: e to the entropy of the posterior.
 
-        1 if a single network has all the probability. Markov equivalent networks are counted apart. The entropy is
-        exact for ``prior="graphs"`` and for trees and forests. For ``prior="orders"`` it is the mean over ``draws``
-        networks, each of which takes n 2ⁿ steps.
+        It is 1 if a single network has all the probability. Markov equivalent networks are counted separately. The
+        entropy is exact for ``prior="graphs"`` and for trees and forests. For ``prior="orders"`` it is the mean over
+        ``draws`` networks, each of which takes n 2ⁿ steps.
         """
         return exp(self.sums.entropy(draws, np.random.default_rng(random_state)))
 
@@ -180,21 +180,22 @@ def structure_posterior(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> StructurePosterior:
-    """Return the posterior over all structures of one kind: no structure is left out, and none is drawn.
+    """Return the exact posterior over all structures of one kind, without sampling.
 
     The posterior of a structure G is proportional to prior(G) Π_i exp(local(i | Π_i)). With BDeu, and other scores
     that are marginal likelihoods, this is Bayes' theorem; with BIC it is an approximation.
 
     - ``prior="orders"``, the default for ``"anb"`` and ``"gbn"``: all orders of the variables are equally probable,
       and so are all *sizes* of the set of parents of a variable, and all sets of a size. A structure counts once for
-      each order that agrees with it, so sparse structures have a higher prior than dense ones. O(n² 2ⁿ) steps; about
-      25 features fit into 16 GB.
-    - ``prior="graphs"``: all directed acyclic graphs are equally probable. O(n 4ⁿ) steps, for up to 12 variables.
+      each order compatible with it, so sparse structures have a higher prior than dense ones. The sum takes O(n² 2ⁿ)
+      steps; about 25 features fit into 16 GB.
+    - ``prior="graphs"``: all directed acyclic graphs are equally probable. The sum takes O(n 4ⁿ) steps, for up to 12
+      variables.
     - Trees (``"tan"``: the features form a tree) and forests (``"fan"``): all of them, directed away from their
-      roots, are equally probable. O(n³) steps after the pair scores, for hundreds of features.
+      roots, are equally probable. The sum takes O(n³) steps after the pair scores, even for hundreds of features.
 
-    Probabilities of arcs and Markov equivalence: equivalent structures have the same likelihood, so rows alone cannot
-    tell the direction of many arcs; see the column ``adjacent`` of ``arcs``.
+    Markov equivalent structures have the same likelihood, so rows alone cannot determine the direction of many arcs.
+    The column ``adjacent`` of ``arcs`` is the probability of an arc in either direction.
 
     Parameters
     ----------
@@ -204,8 +205,9 @@ def structure_posterior(
         Any decomposable score; ``"gbn"`` refuses those that need the class among the parents. Scores without set
         scores allow 16 features (except for trees and forests).
     networks : {"anb", "gbn", "tan", "fan"}
-        The kind: the class is a parent of every feature, and the graph over the features is any acyclic graph, a
-        tree, or a forest; or any acyclic graph over all variables (``"gbn"``).
+        The kind. With ``"anb"``, ``"tan"`` and ``"fan"``, the class is a parent of every feature, and the graph over
+        the features is any acyclic graph, a tree, or a forest, respectively; with ``"gbn"``, the network is any
+        acyclic graph over all variables.
     prior : {"orders", "graphs"}, optional
         See above.
     max_parents : int, optional
@@ -235,7 +237,7 @@ def structure_posterior(
     References
     ----------
     Koivisto and Sood, *Exact Bayesian structure discovery in Bayesian networks*, JMLR 5 (2004); Meilă and Jaakkola,
-    *Tractable Bayesian learning of tree belief networks*, UAI 2000. The sum over graphs goes by layers of sources.
+    *Tractable Bayesian learning of tree belief networks*, UAI 2000. The sum over graphs uses layers of sources.
 
     Examples
     --------

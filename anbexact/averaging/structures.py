@@ -11,14 +11,14 @@ from anbexact.structures.structure import Certificate, Structure
 
 @dataclass(frozen=True)
 class StructureMaker:
-    """Adds to sets of parents what was left out of the sums.
+    """Adds the variables left out of the sums to sets of parents.
 
     Attributes
     ----------
     class_name : Hashable
         The class.
     augmented : bool
-        Whether the class is a parent of every feature; otherwise it is a variable like all others.
+        Whether the class is a parent of every feature; otherwise it is an ordinary variable.
     rest : SingleStates
         The features of one state.
     """

@@ -12,7 +12,7 @@ from anbexact.scores import BDeu
 
 @parameter_group
 class A2DEParameters(TableParameters):
-    """What averaged two-dependence estimators are smoothed by."""
+    """How averaged two-dependence estimators are smoothed."""
 
     ess: float = 1.0
 
@@ -25,24 +25,26 @@ class A2DEParameters(TableParameters):
 class A2DEClassifier(A2DEParameters, TableClassifier):
     """Averaged two-dependence estimators (A2DE): a mixture of networks, one for each pair of features.
 
-    In that of features i and j, these and the class are the parents of all other features, and all pairs count alike:
+    In the network of features i and j, these two and the class are the parents of all other features. All pairs have
+    equal weight:
 
         P(c, x) = 2 / (n (n - 1)) Σ_{i<j} P(c, x_i, x_j) Π_{k≠i,j} P(x_k | c, x_i, x_j).
 
-    With s classes and r_i states, of rows of weight N,
+    With s classes, r_i states of feature i and rows of total weight N,
 
         P(c, x_i, x_j) = (N(c, x_i, x_j) + α/(s r_i r_j)) / (N + α),
         P(x_k | c, x_i, x_j) = (N(c, x_i, x_j, x_k) + α/(s r_i r_j r_k)) / (N(c, x_i, x_j) + α/(s r_i r_j)),
 
-    expected a posteriori, with equivalent sample size α. Of two features it is their joint table given the class; of
-    one, naive Bayes. The paper leaves out pairs of states that no training row shows. Here they take part with their
-    smoothed probability: so the mixture is a distribution, and missing and unknown cells are summed out exactly.
+    which are expected a posteriori estimates with equivalent sample size α. With two features, the model is their
+    joint table given the class; with one feature, it is naive Bayes. The paper leaves out pairs of states that no
+    training row shows. Here such pairs are included with their smoothed probability, so the mixture is a
+    distribution, and missing and unknown cells are summed out exactly.
 
-    It rests on fewer assumptions than AODE and needs more rows. Memory is 16 bytes for every triple of states with
-    every class. A row takes O(n³) steps in ``fit``, and O(n³ s) at prediction; a missing cell multiplies the latter,
-    for its pairs, by its number of states.
+    A2DE makes fewer assumptions than AODE and needs more rows. It needs 16 bytes of memory for every combination of
+    three states and a class. A row takes O(n³) steps in ``fit`` and O(n³ s) at prediction; a missing cell multiplies
+    the latter, for its pairs, by its number of states.
 
-    It has no structure and cannot be explained or converted; the other methods are those of networks.
+    It has no single structure and cannot be explained or converted; all other methods of networks are available.
 
     Parameters
     ----------
@@ -89,7 +91,7 @@ class A2DEClassifier(A2DEParameters, TableClassifier):
 
     @property
     def ess_(self) -> float:
-        """What ``ess`` was in ``fit``."""
+        """The value of ``ess`` in ``fit``."""
         return self.model_.ess
 
     def check_parameters(self) -> None:

@@ -1,4 +1,4 @@
-"""Generalised additive models whose interactions are the arcs of a learned network, as one estimator."""
+"""Generalised additive models, as one estimator: the arcs of a learned network are the interactions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @parameter_group
 class AdditiveParameters(TimeLimitParameters):
-    """What is learned first, and how shapes are fitted to it."""
+    """Which network is learned first, and how shapes are fitted."""
 
     estimator: Any = field(default=None, kw_only=False)
     intervals: int = INTERVALS
@@ -32,41 +32,43 @@ class AdditiveParameters(TimeLimitParameters):
 
 
 class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
-    """A generalised additive model: smooth shapes of single features, and of those that a network joins.
+    """A generalised additive model: smooth shapes of single features, and of features joined by a network.
 
     First ``estimator`` learns a network on coarse intervals. Then its columns are cut finely, and the log odds of the
     class are refitted as a sum of shapes, step functions that follow the order of the intervals: one for every
     feature, and one for every family of the network with several features. Naive Bayes gives main effects alone, a
-    TAN a tree of pairs, an exact ANB the interactions of the network with the highest score. Maximised is the
-    conditional likelihood of the classes, less a penalty on the slope and the curvature of the shapes; see
+    TAN a tree of pairs, an exact ANB the interactions of the network with the highest score. The fit maximises the
+    conditional log likelihood of the classes minus a penalty on the slope and the curvature of the shapes; see
     :meth:`anbexact.adapters.LogitModel.refit` and ``docs/smooth-shapes.md``.
 
     Parameters
     ----------
     estimator : NetworkClassifier, optional
-        An unfitted network, such as ``NaiveBayesClassifier()`` or ``ANBClassifier()``, which is cloned. None stands
-        for ``TANClassifier()``. A network that is fitted already, within ``sklearn.frozen.FrozenEstimator``, is used
-        as it is.
+        An unfitted network, such as ``NaiveBayesClassifier()`` or ``ANBClassifier()``, which is cloned. None means
+        ``TANClassifier()``. A network that is fitted already, within ``sklearn.frozen.FrozenEstimator``, is used as
+        it is.
     intervals : int, default 32
-        Intervals of about equal weight of a main effect, in columns that the estimator cuts; learned cut points stay.
-        Interactions have coarser grids, of 10 by 10 for two features.
+        Number of intervals of about equal weight for the main effect of a column that the estimator cuts; learned cut
+        points are kept. Interactions have coarser grids, 10 by 10 for two features.
     smooth : {"auto", "evidence", "cv"}, float or mapping, default "auto"
         How strongly slopes, curvatures and interactions are penalised. ``"evidence"``: the strengths with the highest
-        Laplace evidence. ``"cv"``: those that predict left-out rows best in cross-validation, first differences
-        alone. ``"auto"``: those of the evidence; up to a total weight of 2,000 every feature has its own strength of
-        curvature, and all are multiplied by a factor (0.1 to 3) chosen by cross-validation.
-        ``docs/smooth-shapes.md`` compares them. A number is the strength of all first differences;
-        a mapping gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and
-        ``"interaction"``, each as a number or by feature: ``{"slope": {"age": 5.0, "dose": 0.5}}``.
+        Laplace evidence. ``"cv"``: the strengths that predict left-out rows best in cross-validation, for first
+        differences only. ``"auto"``: the strengths of ``"evidence"``. With a total weight up to 2,000, ``"auto"``
+        also gives every feature its own strength of curvature and multiplies all strengths by a factor (0.1 to 3)
+        chosen by cross-validation. ``docs/smooth-shapes.md`` compares them. A number is the strength of all first
+        differences; a mapping gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order)
+        and ``"interaction"``, each as a number or by feature: ``{"slope": {"age": 5.0, "dose": 0.5}}``.
     interactions : {"families", "pairs", "none"}, default "families"
-        Shapes of all features of a family together, of every child with each of its other parents, or none.
+        Whether there are shapes of all features of a family together, of every child with each of its feature
+        parents, or of single features only.
     ordered : collection of features, default ()
-        Features whose states follow an order, beside those that are cut into intervals and those whose states are
-        numbers.
+        Further features whose states have an order. Features that are cut into intervals and features whose states
+        are numbers are always ordered.
     max_iter : int, default 100
-        Most Newton steps of the refit.
+        Maximum number of Newton steps of the refit.
     time_limit : float, optional
-        Seconds after which the refit ends with the best so far, with a warning. The estimator has its own limit.
+        Time limit of the refit in seconds. When it runs out, the best coefficients found so far are used, with a
+        warning. The estimator has its own limit.
 
     Attributes
     ----------
@@ -75,13 +77,13 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     estimator_ : NetworkClassifier
         The network as it was learned.
     logit_ : LogitModel
-        The refitted model; ``logit_.shapes()`` has its shapes, ``logit_.refitted`` says how the refit went.
+        The refitted model; ``logit_.shapes()`` returns its shapes, and ``logit_.refitted`` describes the refit.
     structure_ : Structure
         The graph, with its score and certificate.
     vocabulary_ : Vocabulary
         Names and states of all variables, on the fine intervals.
     cut_points_ : dict
-        Cut points of every column that was discretised: the learned ones and those between them.
+        Cut points of every column that was discretised: the learned ones and the additional ones between them.
     network_ : pgmpy ``DiscreteBayesianNetwork``
         The network with the refitted posterior, as of :class:`~anbexact.RefittedClassifier`.
     n_iter_ : int
@@ -89,7 +91,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
     n_features_in_ : int
         Number of features.
     feature_names_in_ : array of str
-        Names of the features, where all of them are strings.
+        Names of the features, if all of them are strings.
 
     References
     ----------

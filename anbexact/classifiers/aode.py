@@ -15,7 +15,7 @@ from anbexact.scores import BDeu
 
 @parameter_group
 class AODEParameters(TableParameters):
-    """What averaged one-dependence estimators are smoothed by, and when a feature takes part as a parent."""
+    """How averaged one-dependence estimators are smoothed, and which features are parents."""
 
     ess: float = 1.0
     min_weight: float = 1.0
@@ -29,23 +29,25 @@ class AODEParameters(TableParameters):
 class AODEClassifier(AODEParameters, TableClassifier):
     """Averaged one-dependence estimators (AODE): a mixture of networks, one for each feature.
 
-    In the i-th, class and feature i are the parents of all other features:
-    ``P_i(c, x) = P(c, x_i) Π_{j≠i} P(x_j | c, x_i)``. The i-th network is included if feature i is in a state of
-    training weight ``min_weight`` or more; if no feature is, naive Bayes is used:
+    In the i-th network, the class and feature i are the parents of all other features:
+    ``P_i(c, x) = P(c, x_i) Π_{j≠i} P(x_j | c, x_i)``. For a row, the i-th network is included if the row's state of
+    feature i has a training weight of at least ``min_weight``. If this holds for no feature, naive Bayes is used:
 
         P(c, x) ∝ Σ_i 1[N(x_i) ≥ m] P_i(c, x) + 1[N(x_i) < m for all i] P(c) Π_i P(x_i | c).
 
-    The sum of the right side over all c and x, by which it is divided, is that of P(x_i) over all states with
-    N(x_i) ≥ m of all features i, plus the probability under naive Bayes that no feature is in such a state. Missing
-    and unknown cells are summed out of this distribution exactly. With s classes and r_i states, of rows of weight N,
+    The normalising constant, the sum of the right side over all c and x, is the sum of P(x_i) over all features i and
+    all their states with N(x_i) ≥ m, plus the probability under naive Bayes that no feature is in such a state.
+    Missing and unknown cells are summed out of this distribution exactly. With s classes, r_i states of feature i and
+    rows of total weight N,
 
         P(c, x_i) = (N(c, x_i) + α/(s r_i)) / (N + α),
         P(x_j | c, x_i) = (N(c, x_i, x_j) + α/(s r_i r_j)) / (N(c, x_i) + α/(s r_i)),
 
-    and P(c) and P(x_i | c) likewise: expected a posteriori, with equivalent sample size α. Memory is 24 bytes for
-    every pair of states with every class; a row takes O(n² s) steps for n features.
+    and likewise for P(c) and P(x_i | c). These are expected a posteriori estimates with equivalent sample size α.
+    AODE needs 24 bytes of memory for every combination of two states and a class, and a row takes O(n² s) steps for n
+    features.
 
-    It has no structure and cannot be explained or converted; the other methods are those of networks.
+    It has no single structure and cannot be explained or converted; all other methods of networks are available.
 
     Parameters
     ----------
@@ -92,12 +94,12 @@ class AODEClassifier(AODEParameters, TableClassifier):
 
     @property
     def ess_(self) -> float:
-        """What ``ess`` was in ``fit``."""
+        """The value of ``ess`` in ``fit``."""
         return self.model_.ess
 
     @property
     def min_weight_(self) -> float:
-        """What ``min_weight`` was in ``fit``."""
+        """The value of ``min_weight`` in ``fit``."""
         return self.model_.min_weight
 
     def check_parameters(self) -> None:

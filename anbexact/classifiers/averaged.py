@@ -27,7 +27,7 @@ from anbexact.structures.structure import Structure
 
 @parameter_group
 class AveragedParameters(EdgeParameters, TableParameters):
-    """What all averages over networks take."""
+    """Parameters of all averages over networks."""
 
     ess: float | str = "auto"
     draws: int = 200
@@ -38,21 +38,21 @@ class AveragedClassifier(AveragedParameters, TableClassifier):
     """The average of all networks of a kind, weighted by their posterior probability. Subclasses name the kind.
 
     ``P(c, x) = Σ_G P(G | D) P(c, x | G, D)``, where ``P(c, x | G, D)`` is the prediction of network G with expected a
-    posteriori tables. The probabilities of a single network, however well it is proved optimal, leave out that other
-    networks may be almost as probable; here all of them have their say. See ``docs/how-sure.md``.
+    posteriori tables. The probabilities of a single network, even one that is proved optimal, ignore other networks
+    that may be almost as probable. Here all of them contribute. See ``docs/how-sure.md``.
 
-    There is no single structure, and so nothing that follows from one: no explanations and no conversions.
+    There is no single structure, and therefore no explanations and no conversions.
 
     Parameters
     ----------
     ess : float or "auto", default "auto"
-        Equivalent sample size of BDeu and of the tables. ``"auto"`` averages over 1, 2, 4, 8, 16, 32 and 64 too, all
-        equally probable beforehand.
+        Equivalent sample size of BDeu and of the tables. ``"auto"`` also averages over the values 1, 2, 4, 8, 16, 32
+        and 64, all equally probable a priori.
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs between features that all networks must, or must not, contain.
     draws : int, default 200
-        Number of networks drawn from the posterior that predict instead of all networks where these are too many, and
-        for rows whose missing cells have more than 1,024 joint states.
+        Number of networks drawn from the posterior. They replace the sum over all networks where there are too many
+        of these, and for rows whose missing cells have more than 1,024 joint states.
     random_state : int, default 0
         Seed of these draws.
 
@@ -103,12 +103,12 @@ class AveragedClassifier(AveragedParameters, TableClassifier):
         return self.model_.exact
 
     def draw_structures(self, n: int = 1, *, random_state: Any = None) -> list[Structure]:
-        """Return independent draws of structures from the posterior, each with an equivalent sample size of its own.
+        """Return independent draws of structures from the posterior, each with its own equivalent sample size.
 
         Parameters
         ----------
         n : int, default 1
-            How many.
+            Number of structures.
         random_state : int or Generator, optional
             Seed of the draws.
         """
@@ -117,20 +117,21 @@ class AveragedClassifier(AveragedParameters, TableClassifier):
     def predict_proba_interval(
         self, X: Any, *, mass: float = 0.95, draws: int = 1000, random_state: int | np.random.Generator | None = 0
     ) -> npt.NDArray[np.float64]:
-        """Return intervals of P(class | row): what the rows leave open about sample size, structure and tables.
+        """Return credible intervals of P(class | row): how uncertain sample size, structure and tables are.
 
-        Each draw from the posterior is an equivalent sample size, a structure and all of its tables, and predicts all
-        rows. States and cut points are taken as given. A draw of a structure takes O(n 2ⁿ) steps at most for n
-        features, one of a tree or forest O(n⁴).
+        Each draw from the posterior consists of an equivalent sample size, a structure and all of its tables, and
+        predicts all rows. States and cut points are taken as given. For n features, a draw takes at most O(n 2ⁿ)
+        steps; a draw of a tree or forest takes O(n⁴).
 
         Parameters
         ----------
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
             The features, as for ``predict_proba``; missing cells are summed out in each drawn network.
         mass : float, default 0.95
-            Posterior probability of the interval; as much is left out below as above.
+            Posterior probability of the interval; the two tails have equal probability.
         draws : int, default 1000
-            Independent draws. Ends of 95 % intervals vary by about 5 % of the width with 1,000.
+            Number of independent draws. With 1,000 draws, the ends of 95 % intervals vary by about 5 % of their
+            width.
         random_state : int or Generator, default 0
             Seed of the draws.
 
@@ -189,8 +190,9 @@ def _edges(edges: Iterable[Any]) -> tuple[Any, ...]:
 class AveragedTANClassifier(AveragedClassifier):
     """The average of all tree augmented naive Bayes networks (TAN), exact for any number of features.
 
-    The sum over all n^(n-1) trees, directed away from their roots and all equally probable beforehand, is a
-    determinant, so a row and class take O(n³) steps for n features. There is nothing to choose and no search.
+    The sum over all n^(n-1) trees, directed away from their roots and all equally probable a priori, is a
+    determinant, so each row and class takes O(n³) steps for n features. No structure is chosen, and there is no
+    search.
 
     The parameters, and the fitted attributes, are those of :class:`~anbexact.classifiers.AveragedClassifier`.
 
@@ -223,8 +225,8 @@ class AveragedTANClassifier(AveragedClassifier):
 class AveragedFANClassifier(AveragedClassifier):
     """The average of all forest augmented naive Bayes networks (FAN), exact for any number of features.
 
-    As :class:`~anbexact.classifiers.AveragedTANClassifier`, over all (n + 1)^(n-1) forests, of which naive Bayes is
-    one.
+    Like :class:`~anbexact.classifiers.AveragedTANClassifier`, but over all (n + 1)^(n-1) forests, of which naive
+    Bayes is one.
 
     The parameters, and the fitted attributes, are those of :class:`~anbexact.classifiers.AveragedClassifier`.
 
@@ -245,7 +247,7 @@ class AveragedFANClassifier(AveragedClassifier):
 
 @parameter_group
 class AveragedANBParameters(AveragedParameters):
-    """What averages over augmented naive Bayes networks take."""
+    """Parameters of averages over augmented naive Bayes networks."""
 
     prior: str = "orders"
     max_parents: int | None = None
@@ -260,16 +262,17 @@ class AveragedANBParameters(AveragedParameters):
 class AveragedANBClassifier(AveragedANBParameters, AveragedClassifier):
     """The average of all augmented naive Bayes networks (ANB).
 
-    The class is a parent of every feature, and the graph over the features is any acyclic graph. Up to 14 features
-    that have several states, predictions are exact sums over all orders of the features and all networks that agree
-    with them, O(n² 2ⁿ) steps for a row and class. Beyond, up to about 25 features, networks that are drawn from the
-    exact posterior predict.
+    The class is a parent of every feature, and the graph over the features is any acyclic graph. With up to 14
+    features of two or more states, predictions are exact sums over all orders of the features and all networks
+    compatible with them, in O(n² 2ⁿ) steps for each row and class. With more features, up to about 25, predictions
+    come from networks drawn from the exact posterior.
 
     Parameters
     ----------
     prior : {"orders", "graphs"}, default "orders"
-        What is equally probable beforehand; see :func:`~anbexact.structure_posterior`. ``"graphs"`` takes up to 12
-        features, and predicts by draws from 8 on.
+        Whether all orders of the features or all graphs are equally probable a priori; see
+        :func:`~anbexact.structure_posterior`. ``"graphs"`` supports up to 12 features and predicts by draws with 8 or
+        more.
     max_parents : int, optional
         Maximum number of feature parents of a feature.
     memory_limit : float, optional

@@ -17,7 +17,7 @@ from anbexact.tables.table import DiscreteTable
 
 @parameter_group
 class AveragedNaiveBayesParameters(NetworkParameters):
-    """How probable it is beforehand that a feature depends on the class."""
+    """How probable it is a priori that a feature depends on the class."""
 
     arc_prior: float = 0.5
 
@@ -31,23 +31,25 @@ class AveragedNaiveBayesParameters(NetworkParameters):
 class AveragedNaiveBayesClassifier(AveragedNaiveBayesParameters, DerivedTablesClassifier):
     """Naive Bayes averaged over all 2ⁿ selections of its n features (MANB).
 
-    Every feature depends on the class or does not, independently with probability p beforehand. Given rows D, the
-    first has the probability
+    A priori, every feature depends on the class with probability p, independently of the others. Given rows D, it
+    depends on the class with probability
 
         π_i = p exp(local(i | C)) / [p exp(local(i | C)) + (1 - p) exp(local(i | ∅))],
 
-    by local scores, which for BDeu are log marginal likelihoods. The mean of the joint distributions of all
-    selections, weighted by their posterior probabilities, is again a naive Bayes, with the tables
+    where local(·) is the local score, which for BDeu is a log marginal likelihood. The mean of the joint
+    distributions of all selections, weighted by their posterior probabilities, is again a naive Bayes, with the
+    tables
 
         P(x_i | c) = π_i P(x_i | c, D) + (1 - π_i) P(x_i | D),
 
-    expected a posteriori. Features that say nothing of the class are so left out softly. It has no counts, since they
-    do not determine its tables, so rows cannot be added.
+    which are expected a posteriori estimates. Features that carry no information about the class thus lose their
+    influence gradually. The classifier has no counts, because counts do not determine its tables, so rows cannot be
+    added.
 
     Parameters
     ----------
     arc_prior : float, default 0.5
-        Probability p beforehand that a feature depends on the class; above 0, up to 1, which is naive Bayes.
+        Prior probability p that a feature depends on the class, above 0 and at most 1; 1 is naive Bayes.
 
     The other parameters are those of :class:`~anbexact.NetworkClassifier`; ``parameters`` must be ``"eap"``.
 
@@ -58,7 +60,7 @@ class AveragedNaiveBayesClassifier(AveragedNaiveBayesParameters, DerivedTablesCl
     sample_sizes_ : (2,) float64
         The values used for ``ess`` and ``smoothing``.
 
-    The others are those of :class:`~anbexact.NetworkClassifier`.
+    The other attributes are those of :class:`~anbexact.NetworkClassifier`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What all classifiers that are networks share: structure, conditional tables, and other forms of the network."""
+"""The common base of all network classifiers: structure, conditional tables, and other forms of the network."""
 
 from __future__ import annotations
 
@@ -72,19 +72,21 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         and one exact search follows. See :func:`~anbexact.classifiers.sample_size.learn_structure` and
         ``docs/equivalent-sample-size.md``. The papers use 1.0.
     missing_class : {"error", "em"}, default "error"
-        How rows without a class are treated in training: refused, or learned from by expectation maximisation.
-        ``"em"`` goes together with ``handle_missing="em"`` or ``"own_state"``; see ``docs/incomplete-rows.md``.
+        How rows without a class are treated in training: they are refused, or used for learning by expectation
+        maximisation. ``"em"`` can be combined with ``handle_missing="em"`` or ``"own_state"``; see
+        ``docs/incomplete-rows.md``.
     parameters : {"eap", "ml", "friedman", "acll", "hierarchical"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.parameters.tables.eap_tables`, ``ml_tables``,
         ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
         :class:`~anbexact.scores.ACLL`), or :func:`~anbexact.parameters.hierarchical.hierarchical_tables`, for
-        networks of many parents: rows of a table are shrunk to those with one parent fewer. Tables of ``"ml"`` and
-        ``"friedman"`` may contain zeros. A row with probability 0 for every class then gets the first class and NaN
-        probabilities, with a warning.
+        networks with many parents: each row of a table is shrunk towards the corresponding row with one parent fewer.
+        Tables of ``"ml"`` and ``"friedman"`` may contain zeros. A row with probability 0 for every class then gets
+        the first class and NaN probabilities, with a warning.
     smoothing : float, "auto" or None, default None
-        Equivalent sample size of the conditional tables alone, for ``parameters="eap"``. ``"auto"``: the one that
-        predicts every training row best from the others (see :func:`~anbexact.parameters.smoothing.best_smoothing`),
-        or, with a total weight below 1,000, rows held out in 5 folds in which the structure is learned again. None:
+        Equivalent sample size of the conditional tables alone, for ``parameters="eap"``. ``"auto"`` chooses the value
+        that predicts each training row best from the other rows (see
+        :func:`~anbexact.parameters.smoothing.best_smoothing`). With a total weight below 1,000, it instead chooses
+        the value that predicts held-out rows best in 5 folds, in each of which the structure is learned again. None:
         the value of ``ess``.
 
     Attributes
@@ -97,7 +99,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         The graph, with its score and certificate.
     ess_, smoothing_, parameters_ : float, float, str
         The values used for ``ess`` (of the named scores), ``smoothing`` and ``parameters``; only ``"eap"`` uses
-        ``smoothing_``. These attributes do not exist for a network whose tables were given.
+        ``smoothing_``. A network whose tables were given does not have these attributes.
     counts_ : dict or None
         Weighted counts of every variable with its parents, from which ``conditional_tables_`` are estimated; None for
         a network whose tables were given.
@@ -110,7 +112,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
     handle_missing_ : dict
         The rule used for every feature: ``"own_state"``, ``"marginalize"``, ``"error"`` or ``"em"``.
     em_ : EMRecord or None
-        With ``handle_missing="em"`` or ``missing_class="em"``: how expectation maximisation went
+        With ``handle_missing="em"`` or ``missing_class="em"``, the record of expectation maximisation
         (:class:`~anbexact.classifiers.EMRecord`); None if no cell was missing.
     dropped_ : dict
         The columns left out as identifiers, each with the reason.
@@ -171,7 +173,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
 
     @property
     def parameters_(self) -> str:
-        """What ``parameters`` was in ``fit``."""
+        """The value of ``parameters`` in ``fit``."""
         return self._estimation.rule
 
     def _learn_model(self, read: TrainingColumns) -> Network:
@@ -209,7 +211,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         return super().set_model(model)
 
     def _structure_learner(self, table: DiscreteTable, validation: Validation = PLAIN) -> Callable[..., Learned]:
-        """Return what learns the structure, and the equivalent sample sizes of its score and of its tables."""
+        """Return a function that learns the structure and the equivalent sample sizes of score and tables."""
         chooses_ess = self.ess == "auto" and self.structure_score == "bdeu"
         chooses_smoothing = self.smoothing == "auto" or (self.smoothing is None and self.ess == "auto")
         smooths = self.parameters == "eap"
@@ -227,26 +229,28 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         return (), False
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:  # a search may depend on the table
-        """Return what learns the structures that only serve to choose equivalent sample sizes."""
+        """Return a function that learns structures which only serve to choose equivalent sample sizes."""
         return self._learn
 
     def predict_proba_interval(
         self, X: Any, *, mass: float = 0.95, draws: int = 1000, random_state: int | np.random.Generator | None = 0
     ) -> npt.NDArray[np.float64]:
-        """Return intervals of P(class | row): how much the tables, estimated from few rows, leave open.
+        """Return credible intervals of P(class | row), which show how uncertain the tables are.
 
-        Tables are posterior means of Dirichlet distributions. Here all tables are drawn from these, many times, and
-        each draw predicts all rows. The structure, its cut points and the equivalent sample size are taken as given,
-        so the intervals are too narrow where the structure is uncertain (see :func:`~anbexact.structure_posterior`).
+        The tables are the means of Dirichlet posterior distributions. Here each draw takes all tables from these
+        distributions and predicts all rows with them. The structure, its cut points and the equivalent sample size
+        are taken as given, so the intervals are too narrow where the structure is uncertain (see
+        :func:`~anbexact.structure_posterior`).
 
         Parameters
         ----------
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
             The features, as for ``predict_proba``; missing cells are summed out.
         mass : float, default 0.95
-            Posterior probability of the interval; as much is left out below as above.
+            Posterior probability of the interval; the two tails have equal probability.
         draws : int, default 1000
-            Independent draws. Ends of 95 % intervals vary by about 5 % of the width with 1,000.
+            Number of independent draws. With 1,000 draws, the ends of 95 % intervals vary by about 5 % of their
+            width.
         random_state : int or Generator, default 0
             Seed of the draws.
 
@@ -271,16 +275,17 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
             The features, as for ``predict``.
         label : class label, optional
-            The class that is explained; by default the most probable one of every row, other than ``against``.
+            The class to explain; by default, the most probable class of each row other than ``against``.
         against : class label, optional
-            The class that it is compared with; by default the most probable one of every row, other than ``label``.
+            The class to compare it with; by default, the most probable class of each row other than ``label``.
         intervals : bool, default False
-            Whether probabilities get their 95 % intervals, by the 1,000 draws of :meth:`predict_proba_interval`.
+            Whether probabilities are given with their 95 % intervals, from the 1,000 draws of
+            :meth:`predict_proba_interval`.
 
         Returns
         -------
         list of Explanation
-            One for each row, to be printed or taken apart (``terms``); ``to_frame()`` of the list has the terms of
+            One explanation per row. Print it, or use its ``terms``; ``to_frame()`` of the list returns the terms of
             all rows. See :class:`~anbexact.networks.explanation.Explanation`. Terms of measured columns are
             differences of log densities.
 
@@ -307,15 +312,15 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         return self.score_of(self.ess_).name
 
     def discrete_form(self) -> NetworkClassifier:
-        """Return a classifier with conditional tables, for other programs: this one."""
+        """Return a classifier with conditional tables, for export to other programs; here, this classifier itself."""
         check_is_fitted(self)
         return self
 
     def with_network(self, network: TableNetwork, l2: float | str | None = None) -> FixedStructureClassifier:
         """Return a fitted classifier of another network over the same columns.
 
-        Its own ``fit`` estimates the tables of that structure as this classifier estimates its own, and refits them
-        with the prior precision ``l2``, by default this classifier's own.
+        The ``fit`` method of the result estimates the tables of that structure by the same rules as this classifier,
+        and refits them with the prior precision ``l2``, by default that of this classifier.
         """
         from anbexact.classifiers.fixed import FixedStructureClassifier
 

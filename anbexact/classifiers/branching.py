@@ -1,4 +1,4 @@
-"""Trees, forests and k-graphs over the features, with the class a parent of all."""
+"""Trees, forests and k-graphs over the features, with the class as a parent of every feature."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class BranchingClassifier(BranchingParameters, MeasuredClassifier):
         """Return the structure; a search takes no longer than ``time_limit`` seconds."""
 
     def _limits(self, time_limit: float | None) -> dict[str, Any]:
-        """Return what all searches of this module take."""
+        """Return the common arguments of the searches of this module."""
         return {
             "required": self.required_edges,
             "forbidden": self.forbidden_edges,
@@ -51,7 +51,7 @@ class BranchingClassifier(BranchingParameters, MeasuredClassifier):
     ],
 )
 class TANClassifier(BranchingClassifier):
-    """Tree augmented naive Bayes (TAN): the spanning tree over the features of highest score.
+    """Tree augmented naive Bayes (TAN): the highest-scoring spanning tree over the features.
 
     ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where every feature but the root of the tree has one feature parent
     π(i). See :func:`~anbexact.learn_tan` for the search, its cost and its tie rule.
@@ -81,10 +81,10 @@ class TANClassifier(BranchingClassifier):
 
 @register_classifier("fan", "forest augmented naive Bayes (FAN)", compared=[Compared("FAN", 30, by_default=True)])
 class FANClassifier(BranchingClassifier):
-    """Forest augmented naive Bayes (FAN): the forest over the features of highest score.
+    """Forest augmented naive Bayes (FAN): the highest-scoring forest over the features.
 
-    ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where a feature has at most one feature parent π(i), and only if it
-    raises the score. See :func:`~anbexact.learn_fan` for the search, its cost and its tie rule.
+    ``P(c | x) ∝ P(c) Π_i P(x_i | x_π(i), c)``, where a feature has at most one feature parent π(i), which it has only
+    if that raises the score. See :func:`~anbexact.learn_fan` for the search, its cost and its tie rule.
 
     Parameters and fitted attributes are those of :class:`~anbexact.TANClassifier`.
 
@@ -118,9 +118,9 @@ class CkGParameters(BranchingParameters):
 class CkGClassifier(CkGParameters, BranchingClassifier):
     """The best k-graph consistent with the optimal branching (CkG).
 
-    ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``, where the feature parents π_i are the best at most k of the feature's
-    ancestors in the tree that :class:`~anbexact.TANClassifier` learns. See :func:`~anbexact.learn_ckg` for the
-    search, its cost, its tie rule, and in which sense it is optimal.
+    ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``, where the feature parents π_i are the best set of at most k of the
+    feature's ancestors in the tree that :class:`~anbexact.TANClassifier` learns. See :func:`~anbexact.learn_ckg` for
+    the search, its cost, its tie rule, and in which sense it is optimal.
 
     Parameters
     ----------

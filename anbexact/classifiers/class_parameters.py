@@ -19,25 +19,26 @@ from anbexact.tables.table import DiscreteTable
     compared=[Compared("MCP", 115)],
 )
 class MinimalClassParametersClassifier(ExactClassifier):
-    """The network with the fewest class parameters among I-maps, proved to have the fewest (MCP).
+    """The network with the fewest class parameters among I-maps, with a proof that none has fewer (MCP).
 
-    The class has no parents, and every order of the features has an I-map by the score: the parents of a feature are
-    those among the class and the features before it that score highest. This is the I-map with the fewest parameters
-    of the class and its children, on which alone P(C | x) depends; among equals, it is the one that scores highest.
-    See :func:`~anbexact.search.learn_mcp` for the search and its proof.
+    The class has no parents. Every order of the features has an I-map according to the score, in which the parents of
+    a feature are the highest-scoring subset of the class and the features before it. This classifier is the I-map
+    with the fewest parameters of the class and its children, the only parameters on which P(C | x) depends; among
+    I-maps with equally few, it is the one with the highest score. See :func:`~anbexact.search.learn_mcp` for the
+    search and its proof.
 
-    As rows increase, its P(C | x) approaches the true one with as few parameters as a network without parents of the
-    class can have, whether or not the rows come from a Bayesian network. Features that do not matter drop out:
-    ``irrelevant_`` names them. With few rows BDeu finds few dependencies, so many features that matter a little drop
-    out as well; the :class:`~anbexact.ANBClassifier` keeps all features.
+    As the number of rows grows, its P(C | x) approaches the true one with as few parameters as possible for a network
+    in which the class has no parents, whether or not the rows come from a Bayesian network. Features that do not
+    matter drop out: ``irrelevant_`` names them. With few rows, BDeu finds few dependencies, so many features of minor
+    importance drop out as well; the :class:`~anbexact.ANBClassifier` keeps all features.
 
     Parameters
     ----------
     max_parents : int, optional
         Maximum number of parents of a feature, counting the class.
     required_edges, forbidden_edges : iterable of (parent, child)
-        Arcs that must, and must not, be there; the class can be a parent in them, by its name (``"class"`` where
-        ``y`` has none).
+        Arcs that the structure must, or must not, contain. The class can be a parent in them, by its name
+        (``"class"`` if ``y`` has no name).
     time_limit : float, optional
         Time limit of the search in seconds. When it runs out, a greedy structure is used, without a proof.
     memory_limit : float, optional
@@ -53,7 +54,7 @@ class MinimalClassParametersClassifier(ExactClassifier):
         The features outside the Markov blanket of the class: their cells do not change P(C | x), unless cells of
         other features are missing.
 
-    The others are those of :class:`~anbexact.NetworkClassifier`.
+    The other attributes are those of :class:`~anbexact.NetworkClassifier`.
 
     References
     ----------
@@ -79,7 +80,7 @@ class MinimalClassParametersClassifier(ExactClassifier):
     def search_within(
         self, table: DiscreteTable, score: Score, max_parents: int, time_limit: float | None
     ) -> Structure:
-        """Return the best general network with few parents: it serves to choose equivalent sample sizes alone."""
+        """Return the best general network with few parents, which only serves to choose equivalent sample sizes."""
         return learn_gbn(table, score, **self._limits(max_parents, time_limit))
 
     @property

@@ -1,4 +1,4 @@
-"""What follows from counts: rows counted apart are put together, and later rows are held against earlier ones."""
+"""What counts allow: adding up rows counted in different places, and comparing later rows with earlier ones."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Counting(TableClassifier):
     """A classifier whose network rests on counts."""
 
     def without_rows(self) -> Self:
-        """Return a copy with the same states, cut points, arcs and sample sizes that has counted no row yet.
+        """Return a copy with the same states, cut points, arcs and sample sizes whose counts are all zero.
 
-        Its ``partial_fit`` counts rows somewhere else; see :meth:`merge`.
+        Its ``partial_fit`` can count rows elsewhere; see :meth:`merge`.
 
         Raises
         ------
@@ -37,16 +37,17 @@ class Counting(TableClassifier):
         return empty._keep_network(self.model_.without_rows())
 
     def merge(self, *others: Counting) -> Self:
-        """Add what other classifiers of the same structure counted from other rows; the rows need not be pooled.
+        """Add the counts of other classifiers with the same structure; the rows themselves need not be pooled.
 
         For example, one hospital learns a classifier and sends its :meth:`without_rows` to the others, each of which
-        counts its own rows with ``partial_fit`` and sends it back. Counts add up: the tables are those of all rows.
+        counts its own rows with ``partial_fit`` and sends it back. The counts are added up, so the tables are those
+        of all rows.
 
         Parameters
         ----------
         *others : NetworkClassifier
-            Fitted, with the same variables, states, cut points, arcs and equivalent sample sizes. Rows that two of
-            them have counted count twice.
+            Fitted classifiers with the same variables, states, cut points, arcs and equivalent sample sizes. A row
+            that two of them have counted counts twice.
 
         Returns
         -------
@@ -55,7 +56,8 @@ class Counting(TableClassifier):
         Raises
         ------
         ValueError
-            If they differ in one of these, or have no counts; the message says in which. Nothing is added then.
+            If the classifiers differ in one of these, which the message names, or have no counts. Nothing is added
+            then.
         """
         check_is_fitted(self)
         network: Any = self.model_
@@ -69,8 +71,8 @@ class Counting(TableClassifier):
     def drift(self, X: Any, y: Any, sample_weight: Any = None) -> Drift:
         """Compare later rows with those that the classifier has counted, before ``partial_fit`` adds them.
 
-        Tells whether the later rows follow the same conditional tables, which of their values were never seen, and
-        which arcs they speak against. The classifier stays as it is.
+        The result tells whether the later rows follow the same conditional tables, which of their values were never
+        seen before, and against which arcs they are evidence. The classifier does not change.
 
         Parameters
         ----------
@@ -86,7 +88,7 @@ class Counting(TableClassifier):
         Raises
         ------
         ValueError
-            If the network has no counts, if no row can be compared, or for other columns than in ``fit``.
+            If the network has no counts, if no row can be compared, or if the columns are not those of ``fit``.
 
         Examples
         --------

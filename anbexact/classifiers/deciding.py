@@ -1,4 +1,4 @@
-"""Decisions by costs, thresholds and shares of the classes, as methods of all classifiers."""
+"""Decisions by costs, thresholds and class shares, as methods of all classifiers."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ class Deciding:
     ) -> pd.DataFrame:
         """Return the best decision for every row, given what decisions cost.
 
-        A decision d has the expected cost ``Σ_c P(c | row) cost(c, d)``; that of least expected cost is taken, the
-        first of equally good ones. Without costs, a wrong decision costs 1, so that the most probable class is
-        decided.
+        A decision d has the expected cost ``Σ_c P(c | row) cost(c, d)``. The decision with the lowest expected cost
+        is made, the first one if several are equally good. Without costs, a wrong decision costs 1, so the decision
+        is the most probable class.
 
         Parameters
         ----------
@@ -52,25 +52,26 @@ class Deciding:
         costs, utilities : DataFrame, mapping or array, optional
             A frame with the true classes as index and the decisions as columns, which need not be classes; or a
             mapping of every true class to a mapping of decisions to costs, or to the cost of any wrong decision; or
-            an array, true classes in rows and decisions in columns, in the order of ``classes_``. Of utilities, the
-            largest expectation is sought.
+            an array, true classes in rows and decisions in columns, in the order of ``classes_``. Utilities are
+            maximised instead of minimised.
         reject : float, optional
-            The cost (or utility) of leaving the decision to somebody else. Where it is better than that of every
-            decision, the decision is ``"(reject)"``. Without costs, this is the case where the probability of the
-            most probable class is below ``1 - reject``.
+            The cost (or utility) of leaving the decision to somebody else. The decision is ``"(reject)"`` where this
+            is better than the expected cost (or utility) of every decision. Without costs, that is where the
+            probability of the most probable class is below ``1 - reject``.
         thresholds : mapping of class to number, optional
-            In place of costs: the class with the largest ratio of probability to threshold is decided. One threshold
-            is enough for two classes: that class is decided where its probability is above the threshold.
+            Thresholds instead of costs. The decision is the class with the largest ratio of probability to threshold.
+            With two classes, one threshold is enough: the decision is that class where its probability is above the
+            threshold.
         class_prior : mapping or array, optional
-            Shares of the classes in the population that the rows come from, if they are others than in training; see
-            ``predict_proba``.
+            Shares of the classes in the population that the rows come from, if they differ from those in training;
+            see ``predict_proba``.
 
         Returns
         -------
         DataFrame
-            One row per row, with the index of X if it has one: ``decision``; ``probability``, that of the decided
-            class (NaN if the decision is not a class); and, unless there are thresholds, ``expected_cost`` or
-            ``expected_utility``, and ``advantage``, by how much the next best decision is worse.
+            One row for each row of X, with its index if it has one. The columns are ``decision``; ``probability``,
+            that of the class decided for (NaN if the decision is not a class); and, unless there are thresholds,
+            ``expected_cost`` or ``expected_utility``, and ``advantage``, by how much the next best decision is worse.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Naive Bayes whose tables are derived from those that were estimated."""
+"""Naive Bayes whose tables are derived from the estimated ones."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from anbexact.tables.table import DiscreteTable
 
 
 class DerivedTablesClassifier(NetworkClassifier):
-    """A naive Bayes with other tables than those that are estimated. Subclasses derive them.
+    """A naive Bayes classifier whose tables are derived from the estimated ones. Subclasses define how.
 
-    It has no counts, since they do not determine its tables: rows cannot be added.
+    It has no counts, because counts do not determine its tables, so rows cannot be added.
     """
 
     sample_sizes_: npt.NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""What all classifiers share: names and states, the score, and saving."""
+"""The common base of all classifiers: names and states, the score, and saving."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ class DiscreteClassifier(
     Deciding,
     metaclass=ABCMeta,
 ):
-    """A classifier of rows of discrete states; continuous columns are cut. Subclasses define the model."""
+    """A classifier of rows with discrete states; continuous columns are discretised. Subclasses define the model."""
 
     classes_: npt.NDArray[Any]
     n_features_in_: int
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Give every estimator a constructor that goes by its own name, whatever group its parameters come from."""
+        """Give every estimator a constructor with its own name, whichever group defines its parameters."""
         super().__init_subclass__(**kwargs)
         if "__init__" not in vars(cls):
             cls.__init__ = named_constructor(cls)  # type: ignore[method-assign]  # on purpose: its own name, same parameters
@@ -57,7 +57,7 @@ class DiscreteClassifier(
 
     @abstractmethod
     def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
-        """Return P(class | some cells), the others being summed out."""
+        """Return P(class | some cells); the other cells are summed out."""
 
     @property
     @abstractmethod
@@ -75,7 +75,7 @@ class DiscreteClassifier(
         """Cut points of every column that was discretised."""
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the accuracy; rows of a class that did not occur in ``fit`` count as errors, with a warning."""
+        """Return the accuracy; rows of a class unknown to ``fit`` count as errors, with a warning."""
         predicted = self.predict(X).tolist()
         check_consistent_length(predicted, y)
         weights = check_weights(sample_weight, len(predicted))
@@ -94,33 +94,33 @@ class DiscreteClassifier(
     def predict_frame(
         self, frame: Any, *, proba: bool = False, keep: Sequence[str] = (), batch_rows: int = 131_072
     ) -> Iterator[pd.DataFrame]:
-        """Classify the rows of a table a part at a time, in their order: tables of any length in constant memory.
+        """Classify the rows of a table in order, one batch at a time, so a table of any length needs constant memory.
 
         Parameters
         ----------
         frame : table, lazy frame or iterable of tables
-            The rows, which have the features among their columns. DuckDB and Polars hand out a lazy frame in parts,
-            Dask partition by partition; other engines are asked for it whole. Record batches of pyarrow, such as
+            The rows; their columns include the features. DuckDB and Polars supply a lazy frame in batches, and Dask
+            partition by partition; other engines collect it whole. Record batches of pyarrow, such as
             ``pyarrow.parquet.ParquetFile(path).iter_batches()``, and frames that ``pandas.read_csv(path,
-            chunksize=...)`` reads are taken as they come.
+            chunksize=...)`` reads are used as they arrive.
         proba : bool
-            Whether the probability of every class is to stand beside the predicted class, as ``P(label)``.
+            Whether the result also has the probability of every class, in columns named ``P(label)``.
         keep : sequence of str
-            Columns of the table that stand before the predicted class.
+            Columns of the table to copy in front of the predicted class.
         batch_rows : int
-            Most rows at a time, of tables that are not in parts.
+            Maximum number of rows per batch, for tables that do not come in batches.
 
         Yields
         ------
         DataFrame
-            The columns of ``keep``; ``predicted``, what :meth:`predict` returns; and the probabilities.
+            The columns of ``keep``; ``predicted``, the class that :meth:`predict` returns; and the probabilities.
 
         Raises
         ------
         TypeError
             If ``frame`` is neither a table, a lazy frame nor an iterable of tables.
         ValueError
-            If a feature or a column of ``keep`` is missing, or a column of ``keep`` is named like a result.
+            If a feature or a column of ``keep`` is missing, or a column of ``keep`` has the name of a result.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Docstrings of estimators that name every parameter, those they share with others included."""
+"""Docstrings of estimators that document every parameter, including those shared with other estimators."""
 
 from __future__ import annotations
 

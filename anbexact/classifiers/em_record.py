@@ -1,4 +1,4 @@
-"""What is kept of expectation maximisation."""
+"""The record of expectation maximisation."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class EMStart:
-    """Where one start of expectation maximisation led.
+    """The result of one start of expectation maximisation.
 
     Attributes
     ----------
     name : str
         ``"available cases"``, ``"mode"`` or ``"hot deck"``; see :mod:`anbexact.search.em_starts`.
     score : float
-        By which the starts are compared: the score of the expected counts, less their log likelihood, plus that of
-        the observed cells (Cheeseman and Stutz); total in nats.
+        The number by which starts are compared: the score of the expected counts, minus their log likelihood, plus
+        the log likelihood of the observed cells (Cheeseman and Stutz); total in nats.
     log_likelihood : float
-        Of the observed cells, at the end; total in nats.
+        Log likelihood of the observed cells at the end; total in nats.
     n_rounds : int
-        Rounds until there, after at most two searches.
+        Number of rounds until then, with at most two searches.
     """
 
     name: str
@@ -44,18 +44,20 @@ class EMRecord:
     start : str
         The start that was chosen: the one with the highest score.
     converged : bool
-        Whether its last search found the structure of the rounds before, and the objective stood still.
+        Whether its last search found the same structure as the rounds before, and the objective no longer changed.
     rounds : tuple of Round
         Its rounds: ``searched``, ``log_likelihood`` and ``objective`` of each (:class:`~anbexact.search.Round`).
     starts : tuple of EMStart
-        All starts that were tried, as they stood when the best was chosen; it alone went on until it converged.
+        All starts that were tried, as they were when the best was chosen; only the best then continued to
+        convergence.
     n_incomplete, n_drawn : int
-        Distinct rows with a missing cell, and those of them with too many completions to be enumerated.
+        Number of distinct rows with a missing cell, and of those among them with too many completions to enumerate.
     n_completions : int
-        Completions of the others, and of the complete rows.
+        Number of completions of the other rows, complete rows included.
     table : DiscreteTable or None
-        The completions from which the structure was learned, weighted as expected: the table that the certificate
-        speaks of and that :func:`anbexact.verify` takes. It is not saved: None after :func:`anbexact.load`.
+        The completions from which the structure was learned, with their expected weights: the table to which the
+        certificate refers and which you pass to :func:`anbexact.verify`. It is not saved, so it is None after
+        :func:`anbexact.load`.
     """
 
     start: str

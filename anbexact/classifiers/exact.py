@@ -79,7 +79,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
     def search_within(
         self, table: DiscreteTable, score: Score, max_parents: int, time_limit: float | None
     ) -> Structure:
-        """Return the best structure with at most so many parents of a variable."""
+        """Return the best structure with at most ``max_parents`` parents of a variable."""
         return self._search(table, score, **self._limits(max_parents, time_limit))
 
     def _limits(self, max_parents: int | None, time_limit: float | None) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
 
 @dataclass(frozen=True)
 class _Limited:
-    """The search of a classifier over structures with at most so many parents."""
+    """The search of a classifier over structures with at most ``max_parents`` parents."""
 
     classifier: ExactClassifier
     max_parents: int
@@ -147,15 +147,15 @@ class ANBParameters(MeasuredExactParameters):
     ],
 )
 class ANBClassifier(ANBParameters, MeasuredExactClassifier):
-    """The augmented naive Bayes of highest score, proved optimal.
+    """The highest-scoring augmented naive Bayes, proved optimal.
 
     The class is a parent of every feature, and the acyclic graph over the features maximises the score:
     ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``. See :func:`~anbexact.learn_anb` for the search, its cost, and what it
     proves if there are too many features to enumerate all sets of them.
 
     If you set no limit on parents and the tables of the optimum would not fit into memory, the structure is learned
-    again with as many parents as fit, with a warning. With BDeu, few rows and a low ``ess``, features can get a dozen
-    parents.
+    again with as many parents as memory allows, and you get a warning. With BDeu, few rows and a low ``ess``,
+    features can have a dozen parents.
 
     Parameters
     ----------
@@ -166,8 +166,8 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
         take more than half a second; beyond 27 features, the limit is 1. Few rows often determine no more parents
         than that. With more rows and more than 27 features, a limit of 3 or 4 often allows a proof when the search
         without a limit finds none. With a universal measure, ⌊ln N⌋ - 1 by default, for rows of total weight N
-        (:class:`~anbexact.scores.Universal` says why); beyond 27 features, as many as allow all families to be
-        scored.
+        (:class:`~anbexact.scores.Universal` says why); beyond 27 features, the largest limit for which all families
+        can be scored.
     required_edges, forbidden_edges : iterable of (parent, child)
         Arcs between features that the structure must, or must not, contain (``"x0"``, ``"x1"``, ... name the columns
         of an array).
@@ -200,23 +200,23 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
 
 @register_classifier("gbn", "optimal general network (GBN)", compared=[Compared("GBN", 120)])
 class GBNClassifier(MeasuredExactClassifier):
-    """The general Bayesian network of highest score, proved optimal.
+    """The highest-scoring general Bayesian network, proved optimal.
 
     The class is a variable like all others: the acyclic graph over class and features maximises the score, and
     ``P(c | x) ∝ P(c | π_c) Π_i P(x_i | π_i)``. Only the Markov blanket of the class (its parents, its children and
     their other parents) matters, unless cells are missing. See :func:`~anbexact.learn_gbn` for the search.
 
-    With few rows the class may end up with many parents, and its posterior rest on few rows each, or with none of
-    the features that would tell; the :class:`ANBClassifier` is made for classification, this one for reading the
-    graph.
+    With few rows, the class may get many parents, so that each posterior rests on few rows, or it may lose the
+    features that would be informative. The :class:`ANBClassifier` is made for classification, this one for
+    interpreting the graph.
 
     Parameters
     ----------
     max_parents : int, optional
         Maximum number of parents of a variable, counting the class.
     required_edges, forbidden_edges : iterable of (parent, child)
-        Arcs that must, and must not, be there; the class can be in them, by its name (``"class"`` where ``y`` has
-        none).
+        Arcs that the structure must, or must not, contain. They may include the class, by its name (``"class"`` if
+        ``y`` has no name).
     time_limit : float, optional
         Time limit of the search in seconds. When it runs out, the best structure found so far is used, with its gap.
     memory_limit : float, optional

@@ -52,12 +52,12 @@ class Explaining:
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
             The features, as for ``predict``.
         label : class label, optional
-            The class that is explained; by default the most probable one of every row, other than ``against``.
+            The class to explain; by default, the most probable class of each row other than ``against``.
         against : class label, optional
-            The class that it is compared with; by default the most probable one of every row, other than ``label``.
+            The class to compare it with; by default, the most probable class of each row other than ``label``.
         background : {"training", "network"} or table, optional
-            What unknown features are drawn from, independently of the known ones: the weighted training rows, the
-            network's own marginals, or the rows of a table. By default the training rows, if the network has their
+            The distribution of the unknown features, independent of the known ones: the weighted training rows, the
+            network's own marginals, or the rows of a table. The default is the training rows if the network has their
             counts, else the network.
         conditional : bool, default False
             Whether unknown features are summed out given the known ones, under the network:
@@ -68,15 +68,15 @@ class Explaining:
         -------
         LocalExplanations
             ``values`` (rows by features), ``base``, and the tidy ``frame``; ``print`` shows all rows. A missing or
-            unknown cell takes no part in the game: its feature stays at the background, or summed out. With
+            unknown cell is not a player in the game: its feature follows the background, or stays summed out. With
             ``conditional=False``, the term ``(missing cells)`` is the difference between the classifier's log odds,
             which sum missing cells out, and the value of the observed ones.
 
         Raises
         ------
         ValueError
-            If ``label`` or ``against`` is not a class, if a table of the network holds a zero, or if columns are
-            measured by densities; with ``conditional=True``, if too many features depend on each other.
+            If ``label`` or ``against`` is not a class, if a table of the network contains a zero, or if columns are
+            modelled by densities; with ``conditional=True``, if too many features depend on each other.
 
         References
         ----------
@@ -98,9 +98,9 @@ class Explaining:
     def shapley_values(self, X: Any, *, background: Any = None) -> Floats:
         """Return the exact Shapley values of all classes, shape (rows, features, classes), in nats.
 
-        They are those of :meth:`explain_local` (with ``conditional=False``) for ``ln P(c | row)`` less its mean over
-        the classes, so that they add up to 0 over the classes. The difference of two classes has the values of their
-        log odds.
+        They are the values of :meth:`explain_local` (with ``conditional=False``) for ``ln P(c | row)`` minus its mean
+        over the classes, so they add up to 0 over the classes. The difference between the values of two classes is
+        the value for their log odds.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class Explaining:
         return centred_values(self.family_sum(), self.reader_.codes(X), self._drawn(background), self._threads())
 
     def explain_global(self, X: Any = None, *, background: Any = None) -> pd.DataFrame:
-        """Return what every feature is worth, the most important one first.
+        """Return the importance of every feature, the most important first.
 
         Parameters
         ----------
@@ -126,8 +126,8 @@ class Explaining:
         DataFrame
             ``feature``; ``mean_abs_nats``, the mean of the absolute :meth:`shapley_values` over the rows and the
             classes (only with X); ``information``, the mutual information of the feature with the class under the
-            network, in nats, when no other feature is known; ``share``, that information over the entropy of the
-            class.
+            network, in nats, when no other feature is known; ``share``, that information divided by the entropy of
+            the class.
         """
         from anbexact.explanations.overall import explain_globally
 
@@ -137,22 +137,22 @@ class Explaining:
     def sufficient_reasons(self, X: Any, *, size: str = "minimal") -> Reasons:
         """Return, for every row, features whose values alone decide the prediction.
 
-        Whatever states of the vocabulary the other features have, the same class is predicted. This is proved by
-        elimination, not tested on rows. Other classes must stay behind by 1e-9 nats or more.
+        The same class is predicted for all states that the other features can have. This is proved by elimination,
+        not tested on rows. The other classes must stay behind by at least 1e-9 nats.
 
         Parameters
         ----------
         X : table
             The features, as for ``predict``.
         size : {"minimal", "smallest"}, default "minimal"
-            ``"minimal"``: no feature can be left out of the reason. ``"smallest"``: moreover, no other reason has
-            fewer features; this is a search, which is given up after 20,000 nodes for a row.
+            ``"minimal"``: no feature can be left out of the reason. ``"smallest"``: in addition, no other reason has
+            fewer features. This takes a search, which is abandoned after 20,000 nodes per row.
 
         Returns
         -------
         Reasons
             ``frame`` has one row per row; ``print`` shows sentences. Missing and unknown cells are never part of a
-            reason. Where they leave the decision open, there is no reason.
+            reason. Where such cells leave the decision open, there is no reason.
 
         Raises
         ------
@@ -171,10 +171,10 @@ class Explaining:
     def nearest_change(self, X: Any, *, keep: Collection[Hashable] = (), target: Any = None) -> pd.DataFrame:
         """Return, for every row, the fewest features to change so that another class is predicted.
 
-        Of the changes with as many features, it is the one after which another class leads the predicted one by most;
-        with ``target``, one of those after which that class leads all others.
-        That no change of fewer features suffices is proved by elimination. A change says what the classifier would
-        predict of another row, not what would happen if somebody changed the features.
+        Among changes of equally few features, it is the one after which another class leads the predicted one by
+        most; with ``target``, it is one of those after which that class leads all others. Elimination proves that no
+        change of fewer features suffices. A change describes what the classifier would predict for another row, not
+        what would happen if somebody changed the features.
 
         Parameters
         ----------
@@ -183,23 +183,23 @@ class Explaining:
         keep : collection of features
             Features that must stay as they are, such as an age.
         target : class label, optional
-            The class that is to be predicted; by default any other. This is a search, which takes longer and is given
-            up after 20,000 nodes for every number of changes.
+            The class that should be predicted; by default, any other class. A target takes a search, which is slower
+            and is abandoned after 20,000 nodes for every number of changes.
 
         Returns
         -------
         DataFrame
             ``row`` (label of the row in the index of X, else its position); ``decision``, the predicted class;
-            ``exists``, whether any change suffices; ``smallest``, whether it is proved that fewer do not (only a
-            search that was given up leaves this open); ``size``, the number of changed features, 0 where ``target``
-            is predicted already; ``changes``, a mapping of these features to their new states; ``text``; ``becomes``
-            and ``probability``, the class that is predicted after the change and its probability.
+            ``exists``, whether any change suffices; ``smallest``, whether it is proved that fewer changes do not
+            suffice (only an abandoned search leaves this open); ``size``, the number of changed features, 0 where
+            ``target`` is predicted already; ``changes``, a mapping of these features to their new states; ``text``;
+            ``becomes`` and ``probability``, the class that is predicted after the change and its probability.
 
         Raises
         ------
         ValueError
-            If a cell is missing, if ``keep`` names what is not a feature, if ``target`` is not a class, or if the
-            network has too many arcs; see :meth:`sufficient_reasons`.
+            If a cell is missing, if ``keep`` contains a name that is not a feature, if ``target`` is not a class, or
+            if the network has too many arcs; see :meth:`sufficient_reasons`.
         """
         from anbexact.explanations.nearest import nearest_change
 
@@ -214,7 +214,7 @@ class Explaining:
             The features, as for ``predict``.
         changes : mapping, or list or mapping of mappings
             The new values of some features: one scenario, or several, in a list or by name. None, or another missing
-            value, stands for a feature that is not known.
+            value, means that the feature is unknown.
 
         Returns
         -------
@@ -225,7 +225,7 @@ class Explaining:
         Raises
         ------
         TypeError, ValueError
-            If ``changes`` is something else, or names what is not a feature or not a state.
+            If ``changes`` has another form, or contains an unknown feature or state.
         """
         from anbexact.explanations.sensitivity import what_if
 
@@ -248,7 +248,7 @@ class Explaining:
             One row per row and feature of two states or more, the widest range of a row first: ``row``, ``label``,
             ``feature``, ``state`` (None where missing), ``probability`` (P(label | row)), ``low`` and ``high`` (its
             range over all states of the feature, the other cells as they are), ``low_state`` and ``high_state``, and
-            ``changes_decision``, whether another class is predicted in some state.
+            ``changes_decision``, whether another class is predicted for some state.
         """
         from anbexact.explanations.sensitivity import tornado
 
@@ -257,9 +257,9 @@ class Explaining:
     def tornado_of_entries(self, X: Any, *, label: Any = None, odds: float | None = None) -> pd.DataFrame:
         """Return, for every row, how far each entry of the conditional tables can move the probability of a class.
 
-        P(label | row) is a quotient of two linear functions of an entry, as the other entries of the same
-        distribution change in proportion. Entries on which the row does not depend are left out, and so are those of
-        families with a missing cell.
+        P(label | row) is a quotient of two linear functions of an entry if the other entries of the same distribution
+        change in proportion, as they do here. Entries on which the row does not depend are left out, and so are those
+        of families with a missing cell.
 
         Parameters
         ----------
@@ -268,8 +268,8 @@ class Explaining:
         label : class label, optional
             The class; by default the predicted one of every row.
         odds : float, optional
-            The range of every entry: its odds are divided and multiplied by this. By default it is the 95 % credible
-            interval of the entry, with equal tails, from its Dirichlet posterior.
+            The range of every entry is found by dividing and multiplying its odds by this number. The default range
+            is the 95 % credible interval of the entry, with equal tails, from its Dirichlet posterior.
 
         Returns
         -------
@@ -302,38 +302,39 @@ class Explaining:
         prices: Mapping[Hashable, float] | None = None,
         by: str | None = None,
     ) -> pd.DataFrame:
-        """Return what knowing each missing cell is expected to be worth, and which to ask for next.
+        """Return the expected value of knowing each missing cell, and the one to ask for next.
 
-        Expectations are over the answers, given the observed cells. A question that is worth less than its price is
-        not worth asking; where no question is, stop. The rule looks one answer ahead: two answers can be worth
-        something together even if neither is on its own, which is more likely of ``gain`` than of ``information``.
+        Expectations are over the answers, given the observed cells. Do not ask a question that is worth less than its
+        price; stop when none is worth its price. The rule looks one answer ahead. Two answers can be worth something
+        together even if each alone is worth nothing, which is more likely for ``gain`` than for ``information``.
         ``sufficient_reasons(X).exists`` tells whether any answers can still change the decision.
 
         Parameters
         ----------
         X : table
-            The features; what is missing may be asked.
+            The features; missing cells are the possible questions.
         costs, utilities : optional
-            What decisions cost; see :meth:`decide`. By default, a wrong decision costs 1.
+            Costs or utilities of decisions; see :meth:`decide`. By default, a wrong decision costs 1.
         prices : mapping of feature to number, optional
-            What a question costs, in the units of ``by``; by default nothing.
+            The cost of a question, in the units of ``by``; by default, questions are free.
         by : {"information", "gain"}, optional
-            What questions are ranked by; by default the information, or the gain if there are costs or utilities.
+            The quantity by which questions are ranked: by default the information, or the gain if there are costs or
+            utilities.
 
         Returns
         -------
         DataFrame
             One row per missing cell of a feature of two states or more, the most valuable of a row first: ``row``,
             ``feature``; ``information``, by how much the entropy of the class is expected to fall, in nats; ``gain``,
-            by how much the expected cost of the best decision is; ``changes_decision``, the probability that the
-            answer changes the decision; ``probability``, that of the predicted class, ``low`` and ``high``, its range
-            over the answers; ``value``, the information or gain less the price; and ``ask``, whether this is the
-            question to ask next.
+            by how much the expected cost of the best decision is expected to fall; ``changes_decision``, the
+            probability that the answer changes the decision; ``probability``, that of the predicted class, ``low``
+            and ``high``, its range over the answers; ``value``, the information or gain less the price; and ``ask``,
+            whether this is the question to ask next.
 
         Raises
         ------
         ValueError
-            If costs or prices do not fit, or for another ``by``.
+            If costs or prices do not fit, or for an invalid ``by``.
 
         References
         ----------

@@ -1,4 +1,4 @@
-"""What a fitted pool answers: predictions, explanations, and its logistic regression."""
+"""Predictions, explanations and the logistic regression of a fitted pool."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class FittedPool(DiscreteClassifier):
-    """Weighted members and what follows from them; see :class:`~anbexact.PooledClassifier`, which learns them."""
+    """Weighted members and the answers that follow from them; :class:`~anbexact.PooledClassifier` learns them."""
 
     estimators_: list[tuple[str, DiscreteClassifier]]
     weights_: Floats
@@ -43,14 +43,14 @@ class FittedPool(DiscreteClassifier):
         members: pd.DataFrame,
         common: FixedStructureClassifier | None,
     ) -> Self:
-        """Store members that were learned, with their weights.
+        """Store fitted members with their weights.
 
         Parameters
         ----------
         estimators : list of (name, classifier)
-            Fitted, of the same classes.
+            Fitted classifiers with the same classes.
         found : PoolWeights
-            Their weights, and the biases in the order of these classes.
+            Their weights, and the biases in the order of the classes.
         members : DataFrame
             As ``members_``.
         common : FixedStructureClassifier or None
@@ -83,7 +83,7 @@ class FittedPool(DiscreteClassifier):
 
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:
-        """P(class) when no feature is known, shape (classes,): the mean of the members', by their weights."""
+        """P(class) when no feature is known, shape (classes,): the weighted mean over the members."""
         check_is_fitted(self)
         priors = np.stack([model.class_prior_ for _, model in self.estimators_])
         return np.asarray(self.weights_ @ priors / self.weights_.sum())
@@ -98,8 +98,8 @@ class FittedPool(DiscreteClassifier):
         X : table
             The features.
         class_prior : mapping or array, optional
-            Shares of the classes in the population that the rows come from, if they are others than in training; see
-            :meth:`anbexact.NetworkClassifier.predict_proba`.
+            Shares of the classes in the population that the rows come from, if they differ from those in training;
+            see :meth:`anbexact.NetworkClassifier.predict_proba`.
         """
         return np.exp(self.predict_log_proba(X, class_prior=class_prior))
 
@@ -125,8 +125,8 @@ class FittedPool(DiscreteClassifier):
     def explain(self, X: Any, *, label: Any = None, against: Any = None) -> Explanations:
         """Return, per row, what each family of features adds to the log odds of one class against another.
 
-        A term is the weighted sum of what the members' families of these features add, whatever the cut points of a
-        member and the direction of its arcs. A member that is not a network is one term. See
+        A term is the weighted sum of the contributions of all members' families with the same features, regardless of
+        a member's cut points and the direction of its arcs. A member that is not a network is one term. See
         :meth:`anbexact.NetworkClassifier.explain`.
 
         Raises
@@ -197,7 +197,7 @@ class FittedPool(DiscreteClassifier):
 
     @property
     def cut_points_(self) -> dict[Hashable, Cuts]:
-        """Cut points of every column that was discretised: those of all members together, else of the first."""
+        """Cut points of every column that was discretised: those of all members together, else those of the first."""
         return self._source.cut_points_
 
     @property
@@ -207,7 +207,7 @@ class FittedPool(DiscreteClassifier):
 
 
 def first_table_classifier(classifier: DiscreteClassifier) -> TableClassifier:
-    """Return the classifier that read the table: of a refit its network, of a pool that of its first member."""
+    """Return the classifier that read the table: a refit's network, or that of a pool's first member."""
     if isinstance(classifier, FittedPool):
         return first_table_classifier(classifier.estimators_[0][1])
     if isinstance(classifier, RefittedClassifier):

@@ -23,7 +23,7 @@ from anbexact.tables.table import DiscreteTable
 
 @parameter_group
 class FixedStructureParameters(NetworkParameters):
-    """The structure that is given, and whether its tables are refitted."""
+    """The given structure, and whether its tables are refitted."""
 
     parents: Mapping[Hashable, Sequence[Hashable]] = field(kw_only=False)
     l2: float | str | None = None
@@ -31,7 +31,7 @@ class FixedStructureParameters(NetworkParameters):
 
 @register_classifier()
 class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
-    """A network of given structure; ``fit`` estimates its conditional tables.
+    """A network with a given structure; ``fit`` estimates its conditional tables.
 
     This is what :func:`anbexact.adapters.from_pgmpy` and :meth:`anbexact.adapters.LogitModel.to_classifier` return.
     The class may have parents.
@@ -39,11 +39,11 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
     Parameters
     ----------
     parents : mapping of variable to its parents
-        All variables, the class included under the name that it gets in ``fit``.
+        The parents of all variables, including the class, under the name that it gets in ``fit``.
     l2 : float, "auto" or None, default None
         None: the tables are estimated according to ``parameters``. Otherwise, those of the class and its children are
         refitted by conditional likelihood, with a prior of this precision around them; see
-        :meth:`anbexact.adapters.LogitModel.refit`. The classifier then has no ``counts_``, and rows cannot be added.
+        :meth:`anbexact.adapters.LogitModel.refit`. The classifier then has no ``counts_``, so rows cannot be added.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
 
@@ -93,7 +93,7 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         feature_names : sequence of str, optional
             The columns that a frame must have at prediction; by default only their number is checked.
         **parameters
-            Parameters of the classifier but ``parents``.
+            Parameters of the classifier other than ``parents``.
         """
         parents = {name: table.parents for name, table in network.tables.items()}
         classifier = cls(parents, **parameters).set_model(network)

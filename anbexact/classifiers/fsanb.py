@@ -1,4 +1,4 @@
-"""The optimal augmented naive Bayes over features that Bayes factors select."""
+"""The optimal augmented naive Bayes over features selected by Bayes factors."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class FSANBParameters(ExactParameters):
     saved=["selection_ess_", "threshold_", "log_bayes_factors_"],
 )
 class FSANBClassifier(FSANBParameters, ExactClassifier):
-    """The augmented naive Bayes of highest BDeu over the features that Bayes factors select (fsANB).
+    """The augmented naive Bayes with the highest BDeu over features selected by Bayes factors (fsANB).
 
     A feature X_i is dropped if BF(C, X_i) > δ, that is, if the data are more than δ times as probable when it is
     independent of the class C than when it is not. The optimal augmented naive Bayes over the other features is then
@@ -79,7 +79,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     Attributes
     ----------
     selection_ess_, threshold_ : float
-        The values chosen for ``ess``, for the Bayes factors, and ``threshold``.
+        The values chosen for ``ess`` (of the Bayes factors) and for ``threshold``.
     ess_ : float
         Equivalent sample size of score and tables.
     log_bayes_factors_ : (features,) float64
@@ -87,7 +87,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     removed_ : dict
         The features that were dropped, with their ln BF.
 
-    The others are those of :class:`~anbexact.NetworkClassifier`.
+    The other attributes are those of :class:`~anbexact.NetworkClassifier`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Networks from rows with missing cells: sizes chosen, starts compared, the best kept."""
+"""Networks from rows with missing cells: choose equivalent sample sizes, compare starts, keep the best."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from anbexact.classifiers.base import NetworkClassifier
 
 MOST_COMPLETIONS = 50_000
-"""Completions that are laid out at most, unless there are more than half as many distinct rows."""
+"""Maximum number of completions, unless there are more than half as many distinct rows."""
 SHARE_OF_MEMORY = 0.25
-"""Part of the available memory that completions may take."""
+"""Share of the available memory that completions may take."""
 SHARE_OF_CHOICE = 0.3
-"""Part of the time that is left in which equivalent sample sizes are chosen."""
+"""Share of the remaining time in which equivalent sample sizes are chosen."""
 SHARE_UNSAID = 0.05
-"""Part of the distinct rows that may be represented by draws without a warning; the certificate says so, too."""
+"""Share of the distinct rows that draws may represent without a warning; the certificate says so in any case."""
 IN_ROUNDS = ("eap", "ml")
 """Rules of tables that have an objective; for the others, rounds use ``"eap"``, and the last tables the rule."""
 
@@ -50,7 +50,7 @@ class LearnedFromGaps:
     Parameters
     ----------
     classifier : NetworkClassifier
-        Its parameters say how structures and tables are learned.
+        The classifier whose parameters define how structures and tables are learned.
     learner : callable
         ``learner(table, validation)`` returns what chooses equivalent sample sizes and a search.
     table : IncompleteTable
@@ -178,15 +178,15 @@ def learn_from_gaps(
 ) -> tuple[TableNetwork, EMRecord]:
     """Return the network that expectation maximisation learns from rows with missing cells, and how.
 
-    Equivalent sample sizes that are to be chosen are chosen on the expected counts of naive Bayes from available
-    cases. Where rows are held out, the method is applied to the others alone, and the missing cells of the held-out
-    rows are summed out. With these sizes, the method climbs from every start (:mod:`anbexact.search.em_starts`), and
-    the result of the highest score is taken (:class:`~anbexact.classifiers.em_record.EMStart`).
+    Equivalent sample sizes of ``"auto"`` are chosen on the expected counts of naive Bayes from available cases. Where
+    rows are held out, the method is applied only to the other rows, and the missing cells of the held-out rows are
+    summed out. With these sizes, the method climbs from every start (:mod:`anbexact.search.em_starts`), and the
+    result with the highest score is used (:class:`~anbexact.classifiers.em_record.EMStart`).
 
     Warns
     -----
     UserWarning
-        If rows have too many completions to be enumerated, or the rounds did not converge.
+        If rows have too many completions to enumerate, or the rounds did not converge.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Rivals of the exact search: general networks found greedily, by generative and by conditional scores."""
+"""Alternatives to the exact search: general networks found greedily, by generative and conditional scores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from anbexact.tables.table import DiscreteTable
 
 @parameter_group
 class GreedyGBNParameters(SearchParameters):
-    """How hill climbing goes beyond the first optimum."""
+    """How hill climbing continues after the first local optimum."""
 
     tabu: int = 0
     restarts: int = 0
@@ -131,20 +131,20 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
 
 @parameter_group
 class ConditionalParameters(TimeLimitParameters, NetworkParameters):
-    """What the searches by conditional likelihood take."""
+    """Parameters of the searches by conditional likelihood."""
 
     structure_score: str = field(default="cll", init=False)
 
 
 class ConditionalClassifier(ConditionalParameters, NetworkClassifier):
-    """What the classifiers whose structures are learned by conditional likelihood share."""
+    """The common base of classifiers whose structures are learned by conditional likelihood."""
 
     _completes = False
     _relearns = False
 
     @property
     def partial_fit(self) -> NoReturn:
-        """Not there: the counts do not tell the score of all rows."""
+        """Not available: the score of all rows does not follow from their counts."""
         raise AttributeError(
             f"{type(self).__name__} does not support partial_fit: the conditional likelihood does not follow from "
             "counts of families"
@@ -158,7 +158,7 @@ class ConditionalClassifier(ConditionalParameters, NetworkClassifier):
     "bnc2p", "network by conditional likelihood, two parents at most (BNC2P)", compared=[Compared("BNC2P", 150)]
 )
 class BNC2PClassifier(ConditionalClassifier):
-    """A general network with at most two parents of a variable, found by hill climbing by conditional likelihood.
+    """A general network with at most two parents per variable, found by hill climbing on the conditional likelihood.
 
     Starting from the empty graph, the search (BNC-2P) repeatedly adds, deletes or reverses the arc that raises the
     conditional log likelihood of the classes most, at the maximum likelihood parameters, until no such change raises
@@ -213,7 +213,7 @@ class MCDAGParameters(ConditionalParameters):
     compared=[Compared("MC-DAG", 160)],
 )
 class MCDAGClassifier(MCDAGParameters, ConditionalClassifier):
-    """A minimal class-focused network found by greedy equivalence search by conditional likelihood.
+    """A minimal class-focused network found by greedy equivalence search on the conditional likelihood.
 
     Every arc points to the class or to a child of it (MC-DAG). See
     :func:`~anbexact.search.greedy.mc_dag.learn_mc_dag` for the search, its cost and its tie rule.

@@ -1,4 +1,4 @@
-"""What a classifier offers that has a network, for pgmpy and other programs."""
+"""Methods of classifiers that have a network, for pgmpy and other programs."""
 
 from __future__ import annotations
 

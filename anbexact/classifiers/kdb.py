@@ -13,7 +13,7 @@ from anbexact.tables.table import DiscreteTable
 
 @parameter_group
 class KDBParameters(NetworkParameters):
-    """How many parents a k-dependence Bayesian classifier has."""
+    """The number of parents in a k-dependence Bayesian classifier."""
 
     k: int = 2
 
@@ -26,8 +26,8 @@ class KDBParameters(NetworkParameters):
 class KDBClassifier(KDBParameters, NetworkClassifier):
     """The k-dependence Bayesian classifier (kDB): parents by mutual information.
 
-    ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``. The features are put in the order of ``I(X_i; C)``; the feature parents
-    π_i are those k of the features before it with the highest ``I(X_i; X_j | C)``. See
+    ``P(c | x) ∝ P(c) Π_i P(x_i | π_i, c)``. The features are sorted by ``I(X_i; C)``, the highest first. The feature
+    parents π_i of a feature are the k features before it with the highest ``I(X_i; X_j | C)``. See
     :func:`~anbexact.search.learn_kdb`; the threshold of the paper is not supported.
 
     Parameters
@@ -35,7 +35,7 @@ class KDBClassifier(KDBParameters, NetworkClassifier):
     k : int, default 2
         Maximum number of feature parents of a feature, 0 or more; 0 is naive Bayes.
     structure_score : str or Score, default "bdeu"
-        Scores the structure; it does not influence it.
+        The score that is reported for the structure; it has no influence on the structure.
 
     The other parameters, and the fitted attributes, are those of :class:`~anbexact.NetworkClassifier`.
 

@@ -1,4 +1,4 @@
-"""Forests and naive Bayes chosen, and fitted, by conditional likelihood."""
+"""Forests and naive Bayes, both chosen and fitted by conditional likelihood."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 LEAST_L2 = 1e-3
-"""Stands in for ``l2=0`` where the classes are separated so far that no network has the posterior."""
+"""Used instead of ``l2=0`` where the classes are so far separated that no network has the posterior."""
 
 
 @parameter_group
@@ -81,7 +81,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
     l2_ : float
         The value used for ``l2``.
 
-    The others are those of :class:`~anbexact.NetworkClassifier` for tables that are given. The tables are not
+    The other attributes are those of :class:`~anbexact.NetworkClassifier` for given tables. The tables are not
     estimated from counts, so ``partial_fit``, ``ess_``, ``smoothing_`` and ``parameters_`` do not exist.
 
     Warns
@@ -158,7 +158,7 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
         complaint = found.complaint(table.vocabulary)
         try:
             fitted = {**tables, **posterior_tables(found.potentials, structure)}
-        except ValueError:  # on the way to infinity: no network holds such numbers
+        except ValueError:  # on the way to infinity: no network can contain such numbers
             found = refit(table, structure, tables, l2=LEAST_L2)
             complaint += f". The classifier is fitted with l2={LEAST_L2:g} instead."
             fitted = {**tables, **posterior_tables(found.potentials, structure)}
@@ -175,11 +175,11 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
     saved=["l2_"],
 )
 class PrunedNaiveBayesClassifier(LogitFANClassifier):
-    """Naive Bayes without the features that do not pay, chosen and fitted by conditional likelihood.
+    """Naive Bayes without features that add too little, chosen and fitted by conditional likelihood.
 
-    ``P(c | x) ∝ P(c) Π_i P(x_i | c)``. Features are cut off from the class, one after the other, while this raises
-    the conditional log likelihood of the logistic regression minus its number of parameters: the search of
-    :class:`LogitFANClassifier`, restricted to removing features. The rest is as there.
+    ``P(c | x) ∝ P(c) Π_i P(x_i | c)``. Features are disconnected from the class, one after the other, while this
+    raises the conditional log likelihood of the logistic regression minus its number of parameters. This is the
+    search of :class:`LogitFANClassifier`, restricted to removing features; everything else is the same.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Classifiers that can measure continuous columns instead of cutting them once and for all."""
+"""Classifiers that can model continuous columns by densities instead of cutting them once and for all."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from anbexact.networks.network import Network
 from anbexact.scores import Universal
 
 CONTINUOUS = ("discretize", "universal")
-"""What becomes of continuous columns, by name."""
+"""Treatments of continuous columns, by name."""
 OF_TABLES = {
     "structure_score": "bdeu",
     "ess": "auto",
@@ -40,8 +40,8 @@ class MeasuredClassifier(NetworkClassifier):
     continuous : {"discretize", "universal"} or UniversalMeasure, default "discretize"
         How numeric columns with more than 10 distinct values are treated. ``"discretize"``: each is cut according to
         ``discretizer`` before the structure is learned. ``"universal"``: structure and densities come from
-        :class:`~anbexact.scores.Universal`, a mixture over nested partitions, in which all variables, discrete ones
-        too, have a prior weight of ½ for each joint state; ``structure_score``, ``ess``, ``parameters``,
+        :class:`~anbexact.scores.Universal`, a mixture over nested partitions, in which all variables, including
+        discrete ones, have a prior weight of ½ for each joint state; ``structure_score``, ``ess``, ``parameters``,
         ``smoothing`` and ``discretizer`` must then have their defaults. Pass a :class:`~anbexact.UniversalMeasure` to
         set its details.
 
@@ -142,7 +142,7 @@ class MeasuredClassifier(NetworkClassifier):
     def to_discrete(self) -> FixedStructureClassifier:
         """Return the network in which every variable and its parents have only their most probable levels.
 
-        A variable gets the cells of the finest of its levels that are the most probable in some family; see
+        Each variable gets the cells of the finest level that is the most probable one in some family; see
         :func:`~anbexact.networks.probable_levels.most_probable_tables`. This is the network that is exported to other
         programs. Its log loss on the training rows is higher by ``level_cost_``.
 
@@ -165,8 +165,8 @@ class MeasuredClassifier(NetworkClassifier):
     def discrete_form(self) -> NetworkClassifier:
         """Return a classifier with conditional tables, for other programs.
 
-        It is this one, or, where columns are measured, that of :meth:`to_discrete`, with a warning that states what
-        it costs.
+        This is the classifier itself or, where columns are modelled by densities, that of :meth:`to_discrete`, with a
+        warning that states the cost.
         """
         check_is_fitted(self)
         if self.universal_score_ is None:

@@ -16,22 +16,23 @@ from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 TABLE_MEMORY = 1 << 28
-"""Bytes that all conditional tables together may take where those of the structure do not fit into memory."""
+"""Maximum bytes of all conditional tables together, if those of the best structure do not fit into memory."""
 
 
 def affordable_limit(
     table: DiscreteTable, score: object, structure: Structure, required: Collection[Edge] = ()
 ) -> int | None:
-    """Return a limit on parents by which the tables of a structure would fit into memory, with a warning.
+    """Return a limit on parents with which the tables of a structure would fit into memory, with a warning.
 
-    None where they fit as it is. ``required`` are arcs that must be there, however many parents they give a variable.
+    The result is None if they fit anyway. ``required`` are arcs that must be kept, however many parents they give a
+    variable.
     """
     families = ((name, *parents) for name, parents in structure.parents.items())
     needed = memory_needed(8 * prod(set_shape(score, table, family)) for family in families)
     if needed <= available_memory():
         return None
     with_class = all(structure.class_name in structure.parents[name] for name in structure.features)
-    fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts where it need not be there
+    fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts if it need not be a parent
     most = max([min(_most_parents(table, score), max(fewer, 0)), *Counter(child for _, child in required).values()])
     warn(
         f"the conditional tables of the structure found would take {human_bytes(needed)}, so the structure was "

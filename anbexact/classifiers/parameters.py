@@ -22,7 +22,7 @@ Group = TypeVar("Group")
 
 @dataclass_transform(kw_only_default=True, eq_default=False, field_specifiers=(field,))
 def parameter_group(group: type[Group]) -> type[Group]:
-    """Make a class a group of keyword-only parameters; comparing, hashing and showing it stay as they were."""
+    """Make a class a group of keyword-only parameters, without changing its equality, hash and repr."""
     return dataclass(kw_only=True, eq=False, repr=False)(group)
 
 
@@ -100,25 +100,25 @@ class TimeLimitParameters:
 
 @parameter_group
 class ContinuousParameters(NetworkParameters):
-    """What becomes of continuous columns."""
+    """How continuous columns are treated."""
 
     continuous: str | UniversalMeasure = "discretize"
 
 
 @parameter_group
 class BranchingParameters(EdgeParameters, TimeLimitParameters, ContinuousParameters):
-    """What the searches for trees, forests and k-graphs take."""
+    """Parameters of the searches for trees, forests and k-graphs."""
 
 
 @parameter_group
 class SearchParameters(EdgeParameters, TimeLimitParameters, NetworkParameters):
-    """What narrows a search over all graphs."""
+    """Parameters that restrict a search over all graphs."""
 
     max_parents: int | None = None
 
 
 @parameter_group
 class ExactParameters(SearchParameters):
-    """What the exact searches take."""
+    """Parameters of the exact searches."""
 
     memory_limit: float | None = None

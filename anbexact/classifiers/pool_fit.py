@@ -31,7 +31,7 @@ from anbexact.tables.table import Weights
 Frames = tuple[Any, Any]
 """Features and classes, as ``fit`` takes them."""
 MEMBER_COLUMNS = ("weight", "log_loss", "seconds", "outcome")
-"""What is known of every member that was considered."""
+"""Columns of ``members_``: what is known about every member that was considered."""
 OUT_OF_TIME = "time_limit"
 NO_WEIGHT = "weight 0"
 POOLED = "pooled"
@@ -39,7 +39,7 @@ POOLED = "pooled"
 
 @dataclass
 class Record:
-    """What became of a member.
+    """The outcome for one member.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Record:
     outcome : str
         Whether it is in the pool, or why it is not.
     log_loss : float
-        Of rows that it did not learn from; nats per row.
+        Log loss on rows that it did not learn from; nats per row.
     seconds : float
-        Of all its fits, in folds and to all rows.
+        Time of all its fits, in folds and to all rows.
     logs : list of (rows, classes) float64
         ln P(class | row) of the rows that every fold holds out.
     """
@@ -73,7 +73,7 @@ class Record:
             self.longest = max(self.longest, took)
 
     def to_all_rows(self, n_folds: int) -> float:
-        """Return the seconds that a fit to all rows may take, after those to all rows but a fold."""
+        """Return the estimated seconds of a fit to all rows, from those of fits to all rows but one fold."""
         return self.longest * n_folds / (n_folds - 1)
 
 
@@ -101,7 +101,7 @@ class Fold:
 
 
 def known_labels(target: Column, weights: Weights, estimators: Sequence[DiscreteClassifier]) -> list[Any]:
-    """Return the classes that occur or are declared, in no order that means anything."""
+    """Return the classes that occur or are declared, in arbitrary order."""
     codes, names = target.coded
     occurring = [names[code] for code in np.unique(codes[(weights > 0) & (codes >= 0)])]
     declared = list(names) if target.declared else []
@@ -128,20 +128,20 @@ def cross_fit(
     deadline: Deadline,
     progress: Progress | None,
 ) -> None:
-    """Learn every member in all folds, and take down what it says of the rows that are held out.
+    """Learn every member in all folds, and record what it predicts for the rows that are held out.
 
-    A member that cannot be learned, or for which the time does not suffice, has that as its outcome. The first one
-    that can be learned has all the time it takes.
+    If a member cannot be learned, or there is not enough time for it, its outcome says so. The first member that can
+    be learned may take as long as it needs.
 
     Parameters
     ----------
     records : sequence of Record
-        In the order of promise; they are changed.
+        The members, the most promising first; the records are changed in place.
     folds : sequence of Fold
     labels : sequence
-        What the codes of the classes stand for: the order of the logs.
+        The classes in the order of their codes, which is the order of the logs.
     deadline : Deadline
-        By which the members must also have been learned from all rows.
+        The time by which the members must also have been learned from all rows.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
     """
@@ -155,7 +155,7 @@ def cross_fit(
             if done and spare <= record.longest + record.to_all_rows(len(folds)):
                 record.outcome = OUT_OF_TIME
                 break
-            seconds = 2 * spare / (len(folds) - number + 1) if done else inf  # half of it is to choose strengths
+            seconds = 2 * spare / (len(folds) - number + 1) if done else inf  # half of it is for choosing strengths
             try:
                 with record.timed(), warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -202,9 +202,9 @@ def pool_weights(records: Sequence[Record], folds: Sequence[Fold], n_classes: in
 def fit_members(
     pooled: Sequence[Record], records: Sequence[Record], rows: tuple[Any, Any, Weights], deadline: Deadline
 ) -> list[DiscreteClassifier] | None:
-    """Return the members of a pool, learned from all rows; None if one of them fails, which is its outcome then.
+    """Return the members of a pool, learned from all rows; None if one of them fails, whose outcome then says so.
 
-    A refit that takes much longer than in the folds ends at the deadline, with a warning, and stays as it is.
+    A refit that takes much longer than in the folds ends at the deadline, with a warning, and is used as it is then.
     """
     shared = SharedFits(*rows)
     fitted = []
@@ -221,7 +221,7 @@ def fit_members(
 
 
 def _held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> list[HeldOutLogs]:
-    """Return what members say of the rows of every fold."""
+    """Return the members' predictions for the rows of every fold."""
     return [
         HeldOutLogs(
             np.stack([record.logs[k] for record in records], axis=1),
@@ -233,7 +233,7 @@ def _held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> list[Hel
 
 
 def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.DataFrame:
-    """Return what became of every member; ``weights`` are those of the pool by the members' names."""
+    """Return the outcome of every member; ``weights`` are those of the pool, by the members' names."""
     rows = [
         (record.member.name, weights.get(record.member.name, 0.0), record.log_loss, record.seconds, record.outcome)
         for record in records
@@ -242,7 +242,7 @@ def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.
 
 
 def repeat_once(caught: Sequence[warnings.WarningMessage]) -> None:
-    """Give every warning that was caught, those of the same text once: members read the same rows."""
+    """Issue every warning that was caught, each text only once, because members read the same rows."""
     for text, category in dict.fromkeys((str(warning.message), warning.category) for warning in caught):
         warn(text, category)
 

@@ -1,4 +1,4 @@
-"""Fitted members of a pool in the forms that its explanations and its logistic regression are made of."""
+"""Fitted members of a pool, in the forms needed for its explanations and its logistic regression."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from anbexact.scores import BDeu
 from anbexact.structures.structure import Structure
 
 Weighted = tuple[str, float, DiscreteClassifier]
-"""A member's name, its weight, and the classifier, fitted."""
+"""A member's name, its weight and the fitted classifier."""
 
 
 def explained_member(member: Weighted, X: Any, log_posterior: Floats) -> ExplainedMember:
-    """Return what a member says of rows, family by family where it is a network."""
+    """Return a member's explanations of rows, family by family if it is a network."""
     name, weight, model = member
     if isinstance(model, RefittedClassifier):
         logit = model.logit_
@@ -41,7 +41,7 @@ def explained_member(member: Weighted, X: Any, log_posterior: Floats) -> Explain
 
 
 def reading_of(model: DiscreteClassifier) -> Reading:
-    """Return the states of a member; of one that measures columns, those of its discrete form."""
+    """Return the states of a member; for one that models columns by densities, those of its discrete form."""
     if isinstance(model, NetworkClassifier):
         return Reading(model.model_.discrete_vocabulary, model.model_.discrete_cut_points)
     return Reading(model.vocabulary_, model.cut_points_)
@@ -53,7 +53,7 @@ def member_terms(member: Weighted) -> MemberTerms:
     Raises
     ------
     TypeError
-        If it is not a network.
+        If the member is not a network.
     ValueError
         If one of its tables holds a zero.
     """
@@ -81,7 +81,7 @@ def common_network(
     models : sequence of classifiers
         Fitted.
     rows : (X, y, weights)
-        What they were fitted to.
+        The rows to which they were fitted.
     settings : mapping
         How missing and unknown cells are treated, and the number of threads.
 

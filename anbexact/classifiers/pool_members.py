@@ -1,4 +1,4 @@
-"""The members of a pool: what may be one, and which are taken by themselves."""
+"""The members of a pool: what may be a member, and which members are chosen automatically."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INTERVALS = 24
 
 @dataclass(frozen=True)
 class Member:
-    """An estimator that is not fitted, and what it is called."""
+    """An unfitted estimator and its name."""
 
     name: str
     estimator: DiscreteClassifier
@@ -43,21 +43,21 @@ def equal_frequency(intervals: int) -> KBinsDiscretizer:
 def automatic_members(
     n_features: int, n_classes: int, settings: Mapping[str, Any], *, cut: bool = True
 ) -> list[Member]:
-    """Return the members that are taken by themselves, in the order of what they promise.
+    """Return the members of ``"auto"``, the most promising first.
 
-    Naive Bayes, TAN and ANB with smooth shapes; TAN, kDB and ANB as they are learned, on intervals of equal frequency
-    where columns are cut, for the sake of variety; and that ANB with smooth shapes. Smooth interactions are left out
-    where there are too many unknowns, exact searches where there are too many features. ``docs/pool.md`` says what
-    other members would bring.
+    These are naive Bayes, TAN and ANB with smooth shapes; TAN, kDB and ANB without, on intervals of equal frequency
+    where columns are cut, for variety; and that ANB with smooth shapes. Smooth interactions are left out if there
+    would be too many coefficients, and exact searches if there are too many features. ``docs/pool.md`` reports what
+    other members would contribute.
 
     Parameters
     ----------
     n_features, n_classes : int
         Size of the task.
     settings : mapping
-        How the members read the table: parameters that all of them have.
+        How the members read the table, as parameters that all of them have.
     cut : bool
-        Whether there are columns to be cut.
+        Whether there are columns to cut.
     """
     given = dict(settings)
     rule = given.pop("discretizer", AUTO)
@@ -84,12 +84,12 @@ def _on(name: str, intervals: int, varied: bool, estimator: DiscreteClassifier) 
 
 
 def named_members(members: Any) -> list[Member]:
-    """Return the members that were given, each with a name of its own.
+    """Return the given members, each with a unique name.
 
     Raises
     ------
     TypeError
-        If there is something else than classifiers of this package that are not fitted, or pairs of a name and one.
+        If an element is neither an unfitted classifier of this package nor a pair of a name and such a classifier.
     ValueError
         If there is no member, or two have the same name.
     """

@@ -1,4 +1,4 @@
-"""The logarithmic pool of several classifiers: one model again, and better than its parts."""
+"""The logarithmic pool of several classifiers: a single model that predicts better than its members."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ from anbexact.tables.table import Weights, check_weights
 FOLDS = 3
 """Folds in which members are learned again, by default."""
 OWN = ("class_weight", "n_jobs", "verbose")
-"""Parameters of the pool itself, whatever its members."""
+"""Parameters of the pool itself, independent of its members."""
 
 
 @parameter_group
 class PooledParameters(TimeLimitParameters, TableParameters):
-    """Which classifiers are pooled, and how they are weighed."""
+    """Which classifiers are pooled, and how they are weighted."""
 
     members: Any = field(default=AUTO, kw_only=False)
     folds: int = FOLDS
@@ -79,30 +79,31 @@ class PooledClassifier(PooledParameters, FittedPool):
     """A logarithmic pool: the weighted sum of the log posteriors of several classifiers.
 
     ``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))``, with weights ``w_m ≥ 0`` and biases b. These are fitted to
-    predictions of rows that the members did not learn from: in every fold, each member learns everything again from
-    the other rows, cut points and structure included. Maximised is the conditional log likelihood of the held-out
-    rows, less ``ridge/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]``, where p adds up to 1 and favours members that predict well
-    by themselves (:func:`~anbexact.pooling.weights.prior_centre`). The weights need not add up to 1, so the
-    pool also calibrates. Members of weight 0 are dropped, and the others are learned from all rows.
+    predictions for rows that the members did not learn from: in every fold, each member learns everything again from
+    the other rows, including cut points and structure. The fit maximises the conditional log likelihood of the
+    held-out rows minus ``ridge/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]``, where p adds up to 1 and favours members that
+    predict well by themselves (:func:`~anbexact.pooling.weights.prior_centre`). The weights need not add up to 1, so
+    the pool also calibrates. Members of weight 0 are dropped, and the others are learned from all rows.
 
-    Log odds add. So a pool of networks is again a log-linear model, explained family by family; see ``docs/pool.md``.
-    Where a cell is missing, every member sums it out under its own network, and the results are pooled.
+    Log odds add up. A pool of networks is therefore a log-linear model again and can be explained family by family;
+    see ``docs/pool.md``. Where a cell is missing, every member sums it out under its own network, and the results are
+    pooled.
 
     Parameters
     ----------
     members : "auto" or list, default "auto"
-        Classifiers of this package that are not fitted, or pairs of a name and such a classifier. ``"auto"``: naive
-        Bayes, TAN and ANB with smooth shapes, and TAN, kDB and ANB without, on intervals of equal frequency, as far
-        as the size of the table allows; ``members_`` lists them, and ``docs/pool.md`` says how they were chosen.
+        Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"``: naive Bayes, TAN
+        and ANB with smooth shapes, and TAN, kDB and ANB without, on intervals of equal frequency; members that are
+        too large for the table are left out. ``members_`` lists them, and ``docs/pool.md`` explains the choice.
     folds : int, default 3
-        Folds in which members are learned again.
+        Number of folds in which members are learned again.
     ridge : float or "auto", default "auto"
         Precision of the prior of the weights, above 0. ``"auto"``: the one whose weights predict every fold best when
-        they are fitted to the other folds. Infinity: equal weights, without any folds.
+        they are fitted to the other folds. Infinity: equal weights, without folds.
     time_limit : float, optional
-        Seconds. No fit is started for which they will not suffice, as far as the fits so far can tell, and refits
-        that take too long are ended; the members that are finished by then are pooled, with a warning. Members are
-        learned in the order of ``members``, the first one whatever it takes.
+        Total time limit in seconds. A fit is not started if, judging by the fits so far, it would not end in time,
+        and refits that take too long are stopped. The members finished by then are pooled, with a warning. Members
+        are learned in the order of ``members``; the first may take as long as it needs.
     discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
         The rule of all automatic members; ``"auto"`` lets them differ. This and the next five parameters are those of
         :class:`~anbexact.NetworkClassifier`. They apply to automatic members: set them in the members themselves if
@@ -110,7 +111,7 @@ class PooledClassifier(PooledParameters, FittedPool):
     categories, group_categories, handle_unknown, handle_missing, drop_identifiers : optional
         How automatic members read the table.
     class_weight : None, "balanced" or mapping, optional
-        Multiplies the weights of the rows that the members learn from, whoever chose them.
+        Multiplies the weights of the rows that the members learn from, both automatic members and your own.
     n_jobs : int, optional
         Number of threads of automatic members; None and -1 use all processors.
     verbose : int, default 0
@@ -126,7 +127,7 @@ class PooledClassifier(PooledParameters, FittedPool):
     weights_ : (members,) array
         Their weights, above 0.
     biases_ : (classes,) array
-        What is added to the log odds of every class, in nats; they add up to 0.
+        The constant added to the log odds of every class, in nats; the biases add up to 0.
     ridge_ : float
         The value used for ``ridge``.
     members_ : DataFrame
@@ -134,8 +135,8 @@ class PooledClassifier(PooledParameters, FittedPool):
         all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"time_limit"`` or the reason why it could
         not be learned.
     common_ : FixedStructureClassifier or None
-        A naive Bayes on states that refine those of all members, as :meth:`to_logit` uses them; None if the members
-        read a column so differently that there are none.
+        A naive Bayes classifier on states that refine those of all members, as :meth:`to_logit` uses them; None if
+        the members read a column so differently that there are no such states.
     vocabulary_ : Vocabulary
         Names and states of all variables, on these common states.
     cut_points_ : dict
@@ -163,7 +164,7 @@ class PooledClassifier(PooledParameters, FittedPool):
     """
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn the members in folds, fit their weights, and learn those of positive weight from all rows.
+        """Learn the members in folds, fit their weights, and learn the members of positive weight from all rows.
 
         Parameters
         ----------
@@ -177,15 +178,15 @@ class PooledClassifier(PooledParameters, FittedPool):
         Raises
         ------
         TypeError, ValueError
-            For an invalid parameter, or if no member can be learned from the input: what the last one raised.
+            For an invalid parameter. If no member can be learned from the input, the error of the last one is raised.
         MemoryError
             Likewise.
 
         Warns
         -----
         UserWarning
-            If ``time_limit`` ended the fit early, or a member could not be learned; and what the members warn of,
-            once.
+            If ``time_limit`` ended the fit early, or a member could not be learned. Each warning of the members is
+            given once.
         """
         self.check_parameters()
         columns = record_columns(self, X, y)
@@ -308,7 +309,7 @@ class PooledClassifier(PooledParameters, FittedPool):
 
 
 def _indexable(rows: Any) -> Any:
-    """Return what rows can be taken from, whatever holds them."""
+    """Return an object from which rows can be selected, for any kind of container."""
     if isinstance(rows, pd.Categorical):
         return pd.Series(rows)
     return rows if is_frame(rows) or is_series(rows) or isinstance(rows, list) else np.asarray(rows)

@@ -1,4 +1,4 @@
-"""A fitted network's logistic regression, refitted to the rows that the network was learned from."""
+"""The logistic regression of a fitted network, refitted to the rows from which the network was learned."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def refitted_model(
 ) -> LogitModel:
     """Return the logistic regression of a network that was fitted to these rows, refitted to them.
 
-    What there was to warn of about the rows was said when the network was fitted, and is not said again.
+    Warnings about the rows were given when the network was fitted and are not repeated.
 
     Raises
     ------
     ValueError
-        If a table of the network holds a zero, or ``l2="auto"`` cannot learn its tables again from a part of the
+        If a table of the network holds a zero, or if ``l2="auto"`` cannot learn its tables again from a subset of the
         rows.
 
     Warns

@@ -1,4 +1,4 @@
-"""The recommended model as one estimator: a network, learned, then refitted by conditional likelihood."""
+"""The recommended model as one estimator: a learned network, refitted by conditional likelihood."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 @parameter_group
 class RefittedParameters(TimeLimitParameters):
-    """What is learned first, and how it is refitted."""
+    """Which network is learned first, and how it is refitted."""
 
     estimator: Any = field(default=None, kw_only=False)
     l2: float | str = "auto"
@@ -48,7 +48,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 
     First ``estimator`` learns a network, which fits features and class together. Then the network's class posterior,
     a multinomial logistic regression, is refitted to maximise ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ (ln φ - ln θ)²``
-    over the entries φ of the tables of the class and its children, where θ are those learned first; see
+    over the entries φ of the tables of the class and its children, where θ are the entries learned first; see
     :meth:`anbexact.adapters.LogitModel.refit`. Predictions are those of the refitted model.
 
     Parameters
@@ -151,11 +151,11 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         check_limit("time_limit", self.time_limit)
 
     def unfitted_network(self) -> Any:
-        """Return the network that is learned first, not fitted: ``estimator``, or what None stands for."""
+        """Return the unfitted network that is learned first: ``estimator``, or the default that None means."""
         return self._default_estimator() if self.estimator is None else self.estimator
 
     def _default_estimator(self) -> NetworkClassifier:
-        """Return what ``estimator=None`` stands for."""
+        """Return the default network of ``estimator=None``."""
         return FANClassifier(ess="auto")
 
     def _refit(self, network: NetworkClassifier, X: Any, y: Any, sample_weight: Any) -> LogitModel:
@@ -206,8 +206,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         X : table
             The features.
         class_prior : mapping or array, optional
-            Shares of the classes in the population that the rows come from, if they are others than in training; see
-            :meth:`anbexact.NetworkClassifier.predict_proba`.
+            Shares of the classes in the population that the rows come from, if they differ from those in training;
+            see :meth:`anbexact.NetworkClassifier.predict_proba`.
         """
         if class_prior is not None:
             return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
@@ -232,7 +232,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         return self.to_logit().explain(X, label=label, against=against)
 
     def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
-        """Return P(class | some cells), the others being summed out; see :meth:`anbexact.NetworkClassifier.query`."""
+        """Return P(class | some cells); see :meth:`anbexact.NetworkClassifier.query`."""
         return self.to_logit().query(evidence, **values)
 
     def family_sum(self) -> FamilySum:
@@ -252,7 +252,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         Raises
         ------
         ValueError
-            If there may be none with this graph.
+            If there may be no network with this graph and posterior.
         """
         model = self.to_logit()
         if not model.equivalent:

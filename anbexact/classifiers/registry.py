@@ -1,4 +1,4 @@
-"""The classifiers by name, as the command line, comparisons and saved files ask for them."""
+"""The classifiers by name, for the command line, comparisons and saved files."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ class Compared:
     Attributes
     ----------
     label : str
-        What the line is called.
+        The name of the line.
     place : int
-        Where it stands among the others: simple models come first.
+        Its position among the other lines; simple models come first.
     by_default : bool
-        Whether it is compared where no models are named.
+        Whether it is compared if no models are named.
     refitted : bool
         Whether there can be a line for its refit.
     parameters : mapping
@@ -36,20 +36,20 @@ class Compared:
 
 @dataclass(frozen=True)
 class Registered:
-    """A classifier, and what others need to know of it.
+    """A classifier, and what other modules need to know about it.
 
     Attributes
     ----------
     estimator : type
         The class.
     name : str or None
-        What ``--model`` calls it; None for one that the command line does not offer.
+        Its name for ``--model``; None if the command line does not offer it.
     title : str
-        What a headline calls it.
+        Its name in headlines.
     compared : sequence of Compared
         Its lines in comparisons.
     saved : sequence of str
-        Fitted attributes, numbers or arrays of numbers, that a file must hold beside the model.
+        Fitted attributes, numbers or arrays of numbers, that a file must contain in addition to the model.
     """
 
     estimator: type[Any]

@@ -23,14 +23,14 @@ FEW_ROWS = 1000.0
 """Total weight below which equivalent sample sizes are cross-validated."""
 FOLDS = 5
 SHARE_OF_CHOICE = 0.5
-"""Part of a time limit within which equivalent sample sizes are chosen, where quicker searches choose them."""
+"""Share of a time limit for choosing equivalent sample sizes, if quicker searches choose them."""
 
 MARGIN_NATS = 0.01
 """Nats per row by which structures with fewer parents, or the frequencies of the classes, must predict better."""
 PREDICTED_WORSE = "held-out rows are predicted worse than by the class frequencies"
 """What the warning says of a network that is no better than the frequencies of the classes."""
 LEAST_ROWS_COMPARED = 30
-"""Distinct rows from which a comparison with the frequencies of the classes means something."""
+"""Minimum number of distinct rows for a meaningful comparison with the frequencies of the classes."""
 TIE_NATS = 1e-9
 """Nats per row by which one equivalent sample size must predict better than the one before it."""
 
@@ -64,7 +64,7 @@ PLAIN = Validation()
 
 @dataclass(frozen=True)
 class Learner:
-    """How a classifier learns structures, and what there is to choose.
+    """How a classifier learns structures, and what remains to be chosen.
 
     Attributes
     ----------
@@ -74,15 +74,15 @@ class Learner:
         The same, for structures that only serve to choose equivalent sample sizes: a quicker search where ``learn``
         may take long.
     score : callable
-        Takes an equivalent sample size and returns the score, which may be one that has none.
+        Takes an equivalent sample size and returns the score, which may ignore it.
     chooses_ess, chooses_smoothing : bool
         Whether the equivalent sample size of the score, and that of the tables, is to be chosen.
     validates : bool
         Whether structures may be learned again in folds of the rows.
     fewer : tuple of callables
-        Like ``rehearse``, with fewer and fewer parents: alternatives where rows are few.
+        Like ``rehearse``, with fewer and fewer parents: alternatives for few rows.
     settles_for_rehearsal : bool
-        Whether, where rows are few, what ``rehearse`` returns is the structure to be used.
+        Whether, with few rows, the structure that ``rehearse`` returns is used.
     validation : Validation
         How rows are held out.
     """
@@ -113,13 +113,13 @@ def learn_structure(
 ) -> Learned:
     """Learn a structure, and choose the equivalent sample sizes that the learner leaves open.
 
-    That of the score is the one of the highest marginal likelihood
-    (:func:`~anbexact.search.ess.learn_with_best_ess`), that of the tables the one that predicts every row best from
-    the others (:func:`~anbexact.parameters.smoothing.best_smoothing`). Both judge by rows to which the structure was
-    fitted. Where rows are few, this favours structures with too many arcs and tables with too little smoothing. Below
-    a total weight of 1,000, structures are therefore learned again in 5 folds, and the rows that are held out are
-    predicted by tables of 16 equivalent sample sizes. The best of these is taken for the tables, and ``ess`` is taken
-    for the score if it predicts better than the choice by marginal likelihood.
+    The value for the score is the one with the highest marginal likelihood
+    (:func:`~anbexact.search.ess.learn_with_best_ess`). The value for the tables is the one that predicts every row
+    best from the others (:func:`~anbexact.parameters.smoothing.best_smoothing`). Both criteria use rows to which the
+    structure was fitted. With few rows, this favours structures with too many arcs and tables with too little
+    smoothing. Below a total weight of 1,000, structures are therefore learned again in 5 folds, and the rows that are
+    held out are predicted by tables of 16 equivalent sample sizes. The best of these is used for the tables, and
+    ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
 
     Parameters
     ----------
@@ -130,19 +130,19 @@ def learn_structure(
     ess : float
         The equivalent sample size of the score; one of two to choose from if the learner leaves it open.
     smoothing : float, optional
-        That of the tables, unless the learner leaves it open; None stands for that of the score.
+        The equivalent sample size of the tables, unless the learner leaves it open; None means that of the score.
     time_limit : float, optional
-        Total time limit in seconds. A choice for which the time does not suffice is not made.
+        Total time limit in seconds. Choices that would take longer are skipped.
 
     Raises
     ------
     KeyboardInterrupt
-        When interrupted while there is a choice to make, once the search under way has ended.
+        If interrupted during a choice, once the current search has ended.
 
     Warns
     -----
     UserWarning
-        If the rows that were held out are predicted worse than by the frequencies of the classes.
+        If the held-out rows are predicted worse than by the frequencies of the classes.
     """
     if not (learner.chooses_ess or learner.chooses_smoothing):
         structure = learner.learn(table, learner.score(ess), time_limit)
@@ -203,7 +203,7 @@ def _cross_validated(
     smoothing: float | None,
     deadline: Deadline,
 ) -> _Choice:
-    """Return what predicts held-out rows best: first the size of the score, then whether fewer parents do.
+    """Return the choice that predicts held-out rows best: of the score's size, then of fewer parents.
 
     Of equally good ones, the first. If time runs out, the best of what was tried.
     """

@@ -15,7 +15,7 @@ from anbexact.tables.table import DiscreteTable
 
 @parameter_group
 class SelectiveKDBParameters(NetworkParameters):
-    """Up to how many parents a selective k-dependence Bayesian classifier has."""
+    """The maximum number of parents in a selective k-dependence Bayesian classifier."""
 
     max_k: int = 5
 
@@ -28,18 +28,18 @@ class SelectiveKDBParameters(NetworkParameters):
 class SelectiveKDBClassifier(SelectiveKDBParameters, NetworkClassifier):
     """The selective k-dependence Bayesian classifier (sKDB): kDB, with k and the features chosen by leave-one-out.
 
-    The features are put in the order of ``I(X_i; C)``. Of all k up to ``max_k`` and all beginnings of the order,
-    those are chosen by which every training row is predicted best from the others, by its conditional log
-    likelihood. See :func:`~anbexact.search.learn_skdb`. Features that are not chosen have no arcs: they stay in the
-    vocabulary and are required at prediction, but have no influence on the class.
+    The features are sorted by ``I(X_i; C)``, the highest first. Among all k up to ``max_k`` and all initial segments
+    of this order, the classifier uses the pair that predicts each training row best from the others, measured by the
+    conditional log likelihood. See :func:`~anbexact.search.learn_skdb`. Features that are not chosen have no arcs:
+    they stay in the vocabulary and are required at prediction, but have no influence on the class.
 
     Parameters
     ----------
     max_k : int, default 5
         Maximum number of feature parents of a feature, 0 or more.
     structure_score : str or Score, default "bdeu"
-        Scores the structure; its equivalent sample size, if it has one, is that of the tables by which rows are
-        predicted.
+        The score that is reported for the structure. Its equivalent sample size, if it has one, is that of the tables
+        that predict rows.
 
     The other parameters are those of :class:`~anbexact.NetworkClassifier`.
 
@@ -48,7 +48,7 @@ class SelectiveKDBClassifier(SelectiveKDBParameters, NetworkClassifier):
     removed_ : tuple
         The features that were not chosen.
 
-    The others are those of :class:`~anbexact.NetworkClassifier`.
+    The other attributes are those of :class:`~anbexact.NetworkClassifier`.
 
     References
     ----------

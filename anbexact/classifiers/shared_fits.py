@@ -13,7 +13,7 @@ from anbexact.classifiers.refitted import RefittedClassifier
 
 
 class SharedFits:
-    """Fits of members to the same rows: a network that several of them start from is learned once."""
+    """Fits of members to the same rows; a network from which several members start is learned once."""
 
     def __init__(self, X: Any, y: Any, weights: Any) -> None:
         self._rows = X, y, weights
@@ -42,7 +42,7 @@ class SharedFits:
 
 
 def ended_early(model: DiscreteClassifier, seconds: float) -> bool:
-    """Whether a fitted classifier is a refit that ``seconds`` ended, and not a limit of its own."""
+    """Whether a fitted classifier is a refit that ``seconds`` ended, and not its own limit."""
     if not isinstance(model, RefittedClassifier) or model.logit_.refitted is None:
         return False
     own = inf if model.time_limit is None else model.time_limit
@@ -50,6 +50,6 @@ def ended_early(model: DiscreteClassifier, seconds: float) -> bool:
 
 
 def _key(estimator: DiscreteClassifier) -> str:
-    """Return what two estimators have in common if and only if they would learn the same."""
+    """Return a key that is the same for two estimators if and only if they would learn the same."""
     parameters = sorted(estimator.get_params(deep=True).items())
     return f"{type(estimator).__module__}.{type(estimator).__name__}{parameters!r}"

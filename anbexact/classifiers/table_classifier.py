@@ -1,4 +1,4 @@
-"""What the classifiers share that learn from a table: reading it, and the answers that follow from a posterior."""
+"""The common base of classifiers that learn from a table: reading it, and answers that follow from a posterior."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         values or more; for measurements, see ``docs/cut-points.md``. A transformer must have ``fit(X, y,
         sample_weight=...)`` and then ``cut_points_``, or ``bin_edges_``.
     categories : mapping of column name to states, optional
-        Declared states. By default, those of a categorical dtype, otherwise the observed values.
+        Declared states. By default, the categories of a categorical dtype, otherwise the observed values.
     group_categories : "auto", int or None, default "auto"
         Categorical columns with more observed values than this number (``"auto"``: more than 10) have groups of
         values as states, namely the most probable grouping given the classes; see :class:`~anbexact.MODLGrouper`. A
@@ -59,21 +59,22 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         rows are left out of training, with a warning; but a column with a single state does not exclude any row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
         a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
-        marginalised in the others (measurements: ``docs/missing-cells.md``). ``"error"``: they are refused.
-        ``"em"``, for networks with conditional tables: they are completed as the network itself expects, by
-        expectation maximisation, and summed out at prediction (``docs/incomplete-rows.md``). The cut points of a
-        column come from all rows in which it is observed.
+        marginalised in the others (measurements: ``docs/missing-cells.md``). ``"error"``: they are refused. ``"em"``,
+        for networks with conditional tables: in training, they are completed with the probabilities that the network
+        itself gives them, by expectation maximisation; at prediction, they are summed out
+        (``docs/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
         them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers that
-        repeat much less than random numbers of that range would (see
+        repeat much less often than random numbers of the same range would (see
         :func:`~anbexact.inputs.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
         that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and accepts
         any value.
     class_weight : None, "balanced" or mapping, optional
-        Multiplies the weight of every row by that of its class: the given one, 1 for a class that is not in the
-        mapping; or, ``"balanced"``, by W / (s W_c), with W the weight of all rows, s classes, and W_c the weight of
-        the class. The probabilities then refer to a population in which the classes have these shares.
+        Multiplies the weight of every row by a weight of its class. With a mapping, this is the given weight, or 1
+        for a class that is not in the mapping. With ``"balanced"``, it is W / (s W_c), where W is the weight of all
+        rows, s the number of classes, and W_c the weight of the class. The probabilities then refer to a population
+        in which the classes have these shares.
     n_jobs : int, optional
         Number of threads; None and -1 use all processors. The results do not depend on it.
     verbose : int, default 0
@@ -110,11 +111,11 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             The features, one column each. Or a lazy frame (DuckDB, Polars, Dask, Ibis, PySpark), whose rows are
             counted where they are; see ``docs/large-tables.md``.
         y : (rows,) series, array or list
-            The class of every row. Its name becomes that of the class variable, else ``"class"``. The name of a
-            column if X is a lazy frame.
+            The class of every row. Its name becomes that of the class variable, which is called ``"class"``
+            otherwise. If X is a lazy frame, the name of a column.
         sample_weight : (rows,) array, optional
-            Real weights, zero or more; weight 0 is equivalent to leaving out the row, weight 2 to repeating it. The
-            name of a column if X is a lazy frame.
+            Real weights, zero or more; weight 0 is equivalent to leaving out the row, weight 2 to repeating it. If X
+            is a lazy frame, the name of a column.
 
         Returns
         -------
@@ -133,7 +134,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add rows to what was learned: counts add, so the tables are those of all rows together.
+        """Add rows to what was learned: counts add up, so the tables are those of all rows together.
 
         States, cut points, ``ess_`` and ``smoothing_`` stay as they are, and so does the structure of a network;
         ``structure_.score`` becomes that of all rows, and its certificate says that nothing is proved about it. If
@@ -144,7 +145,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         X, y, sample_weight
             As in ``fit``.
         classes : sequence, optional
-            In the first call, all classes that will ever come; later the same, or nothing.
+            In the first call, all classes that can ever occur; in later calls, the same classes or nothing.
 
         Returns
         -------
@@ -181,12 +182,12 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         return self
 
     def _read(self, X: Any, y: Any, classes: Any, sample_weight: Any) -> TrainingColumns:
-        """Return what is learned from; ``classes`` are declared states of the class."""
+        """Return the columns to learn from; ``classes`` are declared states of the class."""
         self.check_parameters()
         return training_columns(self, X, y, sample_weight, classes, named=self._undropped())
 
     def _model_learner(self) -> Callable[[TrainingColumns], Model]:
-        """Return what learns the model."""
+        """Return a function that learns the model."""
         return self._learn_model
 
     def _keep(self, model: Model, read: TrainingColumns) -> None:
@@ -198,7 +199,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         """Refit the model that was learned."""
 
     def _undropped(self) -> Collection[Hashable]:
-        """Return the columns that are never left out, whatever they look like."""
+        """Return the columns that are never left out, even if they look like identifiers."""
         return ()
 
     def set_model(self, model: Model) -> Self:
@@ -207,7 +208,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Parameters
         ----------
         model : Model
-            A :class:`~anbexact.networks.network.Network`, or what else this kind of classifier learns.
+            A :class:`~anbexact.networks.network.Network`, or another model that this kind of classifier learns.
 
         Returns
         -------
@@ -244,8 +245,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     def predict(self, X: Any) -> npt.NDArray[Any]:
         """Return the most probable class of every row, shape (rows,); the first of equally probable ones.
 
-        A row that is impossible under the network (which can only be if tables hold zeros) gets the first class too,
-        with a warning that counts such rows.
+        A row that is impossible under the network (which requires zeros in its tables) gets the first class too, with
+        a warning that counts such rows.
         """
         codes = self.reader_.codes(X)
         logs = self.model_.log_joint(codes, self.n_jobs)
@@ -261,8 +262,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.
 
-        Missing and unknown cells are marginalised exactly. A row that is impossible under the network (which can only
-        be if tables hold zeros) gets NaN, with a warning that counts such rows.
+        Missing and unknown cells are marginalised exactly. A row that is impossible under the network (which requires
+        zeros in its tables) gets NaN, with a warning that counts such rows.
 
         Parameters
         ----------
@@ -270,9 +271,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             The features.
         class_prior : mapping or array, optional
             Shares π' of the classes in the population that the rows come from, by class or in the order of
-            ``classes_``, if they are others than the shares π in training (``class_prior_``). The result is
-            ``P(c | x) π'(c) / π(c)``, normalised. It is exact if the rows of each class are distributed as in
-            training.
+            ``classes_``, if they differ from the shares π in training (``class_prior_``). The result is ``P(c | x)
+            π'(c) / π(c)``, normalised. It is exact if the rows of each class are distributed as in training.
         """
         if class_prior is not None:
             return np.asarray(np.exp(self.predict_log_proba(X, class_prior=class_prior)))
@@ -288,22 +288,22 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     def log_evidence(self, X: Any) -> npt.NDArray[np.float64]:
         """Return ln P(observed cells of the row), shape (rows,), in nats per row.
 
-        Of a classifier that measures continuous columns, the log of a density, with respect to the reference
-        measures of their partitions.
+        For a classifier that models continuous columns by densities, this is the log of a density with respect to the
+        reference measures of their partitions.
         """
         codes = self.reader_.codes(X)
         return np.asarray(logsumexp(self.model_.log_joint(codes, self.n_jobs), axis=1))
 
     def query(self, evidence: Mapping[Hashable, Any] | None = None, /, **values: Any) -> pd.Series[float]:
-        """Return P(class | some cells), the others being summed out exactly.
+        """Return P(class | some cells); the other cells are summed out exactly.
 
         Parameters
         ----------
         evidence : mapping of feature to value, optional
-            What is known: values as in the columns of ``fit``, which are cut and encoded as in ``predict``. A row of
-            a frame (a pandas Series) will do.
+            The known values, as in the columns of ``fit``; they are cut and encoded as in ``predict``. You can pass a
+            row of a frame (a pandas Series).
         **values
-            More of the same, for features whose names are identifiers.
+            Further known values, for features whose names are Python identifiers.
 
         Returns
         -------
@@ -342,9 +342,9 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         thread_count(self.n_jobs)
 
     def can_complete(self) -> bool:
-        """Whether missing cells can be completed by expectation maximisation, by the parameters."""
+        """Whether the parameters allow missing cells to be completed by expectation maximisation."""
         return self._completes
 
     def progress(self) -> Progress | None:
-        """Return what is called with the progress of long work, as ``verbose`` says; None if nothing is."""
+        """Return the callback for the progress of long work, as set by ``verbose``; None for no progress."""
         return progress_of(self.verbose)

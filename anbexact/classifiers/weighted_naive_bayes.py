@@ -16,9 +16,9 @@ from anbexact.parameters.tables import ConditionalTable, Tables
 from anbexact.tables.table import DiscreteTable
 
 LEAST_LOG = -700.0
-"""Takes the place of the logarithm of 0, which tables other than posterior means may hold."""
+"""Used instead of the logarithm of 0, which can occur in tables other than posterior means."""
 MOST_STEPS = 1000
-"""Steps of the optimisation at most."""
+"""Maximum number of steps of the optimisation."""
 
 
 @register_classifier(
@@ -31,13 +31,14 @@ class WeightedNaiveBayesClassifier(DerivedTablesClassifier):
     """Naive Bayes with a weight from 0 to 1 for every feature, by conditional likelihood (WANBIA-CLL).
 
     ``P(c | x) ∝ P(c) Π_i P(x_i | c)^w_i``, with the weights that maximise the conditional log likelihood of the
-    training rows; the tables P(c) and P(x_i | c) are those of naive Bayes. A weight of 1 for all is naive Bayes. A
-    weight below 1 makes up for what features say together and naive Bayes counts twice, and 0 leaves a feature out.
-    The conditional log likelihood is concave in the weights, so its maximum is found by L-BFGS-B (to 10⁻⁹ of it).
+    training rows; the tables P(c) and P(x_i | c) are those of naive Bayes. With weight 1 for all features, this is
+    naive Bayes. A weight below 1 corrects for information that features share and that naive Bayes counts twice;
+    weight 0 leaves a feature out. The conditional log likelihood is concave in the weights, so L-BFGS-B finds its
+    maximum (to a relative accuracy of 10⁻⁹).
 
-    The result is kept as the naive Bayes with the same posterior, ``P'(x_i | c) = P(x_i | c)^w_i / Z_i(c)`` and
-    ``P'(c) ∝ P(c) Π_i Z_i(c)``: missing cells are summed out of that, and it can be explained, converted and saved.
-    It has no counts, so rows cannot be added.
+    The result is stored as the naive Bayes with the same posterior, ``P'(x_i | c) = P(x_i | c)^w_i / Z_i(c)`` and
+    ``P'(c) ∝ P(c) Π_i Z_i(c)``. Missing cells are summed out of this network, which can be explained, converted and
+    saved. It has no counts, so rows cannot be added.
 
     Parameters are those of :class:`~anbexact.NetworkClassifier`.
 
@@ -48,7 +49,7 @@ class WeightedNaiveBayesClassifier(DerivedTablesClassifier):
     sample_sizes_ : (2,) float64
         The values used for ``ess`` and ``smoothing``.
 
-    The others are those of :class:`~anbexact.NetworkClassifier`.
+    The other attributes are those of :class:`~anbexact.NetworkClassifier`.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Classifiers whose structure a greedy search chooses by leave-one-out: joined features, and trees."""
+"""Classifiers whose structure is chosen by greedy search with leave-one-out: joined features, and trees."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class WrapperParameters(NetworkParameters):
 
 
 class WrapperClassifier(WrapperParameters, NetworkClassifier):
-    """A network to which a greedy search leads, by predictions of every row from the others.
+    """A network found by greedy search, guided by predictions of every row from the other rows.
 
     Parameters
     ----------
     time_limit : float, optional
         Time limit of the search in seconds, after which the best structure found so far is used.
     structure_score : str or Score, default "bdeu"
-        Scores the structure; its equivalent sample size, if it has one, is that of the tables by which rows are
-        predicted.
+        The score that is reported for the structure. Its equivalent sample size, if it has one, is that of the tables
+        that predict rows.
     """
 
     _steps: Steps
@@ -68,11 +68,11 @@ class WrapperClassifier(WrapperParameters, NetworkClassifier):
 
 
 class JoiningClassifier(WrapperClassifier):
-    """Naive Bayes over groups of features that are joined, each a variable with all joint states."""
+    """Naive Bayes over groups of joined features; each group is one variable with all joint states."""
 
     @property
     def groups_of_features_(self) -> tuple[tuple[Hashable, ...], ...]:
-        """The groups; features in none were left out."""
+        """The groups; features in no group were left out."""
         structure = self.structure_
         order = [name for name in structure.topological_order() if structure.parents[name]]
         return tuple(groups_of({name: structure.parents[name][1:] for name in order}))
@@ -87,22 +87,22 @@ class JoiningClassifier(WrapperClassifier):
 class FSSJClassifier(JoiningClassifier):
     """Naive Bayes over features that a forward search selects and joins (FSSJ).
 
-    The search starts without features. A step adds a feature, alone or joined to others to one variable with all
-    joint states; the step is taken that predicts every row best from the others, by the conditional log likelihood
-    (Pazzani counts errors), until none is better. Joined features are completely connected in the network, which
-    makes the same distribution; groups have at most 4 million joint states with the class. A step tries n² networks
-    at most.
+    The search starts without features. Each step adds a feature, either alone or joined with others into one variable
+    with all joint states. The search takes the step that predicts every row best from the others, measured by the
+    conditional log likelihood (Pazzani counts errors), and ends when no step is an improvement. Joined features are
+    completely connected in the network, which gives the same distribution; groups have at most 4 million joint states
+    with the class. A step tries at most n² networks.
 
     Parameters are those of :class:`~anbexact.NetworkClassifier`, and ``time_limit``.
 
     Attributes
     ----------
     groups_of_features_ : tuple of tuple
-        The features that are joined, or alone.
+        The groups of joined features; a feature on its own is a group of one.
     removed_ : tuple
         The features that were left out.
 
-    The others are those of :class:`~anbexact.NetworkClassifier`.
+    The other attributes are those of :class:`~anbexact.NetworkClassifier`.
 
     References
     ----------
@@ -127,21 +127,22 @@ class FSSJClassifier(JoiningClassifier):
 class BSEJClassifier(JoiningClassifier):
     """Naive Bayes over features that a backward search eliminates and joins (BSEJ).
 
-    The search starts with naive Bayes. A step leaves a feature out, or joins two variables to one with all joint
-    states; the step is taken that predicts every row best from the others, by the conditional log likelihood (Pazzani
-    counts errors), until none is better. Joined features are completely connected in the network, which makes the
-    same distribution; groups have at most 4 million joint states with the class. A step tries n² networks at most.
+    The search starts with naive Bayes. Each step leaves a feature out, or joins two variables into one with all joint
+    states. The search takes the step that predicts every row best from the others, measured by the conditional log
+    likelihood (Pazzani counts errors), and ends when no step is an improvement. Joined features are completely
+    connected in the network, which gives the same distribution; groups have at most 4 million joint states with the
+    class. A step tries at most n² networks.
 
     Parameters are those of :class:`~anbexact.NetworkClassifier`, and ``time_limit``.
 
     Attributes
     ----------
     groups_of_features_ : tuple of tuple
-        The features that are joined, or alone.
+        The groups of joined features; a feature on its own is a group of one.
     removed_ : tuple
         The features that were left out.
 
-    The others are those of :class:`~anbexact.NetworkClassifier`.
+    The other attributes are those of :class:`~anbexact.NetworkClassifier`.
 
     References
     ----------
@@ -166,13 +167,14 @@ class BSEJClassifier(JoiningClassifier):
     "tanhc", "tree augmented naive Bayes by hill climbing (TAN-HC)", compared=[Compared("TAN-HC", 32)]
 )
 class TANHCClassifier(WrapperClassifier):
-    """Forest augmented naive Bayes that a greedy search finds by leave-one-out (TAN-HC).
+    """Forest augmented naive Bayes found by greedy search with leave-one-out (TAN-HC).
 
-    The search starts with naive Bayes. A step adds an arc to a feature without a feature parent; the arc is added
-    that predicts every row best from the others, by the conditional log likelihood (Keogh and Pazzani count errors),
-    until none is better. A step tries n² networks at most.
+    The search starts with naive Bayes. Each step adds an arc to a feature without a feature parent: the arc that
+    predicts every row best from the others, measured by the conditional log likelihood (Keogh and Pazzani count
+    errors). The search ends when no arc is an improvement. A step tries at most n² networks.
 
-    Parameters are those of :class:`~anbexact.NetworkClassifier`, and ``time_limit``; so are the attributes.
+    The parameters are those of :class:`~anbexact.NetworkClassifier`, and ``time_limit``; the attributes are those of
+    :class:`~anbexact.NetworkClassifier`.
 
     References
     ----------

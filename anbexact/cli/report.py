@@ -146,8 +146,8 @@ def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.
         raise InputError(f"a report needs the true classes: {no_column(class_name, list(map(str, frame)), label)}")
     used = {*names, *weighted, *counted}
     known = recognised(frame[[name for name in frame if name in used]], file, texts)
-    for name in counted:
-        known = repeat_rows(known, name, label)
+    for column in counted:
+        known = repeat_rows(known, column, label)
     X = features_of(known, classifier)
     for name in classifier.vocabulary_.left_out:  # learned from again in the cross-validation, as it was
         if str(name) in known:

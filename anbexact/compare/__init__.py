@@ -2,8 +2,8 @@
 
 ``anbexact.compare(X, y)`` is short for ``anbexact.compare.compare(X, y)``.
 
-In every fold everything is learned anew from the training rows: cut points, structure, tables, coefficients, scales,
-categories. `folds` prepares rows and folds, `models` chooses the classifiers, `cross_validation` fits them and
+In every fold, everything is learned again from the training rows: cut points, structure, tables, coefficients, scales
+and categories. `folds` prepares rows and folds, `models` chooses the classifiers, `cross_validation` fits them and
 predicts, `metrics` computes the measures.
 """
 
@@ -41,7 +41,7 @@ __all__ = [
 
 
 MOST_CELLS_ALONE, MOST_FEATURES_ALONE = 20_000, 14
-"""Cells and features of a table up to which handing work to threads costs more than it saves."""
+"""Cells and features of a table up to which distributing work to threads costs more than it saves."""
 
 
 class InterruptedComparisonError(KeyboardInterrupt):
@@ -74,7 +74,7 @@ def compare(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
-    """Compare classifiers on one table by cross-validation; structures are learned anew in every fold.
+    """Compare classifiers on one table by cross-validation; structures are learned again in every fold.
 
     Every model sees the same stratified folds. By default the comparison includes these models:
 
@@ -98,14 +98,14 @@ def compare(
     - ``"GaussianNB"`` (scikit-learn) and ``"KDE-NB"`` (:class:`~anbexact.compare.kde.KernelNaiveBayes`). They require
       numeric columns; missing cells are replaced by the median.
 
-    Times exclude the encoding of states as numbers for models that are not of this package. They also exclude
-    compilation: every model is first fitted once without being timed.
+    For models of other packages, times exclude the encoding of states as numbers. All times exclude compilation:
+    every model is first fitted once without being timed.
 
     This package's networks are *generative*: they fit features and class together. A network with conditional tables
     has a second row, such as "NB refitted" below "NB". It is the :class:`~anbexact.RefittedClassifier` of the same
     network: its class posterior is refitted to the same training rows by conditional likelihood, with a prior whose
-    strength is chosen by cross-validation within these rows (``l2="auto"``). ``models=["NB refitted"]`` selects that
-    row alone. Both sum out missing cells, and states unknown in training.
+    strength is chosen by cross-validation within these rows (``l2="auto"``). ``models=["NB refitted"]`` selects only
+    that row. Both models sum out missing cells, and states unknown in training.
 
     Parameters
     ----------
@@ -150,22 +150,21 @@ def compare(
           the one-column form);
         - ``calibration_error``: expected calibration error of the predicted class, 0 to 1, over 10 bins of
           probability (:func:`~anbexact.compare.metrics.calibration_error`);
-        - ``parameters``: free ones, mean over folds: of a network its probabilities, Σ_v (r_v - 1) q_v with r_v
-          states and q_v joint states of the parents (of measured columns, cells at the most probable levels); of a
-          refit the coefficients of the regression (``n_parameters``); of CategoricalNB (s - 1) + s Σ_i (r_i - 1) with
-          s classes; of logistic regression (s - 1) (1 + numeric columns + Σ_i (r_i - 1) over the others); of the
-          class frequencies s - 1; of GaussianNB (s - 1) + 2 s per feature. NaN for KDE-NB, for ensembles of trees,
-          and for other classifiers of your own;
-        - ``fit_seconds``, ``predict_seconds``: mean wall-clock time per fold; that of a refit includes the original
-          fit.
+        - ``parameters``: number of free parameters, mean over folds. For a network: its probabilities, Σ_v (r_v - 1)
+          q_v with r_v states and q_v joint states of the parents (for columns modelled by densities, cells at the
+          most probable levels). For a refit: the coefficients of the regression (``n_parameters``). For
+          CategoricalNB: (s - 1) + s Σ_i (r_i - 1) with s classes. For logistic regression: (s - 1) (1 + numeric
+          columns + Σ_i (r_i - 1) over the others). For the class frequencies: s - 1. For GaussianNB: (s - 1) + 2 s
+          per feature. NaN for KDE-NB, for ensembles of trees, and for other classifiers of your own;
+        - ``fit_seconds``, ``predict_seconds``: mean wall-clock time per fold; the time of a refit includes the
+          original fit.
 
         ``attrs`` contains ``"folds"`` and ``"rows"`` (numbers), ``"notes"`` (texts) and ``"refits"``, which maps the
         name of a model to that of its refit. The frame's ``recommendation`` says which model to use, and why: the
-        simplest within one standard error of the lowest log loss, a network being simpler than its refits
-        (:class:`Recommendation`). A model has NaN and a
-        note if it needs too much memory, or if leaving out rows with missing cells would lose a class; so has a refit
-        that needs too much memory, or whose network has probabilities of zero. A note counts refits that do not
-        converge.
+        simplest one within one standard error of the lowest log loss, where a network is simpler than its refits
+        (:class:`Recommendation`). A model has NaN and a note if it needs too much memory, or if leaving out rows with
+        missing cells would lose a class; so has a refit that needs too much memory, or whose network has
+        probabilities of zero. A note counts refits that do not converge.
 
     Raises
     ------
@@ -176,7 +175,7 @@ def compare(
         For an unknown model or no model, fewer than two folds, fewer than two classes, a class with a single row, a
         model named like the refit of another, or a column that is not numeric for a model that requires numbers.
     InterruptedComparisonError
-        When you interrupt the comparison: a `KeyboardInterrupt` with the rows of the models that were finished.
+        When you interrupt the comparison. It is a `KeyboardInterrupt` with the rows of the models that were finished.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One model on all folds: learned, refitted, asked about the rows that were left out."""
+"""One model on all folds: learned, refitted, and applied to the rows that were left out."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from anbexact.tables.missing import LostClassError
 from anbexact.tables.table import Weights
 
 INTERRUPTED = "interrupted: "
-"""How searches begin their warning when Ctrl-C ends them with the best found so far; here it ends the comparison."""
+"""The beginning of the warning of a search that Ctrl-C ends early; here, Ctrl-C ends the comparison."""
 
 
 def warm_up(contender: Contender, data: Data, refit: bool) -> None:
@@ -47,7 +47,7 @@ def warm_up(contender: Contender, data: Data, refit: bool) -> None:
 
 @dataclass(frozen=True)
 class _Setting:
-    """What all folds of all models share; ``progress`` where they run in this process."""
+    """The common settings of all folds and models; ``progress`` only if they run in this process."""
 
     chosen: Mapping[str, Contender]
     refit_of: Mapping[str, str]
@@ -73,18 +73,18 @@ class _Job:
 
 @dataclass
 class _Fold:
-    """What a model, and its refit, say of the rows that one fold leaves out.
+    """The predictions of a model, and of its refit, for the rows that one fold leaves out.
 
     Attributes
     ----------
     name : str
         The model.
     own, refit : Outcome or None
-        None for what cannot be had, or was not asked for.
+        None if it could not be computed, or was not requested.
     refusal, refit_refusal : str
         Why it cannot be had.
     complaint, refit_complaint : str
-        Why a refit is not what was asked for: that of the model, which can be a refit itself, or its own.
+        The reason why a refit is not as requested: that of the model, which can be a refit itself, or its own.
     """
 
     name: str
@@ -102,7 +102,7 @@ def measure(
     data: Data,
     progress: Progress | None = None,
 ) -> Iterator[tuple[str, dict[str, list[Outcome] | None]]]:
-    """Yield, model by model, what each says of the rows that every fold leaves out.
+    """Yield, model by model, the predictions for the rows that each fold leaves out.
 
     The folds run on the workers that :func:`joblib.parallel_config` configures, if it does.
 
@@ -111,7 +111,7 @@ def measure(
     chosen : mapping of name to Contender
         The models.
     refit_of : mapping of name to name
-        What the refits of some of them are called.
+        The names of the refits of some of the models.
     data : Data
         The table and its folds.
     progress : callable, optional
@@ -122,7 +122,8 @@ def measure(
     name : str
         The model.
     lines : dict
-        The outcomes of its folds by line: its own, and that of its refit; None for a line that cannot be had.
+        The outcomes of its folds by line: its own line, and that of its refit; None for a line that could not be
+        computed.
     """
     n_folds = len(data.splits)
     is_local = worker_count() == 1
@@ -155,7 +156,7 @@ _warm: set[str] = set()
 
 
 def _run(setting: _Setting, job: _Job) -> _Fold:
-    """Learn from the rows of one fold and predict the others; refit, if asked for, and predict again."""
+    """Learn from the rows of one fold and predict the others; if requested, refit and predict again."""
     name, data, contender = job.name, setting.data, setting.chosen[job.name]
     if job.number == 0 or name not in _warm:
         warm_up(contender, data, job.refit)
@@ -192,7 +193,7 @@ def _refit(model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows
 
 
 def _complaint(model: Any) -> str:
-    """Return why the fit of a model is not what was asked for, if it is a refit and is not."""
+    """Return the reason why a model that is a refit did not converge as requested, if so."""
     return str(model.logit_.convergence_message) if isinstance(model, RefittedClassifier) else ""
 
 
@@ -230,7 +231,7 @@ def _weights(data: Data, rows: Rows) -> Weights | None:
 
 
 def _weights_argument(estimator: Any) -> str | None:
-    """Return what a classifier's ``fit`` calls the weights of rows; None if it takes none."""
+    """Return the name of the weights of rows in a classifier's ``fit``; None if it does not accept weights."""
     if isinstance(estimator, Pipeline):
         name, last = estimator.steps[-1]
         of_last = _weights_argument(last)
@@ -251,7 +252,7 @@ def _fitted(contender: Contender, X: Any, y: Any, weights: Weights | None) -> An
 
 
 def _ask(model: Any, X: Any, test: Rows, data: Data, parameters: float, fit_seconds: float) -> Outcome:
-    """Return what a fitted model says of the rows of a fold."""
+    """Return the predictions of a fitted model for the rows of a fold."""
     began = time.perf_counter()
     of_model = model.predict_proba(X)
     seconds = time.perf_counter() - began

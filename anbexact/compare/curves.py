@@ -22,7 +22,7 @@ def wilson_interval(share: Floats, weight: Floats) -> tuple[Floats, Floats]:
     share : (k,) array
         Observed shares.
     weight : (k,) array
-        Rows that they are of, above 0; with weights of rows, the effective number (Σ w)² / Σ w².
+        Number of rows behind each share, above 0; with weights, the effective number (Σ w)² / Σ w².
 
     References
     ----------
@@ -37,9 +37,10 @@ def wilson_interval(share: Floats, weight: Floats) -> tuple[Floats, Floats]:
 def reliability(
     truth: npt.ArrayLike, probability: npt.ArrayLike, bins: int = 10, sample_weight: npt.ArrayLike | None = None
 ) -> pd.DataFrame:
-    """Return how often an event occurs where it is predicted with about the same probability.
+    """Return how often an event occurs among rows with about the same predicted probability.
 
-    Rows are cut into bins of about equal weight along the probability; equal probabilities are never parted.
+    Rows are sorted by probability and divided into bins of about equal weight; equal probabilities are never
+    separated.
 
     Parameters
     ----------
@@ -77,7 +78,7 @@ def reliability(
 def gains(
     truth: npt.ArrayLike, probability: npt.ArrayLike, sample_weight: npt.ArrayLike | None = None
 ) -> pd.DataFrame:
-    """Return which share of all events is among the rows with the highest predicted probability.
+    """Return the share of all events that is among the rows with the highest predicted probabilities.
 
     Parameters
     ----------
@@ -87,8 +88,8 @@ def gains(
     Returns
     -------
     DataFrame
-        A row for every distinct probability, from the highest on, and one for no row at all: ``selected`` (share of
-        the rows whose probability is as high or higher), ``captured`` (share of all events among them), ``lift``
+        A row for every distinct probability, the highest first, and one for an empty selection: ``selected`` (share
+        of the rows whose probability is as high or higher), ``captured`` (share of all events among them), ``lift``
         (the quotient of the two: how much more frequent the event is among them than among all rows).
     """
     event, p, weights = _checked(truth, probability, sample_weight)
@@ -123,7 +124,8 @@ def roc(
     curve : DataFrame
         ``false_positive_rate`` and ``true_positive_rate`` by falling ``threshold``.
     area : float
-        P(a row with the event has a higher probability than one without), ties counted by half; NaN without either.
+        P(a row with the event has a higher probability than one without), with ties counted as a half; NaN if there
+        are no rows with the event, or none without it.
     """
     from sklearn.metrics import auc, roc_curve
 

@@ -10,13 +10,13 @@ from sklearn.ensemble import RandomForestClassifier
 from anbexact._runtime.arrays import Floats
 
 LEAST = 1e-3
-"""Probability that every class has at least, before they are made to add up to 1."""
+"""Minimum probability of every class, before the probabilities are normalised."""
 
 
 class ClippedForest(RandomForestClassifier):  # type: ignore[misc]  # scikit-learn has no types
     """scikit-learn's random forest with probabilities of at least `LEAST`.
 
-    A class that no tree predicts has a probability of 0 otherwise, and a single such row makes log loss infinite.
+    Otherwise a class that no tree predicts has probability 0, and a single such row makes the log loss infinite.
     """
 
     def predict_proba(self, X: Any) -> Floats:

@@ -1,4 +1,4 @@
-"""Naive Bayes with kernel densities, to compare with."""
+"""Naive Bayes with kernel densities, for comparisons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anbexact._runtime.arrays import Floats
 from anbexact.tables.table import check_weights
 
 ERROR = 1e-4
-"""Relative error of a density that the sum over all rows may have; without it, that takes twice as long."""
+"""Permitted relative error of a density, a sum over all rows; without it, the sum takes twice as long."""
 FARTHEST = 1e150
 """Values count as no farther from 0 than this many units of a feature: squares of differences, and sums of these over
 10⁷ features, are then finite."""
@@ -25,18 +25,19 @@ class KernelNaiveBayes(
     ClassifierMixin,  # type: ignore[misc]  # scikit-learn has no types
     BaseEstimator,  # type: ignore[misc]  # likewise
 ):
-    """Naive Bayes of numbers, whose features have a Gaussian kernel density in every class.
+    """Naive Bayes for numeric features, each with a Gaussian kernel density in every class.
 
     ``P(c | x) ∝ P(c) Π_i f_i(x_i | c)``: P(c) is the share of a class, and f_i the mean, over its rows, of normal
-    densities around their values, by scikit-learn's KernelDensity. Their deviation is by Scott's rule,
-    ``σ n^(-1/5)``: σ is the deviation of the feature in the class, and n the weight of its rows. Where σ is 0, that
-    of the feature in all rows takes its place, or else 1.
+    densities around their values, by scikit-learn's KernelDensity. Their standard deviation follows Scott's rule,
+    ``σ n^(-1/5)``, where σ is the standard deviation of the feature in the class and n the weight of its rows. Where
+    σ is 0, the standard deviation in all rows is used, or else 1.
 
-    All of it is computed in logs, and in units of the feature: the power of two next below the least deviation of its
-    kernels, which rounds nothing. Far from all rows, where every density is below the least number above 0, their
-    logs still decide: in the end for the class of greatest deviation, of equal ones for that of the nearest row, as
-    long as rounding leaves a difference. Values beyond 10¹⁵⁰ units, whose squares would overflow, count as these. So
-    log probabilities are finite, and probabilities sum to one, whatever finite values are passed.
+    Everything is computed in logarithms, and in units of the feature: the largest power of two below the smallest
+    standard deviation of its kernels, so scaling causes no rounding. Far from all rows, where every density is below
+    the smallest positive number, the logarithms still decide: in the limit for the class with the largest deviation,
+    and between equal ones for that of the nearest row, as long as rounding leaves a difference. Values beyond 10¹⁵⁰
+    units, whose squares would overflow, are replaced by this limit. Log probabilities are therefore finite, and
+    probabilities sum to one, for all finite values.
 
     References
     ----------
@@ -96,7 +97,7 @@ class KernelNaiveBayes(
         for c, densities in enumerate(self.densities_):
             for j, density in enumerate(densities):
                 joint[:, c] += density.score_samples(X[:, [j]])
-        joint -= joint.max(axis=1, keepdims=True)  # first, since ln 2 is lost beside a large number
+        joint -= joint.max(axis=1, keepdims=True)  # first, because ln 2 is lost when added to a large number
         normalised: Floats = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
         return normalised
 

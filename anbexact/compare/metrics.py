@@ -1,4 +1,4 @@
-"""What is measured: predictions of rows that were left out, against their classes."""
+"""Measures of predictions for rows that were left out, compared with their classes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ COLUMNS = (
     "predict_seconds",
 )
 BINS = 10
-"""Of the predicted class's probability, all of the same width."""
+"""Number of bins of the predicted class's probability, all of the same width."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +84,8 @@ def calibration_error(
 ) -> float:
     """Return the expected calibration error of predicted classes.
 
-    ``Σ_b (n_b / n) · |share right in b - mean confidence in b|``: bin b = 1, ..., B holds the n_b of the n rows whose
-    confidence, the probability of the class that was predicted, lies in ((b - 1) / B, b / B]. An empty bin adds
+    ``Σ_b (n_b / n) · |share right in b - mean confidence in b|``: bin b = 1, ..., B contains the n_b of the n rows
+    whose confidence, the probability of the predicted class, lies in ((b - 1) / B, b / B]. Empty bins contribute
     nothing.
 
     Parameters
@@ -102,8 +102,8 @@ def calibration_error(
     Returns
     -------
     float
-        From 0 to 1. In small samples it is above 0 even if the probabilities are those of the world, since shares
-        scatter.
+        From 0 to 1. In small samples it is above 0 even if the probabilities are the true ones, because shares vary
+        by chance.
 
     References
     ----------

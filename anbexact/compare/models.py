@@ -33,33 +33,33 @@ from anbexact.tables.missing import EM
 OTHERS = ("CategoricalNB", "logistic regression", BASELINE)
 """scikit-learn's classifiers that are compared by default."""
 OF_NUMBERS = ("GaussianNB", "KDE-NB")
-"""Classifiers that take columns of numbers alone; compared where they are named."""
+"""Classifiers that require numeric columns; compared only if named."""
 OF_TREES = ("random forest", "gradient boosting")
-"""scikit-learn's ensembles of trees; compared where they are named."""
+"""scikit-learn's ensembles of trees; compared only if named."""
 MODELS = (*(label for label, (_, line) in compared_lines().items() if line.by_default), *OTHERS)
-"""What is compared where no models are named."""
+"""The models that are compared if none are named."""
 UNCUT = ("logistic regression", "ANB universal", "TAN universal", *OF_TREES, *OF_NUMBERS)
 """Classifiers that do not cut continuous columns into intervals."""
 
 
 def rivals() -> tuple[str, ...]:
-    """Return what takes longer, is seldom better, or is for columns of numbers: compared where it is named."""
+    """Return the models that are compared only if named: slower, seldom better, or for numeric columns."""
     return (*(label for label in compared_lines() if label not in MODELS), *OF_TREES, *OF_NUMBERS)
 
 
 def refits() -> dict[str, str]:
-    """Return the refits that are compared where they are named: their line, and the name of the network."""
+    """Return the refits that are compared only if named: their line, and the name of the network."""
     return {f"{label} refitted": label for label, (_, line) in compared_lines().items() if line.refitted}
 
 
 def smooths() -> dict[str, str]:
-    """Return the smooth refits that are compared where they are named: their line, and the name of the network."""
+    """Return the smooth refits that are compared only if named: their line, and the name of the network."""
     return {f"{label} smooth": label for label in refits().values()}
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A classifier that is not fitted, the table that it takes, and how its free parameters are counted."""
+    """An unfitted classifier, the kind of table that it takes, and how its free parameters are counted."""
 
     estimator: Any
     table: pd.DataFrame | Floats
@@ -141,8 +141,8 @@ def has_tables(estimator: Any) -> bool:
 def model_parameters(classifier: TableClassifier) -> float:
     """Return the number of free probabilities of a fitted classifier's model.
 
-    Of a network, Σ_v (r_v - 1) q_v over the class and the features; of a universal measure, at the most probable
-    levels of every variable and its parents. Of averaged one-dependence estimators, those of all pairs.
+    For a network, Σ_v (r_v - 1) q_v over the class and the features; with a universal measure, at the most probable
+    levels of every variable and its parents. For averaged one-dependence estimators, the probabilities of all pairs.
     """
     return float(classifier.model_.n_parameters)
 
@@ -150,7 +150,7 @@ def model_parameters(classifier: TableClassifier) -> float:
 def refit_parameters(model: RefittedClassifier) -> float:
     """Return the number of coefficients: Σ_S Π_{i in S} (r_i - 1) times (s - 1), over the terms S.
 
-    Of a smooth refit, the effective degrees of freedom.
+    For a smooth refit, the effective degrees of freedom.
     """
     refitted = model.logit_.refitted
     if isinstance(refitted, SmoothRefit):
@@ -182,7 +182,7 @@ def frequency_parameters(model: Any) -> float:
 
 
 def gaussian_nb_parameters(model: Any) -> float:
-    """Return those of a pipeline that ends in GaussianNB: (s - 1) + 2 s per feature, means and variances."""
+    """Return the free parameters of a GaussianNB pipeline: (s - 1) + 2 s per feature, means and variances."""
     return float(len(model.classes_) - 1 + 2 * model[-1].theta_.size)
 
 
@@ -197,7 +197,7 @@ def _unknown(_: Any) -> float:
 
 
 def _count_of(estimator: Any) -> Callable[[Any], float]:
-    """Return what counts the free parameters of a classifier that takes the frame as it is."""
+    """Return a function that counts the free parameters of a classifier that takes the frame as it is."""
     if isinstance(estimator, RefittedClassifier):
         return refit_parameters
     if isinstance(estimator, PooledClassifier):
@@ -275,7 +275,7 @@ def _gradient_boosting(columns: Sequence[Column]) -> Any:
 
 
 def _standardised(columns: Sequence[Column]) -> Any:
-    """Return what standardises numbers and encodes the other columns of :func:`_as_numbers` one-hot."""
+    """Return a transformer that standardises numbers and one-hot encodes the other columns of :func:`_as_numbers`."""
     from sklearn.compose import ColumnTransformer
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline

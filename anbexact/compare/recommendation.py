@@ -17,10 +17,10 @@ from anbexact.displays.frames import BASELINE, ComparisonFrame, comparison_html
 class Recommendation:
     """The simplest model whose log loss is within one standard error of the lowest.
 
-    Differences of log loss are taken row by row, so their standard errors are those of paired samples. The simplest
-    model is the one with the fewest parameters; models whose parameters are not known come last. A network is simpler
-    than its refits: where it is within one standard error itself, they are passed over, even those with fewer
-    parameters.
+    Differences of log loss are computed row by row, so their standard errors are those of paired samples. The
+    simplest model is the one with the fewest parameters; models whose number of parameters is unknown come last. A
+    network counts as simpler than its refits: if it is itself within one standard error, its refits are not
+    recommended, even those with fewer parameters.
 
     Attributes
     ----------
@@ -29,11 +29,12 @@ class Recommendation:
     best : str
         The model with the lowest log loss.
     log_loss, log_loss_se : float
-        Of the recommended model, with its standard error over rows; nats per row.
+        Log loss of the recommended model, with its standard error over rows; nats per row.
     difference, difference_se : float
-        Log loss of the recommended model less that of the best, with its standard error; 0 if they are the same.
+        Log loss of the recommended model minus that of the best, with its standard error; 0 if they are the same
+        model.
     parameters, fit_seconds : float
-        Of the recommended model; NaN for parameters that are not known.
+        Of the recommended model; NaN if the number of parameters is unknown.
     others : tuple of str
         The other models within one standard error of the best, the lowest log loss first.
     """
@@ -105,7 +106,7 @@ def recommend(
     frame : DataFrame
         The measurements; its ``parameters`` and ``fit_seconds`` are used.
     losses : mapping of model to Losses
-        Of the same rows in the same order.
+        Losses of the same rows in the same order.
     networks : mapping of model to model, optional
         The networks that refits come from.
     """

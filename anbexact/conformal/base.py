@@ -1,4 +1,4 @@
-"""What the conformal classifiers share: their parameters, and sets from p-values."""
+"""The common base of the conformal classifiers: their parameters, and sets from p-values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from anbexact.inputs.prediction import check_choice
 
 
 class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn is not typed
-    """A classifier that also returns sets of classes. Subclasses define what a row is ranked among."""
+    """A classifier that also returns sets of classes. Subclasses define the rows among which a new row is ranked."""
 
     estimator_: Any
     method: str
@@ -41,12 +41,12 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.estimator_.classes_)
 
     def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the most probable class of every row, as the classifier behind the sets predicts it."""
+        """Return the most probable class of every row, as predicted by the classifier behind the sets."""
         check_is_fitted(self, "estimator_")
         return np.asarray(self.estimator_.predict(X))
 
     def predict_proba(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return P(class | row), shape (rows, classes), as the classifier behind the sets predicts it."""
+        """Return P(class | row), shape (rows, classes), as predicted by the classifier behind the sets."""
         check_is_fitted(self, "estimator_")
         return np.asarray(self.estimator_.predict_proba(X))
 
@@ -82,10 +82,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : table
             The features, as for ``predict``.
         confidence : float, default 0.9
-            Probability, at least, that the set of a new row contains its class.
+            Minimum probability that the set of a new row contains its class.
         allow_empty : bool, default True
-            Whether a set can be empty: the row is then unlike the others whatever its class. Otherwise it gets the
-            class of the highest p-value.
+            Whether a set can be empty, which means that the row is unlike the others with any class. Otherwise, such
+            a row gets the class with the highest p-value.
 
         Returns
         -------

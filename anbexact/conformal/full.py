@@ -1,4 +1,4 @@
-"""Full conformal prediction: the structure is learned anew with the new row, for each class that it may have."""
+"""Full conformal prediction: the structure is learned again with the new row, for each class that it may have."""
 
 from __future__ import annotations
 
@@ -22,36 +22,36 @@ class FullConformalClassifier(ConformalClassifier):
     """Sets of classes by full conformal prediction, with the optimal augmented naive Bayes relearned for each class.
 
     For every class that a new row may have, the row joins the training rows with that class. The optimal structure of
-    all of them is learned, and every row is predicted from the others by tables of that structure. The p-value of the
-    class is the share of rows, the new one among them, whose own class is no better predicted than the new one's. The
-    set has the classes whose p-value is above ``1 - confidence``.
+    all these rows is learned, and every row is predicted from the others by tables of that structure. The p-value of
+    the class is the share of rows, including the new one, whose own class is predicted no better than that of the new
+    row. The set contains the classes whose p-value is above ``1 - confidence``.
 
-    If the new row and the training rows are exchangeable (independent draws from one population are), the set
-    contains the true class with a probability of ``confidence`` or more, whatever the population, and however wrong
-    the model. No row is set aside. The probability is over the training rows as well as the new one, and over all new
-    rows together; with ``by_class`` it holds in each class.
+    If the new row and the training rows are exchangeable (as independent draws from one population are), the set
+    contains the true class with a probability of at least ``confidence``, for any population and even if the model is
+    wrong. No rows are set aside. The probability refers to draws of the training rows as well as the new one, and to
+    all new rows together; with ``by_class`` it holds in each class.
 
-    This needs rules that treat the new row as all others. Cut points and groups of values that were learned from the
-    classes, sample sizes that were chosen with their help, and rows whose missing cells are summed out do not, and
-    are refused. Cut points that depend on the features of the training rows alone are taken as given.
+    This requires rules that treat the new row like all others. Cut points and groups of values that were learned from
+    the classes, sample sizes that were chosen with their help, and rows whose missing cells are summed out violate
+    this, and are refused. Cut points that depend only on the features of the training rows are taken as given.
 
     Parameters
     ----------
     estimator : ANBClassifier, optional
-        Its search limits and its reading of tables are used. ``ess`` must be a number. By default,
+        The classifier whose search limits and reading of tables are used. ``ess`` must be a number. By default,
         ``ANBClassifier(ess=1.0, discretizer="equal_frequency", group_categories=None)``.
     method : {"lac", "aps"}, default "lac"
         Nonconformity of a row: 1 - P(its class), which makes sets small; or the probability of all classes that are
         at least as probable as its own (adaptive prediction sets), which makes larger sets where classes are hard to
-        tell apart.
+        distinguish.
     by_class : bool, default False
-        Whether a row is only ranked among rows of the class that it is tried with (Mondrian): the probability then
+        Whether a row is ranked only among rows of the class with which it is tried (Mondrian). The probability then
         holds in each class, and sets are larger.
     smoothed : bool, default False
-        Whether ties count in part, by chance. The probability is then ``confidence`` exactly; otherwise it is that or
-        more.
+        Whether ties are broken at random. The probability is then exactly ``confidence``; otherwise it is at least
+        that.
     random_state : int, optional
-        Seed of that chance.
+        Seed of the random numbers for ties.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class FullConformalClassifier(ConformalClassifier):
         Fitted to the training rows; ``predict`` and ``predict_proba`` are its own.
 
     The cost of a row and class is that of one search over all sets of features, n² 2ⁿ steps, and of predicting all
-    training rows: for 13 features and 200 rows, some milliseconds.
+    training rows: for 13 features and 200 rows, a few milliseconds.
 
     References
     ----------
@@ -101,7 +101,7 @@ class FullConformalClassifier(ConformalClassifier):
         X, y : table, classes
             As for :class:`~anbexact.ANBClassifier`.
         sample_weight : (rows,) array, optional
-            Whole numbers: how many equal rows each stands for.
+            Whole numbers: how many equal rows each row represents.
 
         Returns
         -------
@@ -110,7 +110,8 @@ class FullConformalClassifier(ConformalClassifier):
         Raises
         ------
         TypeError, ValueError
-            If something would treat the new row unlike the others; the message says what, and what to do.
+            If a parameter would treat the new row differently from the others; the message says which, and what to
+            do.
         """
         self._check()
         given = _default() if self.estimator is None else clone(self.estimator)

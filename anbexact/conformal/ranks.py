@@ -10,11 +10,11 @@ import numpy as np
 from anbexact._runtime.arrays import Floats, Positions
 
 ROUNDING = 1e-12
-"""Scores that differ by less are equal."""
+"""Scores that differ by less than this count as equal."""
 
 
 def lac_scores(posterior: Floats) -> Floats:
-    """Return 1 - P(c | row), shape (rows, classes): sets are smallest on average."""
+    """Return 1 - P(c | row), shape (rows, classes), which makes sets smallest on average."""
     return 1.0 - posterior
 
 
@@ -29,7 +29,7 @@ METHODS: Mapping[str, Callable[[Floats], Floats]] = {"lac": lac_scores, "aps": a
 
 
 class Others(NamedTuple):
-    """The rows that a new one is ranked among: nonconformity of their own classes, these classes, and weights."""
+    """The rows among which a new row is ranked: nonconformity of their own classes, these classes, and weights."""
 
     scores: Floats
     classes: Positions
@@ -37,9 +37,9 @@ class Others(NamedTuple):
 
 
 class Rank(NamedTuple):
-    """Where a new row stands: weight of the rows that conform worse, of those that conform as well, and of all.
+    """The rank of a new row: weight of the rows that conform worse, of those that conform equally well, and of all.
 
-    The new row is among the last two.
+    The last two include the new row.
     """
 
     worse: float
@@ -47,12 +47,12 @@ class Rank(NamedTuple):
     total: float
 
     def p_value(self, uniform: float | None = None) -> float:
-        """Return the share of rows that conform no better; of equal ones, ``uniform`` is the share that counts."""
+        """Return the share of rows that conform no better; ``uniform`` is the share of ties that counts."""
         return (self.worse + (1.0 if uniform is None else uniform) * self.equal) / self.total
 
 
 def rank(score: float, class_: int, others: Others, *, by_class: bool) -> Rank:
-    """Return where a new row stands.
+    """Return the rank of a new row.
 
     Parameters
     ----------

@@ -23,10 +23,10 @@ class ConformalSets:
     sets : DataFrame of bool
         Rows by classes: whether the set of the row contains the class.
     p_values : DataFrame of float
-        Rows by classes: the share of rows that conform no better than the row would if it were of the class. A class
-        is in the set if its p-value is above ``1 - confidence``.
+        Rows by classes: the share of rows that conform no better than the row would if it had that class. A class is
+        in the set if its p-value is above ``1 - confidence``.
     confidence : float
-        The probability that a set contains the true class, at least, before the rows are seen.
+        Minimum probability, before the rows are seen, that a set contains the true class.
     """
 
     sets: pd.DataFrame
@@ -40,7 +40,7 @@ class ConformalSets:
 
     @property
     def labels(self) -> list[tuple[Hashable, ...]]:
-        """The classes in every set, the one of the highest p-value first."""
+        """The classes in every set, the highest p-value first."""
         columns = [native(label) for label in self.sets.columns]
         order = np.argsort(-self.p_values.to_numpy(), axis=1, kind="stable")
         inside = self.sets.to_numpy()
@@ -50,7 +50,7 @@ class ConformalSets:
         ]
 
     def at(self, confidence: float, *, allow_empty: bool = True) -> ConformalSets:
-        """Return the sets of another confidence; nothing is learned again."""
+        """Return the sets for another confidence; nothing is learned again."""
         return sets_at(self.p_values, confidence, allow_empty=allow_empty)
 
     def coverage(self, y: Any) -> float:

@@ -1,4 +1,4 @@
-"""Split conformal prediction: rows that a classifier has not seen say how far to trust it."""
+"""Split conformal prediction: rows that a classifier has not seen show how far to trust it."""
 
 from __future__ import annotations
 
@@ -16,34 +16,34 @@ from anbexact.tables.native_values import native
 
 
 class SplitConformalClassifier(ConformalClassifier):
-    """Sets of classes for any classifier, by rows that are set aside.
+    """Sets of classes for any classifier, calibrated on rows that are set aside.
 
     The classifier learns from a part of the rows. The others, the calibration rows, are ranked by how badly their own
     class is predicted, and a class is in the set of a new row if enough of them are predicted no better. The sets are
     those of MAPIE's ``SplitConformalClassifier`` with the same calibration rows: the threshold is the
     k-th smallest of the n nonconformity scores, k = ⌈(n + 1) confidence⌉.
 
-    If new rows and calibration rows are exchangeable (independent draws from one population are), a set contains the
-    true class with a probability of ``confidence`` or more, whatever the population, and however bad the classifier.
-    Everything may be learned from the first part of the rows, cut points too. With few rows,
+    If new rows and calibration rows are exchangeable (as independent draws from one population are), a set contains
+    the true class with a probability of at least ``confidence``, for any population and however bad the classifier
+    is. Everything may be learned from the first part of the rows, including cut points. With few rows,
     :class:`FullConformalClassifier` needs none of them for calibration.
 
     Parameters
     ----------
     estimator : classifier, optional
-        Anything with ``fit``, ``predict_proba`` and ``classes_``; by default an :class:`~anbexact.ANBClassifier`. A
-        ``sklearn.frozen.FrozenEstimator`` is not fitted again.
+        Any object with ``fit``, ``predict_proba`` and ``classes_``; by default, an :class:`~anbexact.ANBClassifier`.
+        A ``sklearn.frozen.FrozenEstimator`` is not fitted again.
     calibration : float, default 0.25
         Share of the rows that are set aside, drawn at random; 1.0 for a frozen estimator that has seen other rows.
     method : {"lac", "aps"}, default "lac"
-        Nonconformity; see :class:`FullConformalClassifier`. They are MAPIE's ``"lac"`` and ``"aps"`` (the latter with
-        the last class included, and without chance).
+        Nonconformity; see :class:`FullConformalClassifier`. The methods are MAPIE's ``"lac"`` and ``"aps"`` (the
+        latter with the last class included, and without randomisation).
     by_class : bool, default False
         Whether a class is ranked among calibration rows of that class only.
     smoothed : bool, default False
-        Whether ties count in part, by chance, so that the probability is ``confidence`` exactly.
+        Whether ties are broken at random, so that the probability is exactly ``confidence``.
     random_state : int, optional
-        Seed of the split and of that chance.
+        Seed of the split and of the random numbers for ties.
 
     Attributes
     ----------
@@ -86,7 +86,7 @@ class SplitConformalClassifier(ConformalClassifier):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit the classifier to a part of the rows, and rank the others.
+        """Fit the classifier to some of the rows, and rank the others.
 
         Parameters
         ----------

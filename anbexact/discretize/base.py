@@ -1,4 +1,4 @@
-"""What the rules share: reading the table, and turning numbers into interval numbers."""
+"""The common base of the rules: reading the table, and converting numbers to interval numbers."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ OUTER_SHARE = 0.2
 def row_weights(weights: Weights) -> Weights:
     r"""Return weights that count rows, for rules that compare evidence with a cost.
 
-    Weights of which one at least reaches 1 are taken as they are: a row of weight 2 is equivalent to two rows. If
-    none does, the weights are only relative, like those of boosting, which sum to 1. They are then scaled to sum to
-    the effective number of rows, (Σ w)² / Σ w² (Kish, *Survey Sampling*, 1965, section 11.7), which is the number of
-    rows if all weigh the same.
+    If at least one weight is 1 or more, the weights are used as they are: a row of weight 2 is equivalent to two
+    rows. Otherwise they are only relative, like those of boosting, which sum to 1. They are then scaled to sum to the
+    effective number of rows, (Σ w)² / Σ w² (Kish, *Survey Sampling*, 1965, section 11.7), which is the number of rows
+    if all weights are equal.
     """
     if not 0 < weights.max(initial=0.0) < 1:
         return weights
@@ -39,7 +39,7 @@ def row_weights(weights: Weights) -> Weights:
 def sorted_blocks(values: Values, labels: Labels, weights: Weights) -> tuple[Values, Labels, Weights, Starts]:
     """Return the rows sorted by value, and the position of the first row of every distinct value.
 
-    Rows are sorted so that the order in which they came makes no difference to any sum over them.
+    Rows are sorted completely, so that their original order does not affect any sum over them.
     """
     uniform = weights.max() == weights.min()
     order = np.argsort(values, kind="stable") if uniform else np.lexsort((weights, labels, values))
@@ -49,20 +49,20 @@ def sorted_blocks(values: Values, labels: Labels, weights: Weights) -> tuple[Val
 
 
 def with_coarse_cuts(cuts: Cuts, values: Values, weights: Weights) -> Cuts:
-    """Return the cuts, with those added that part the weight 1 : 3 : 1 if there are fewer than two.
+    """Return the cuts; if there are fewer than two, add those that divide the weight 1 : 3 : 1.
 
-    A single cut stays where it is. Of the two coarse cuts, those join it that are 20 % of the weight or more away.
+    A single cut is kept. The coarse cuts that are at least 20 % of the weight away from it are added.
 
-    The intervals are of unequal weight on purpose. Under BDeu, a feature with equally frequent states that depends on
-    nothing costs hardly less without parents than with so many that every row has a parent configuration of its own,
-    and the optimal network of a short table then gives it many.
+    The intervals have unequal weight on purpose. Consider a feature with equally frequent states that depends on
+    nothing. Under BDeu, its score without parents is hardly better than its score with so many parents that every row
+    has its own parent configuration, and the optimal network of a short table then gives it many parents.
 
     Parameters
     ----------
     cuts : float64 array
         Increasing cuts.
     values, weights : (rows,) float64
-        The rows, sorted by value. Of cuts between neighbouring values, the nearest one to each share is taken.
+        The rows, sorted by value. For each share, the nearest cut between neighbouring values is used.
     """
     ends = np.flatnonzero(values[1:] != values[:-1])  # the last rows of all values but the last
     if len(cuts) >= 2 or not len(ends):
@@ -93,16 +93,16 @@ class CutPointDiscretizer(
     Attributes
     ----------
     cut_points_ : list of float64 arrays
-        Increasing cut points of every column; none for a column that is not cut.
+        Increasing cut points of every column; empty for a column that is not cut.
     n_features_in_ : int
-        Columns seen in ``fit``.
+        Number of columns seen in ``fit``.
     feature_names_in_ : array of str
         Names of the columns, if all of them are strings.
     """
 
     cut_points_: list[Cuts]
     supervised: ClassVar[bool] = False
-    """Whether the rule looks at the classes."""
+    """Whether the rule uses the classes."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the cut points.

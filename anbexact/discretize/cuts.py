@@ -22,9 +22,10 @@ def cut_codes(values: npt.NDArray[np.number[Any]], cuts: Cuts) -> npt.NDArray[np
 
 
 def interval_names(cuts: Cuts, quantity: Quantity | None = None) -> tuple[str, ...]:
-    """Return readable names of the intervals, in the fewest digits that tell the cuts apart.
+    """Return readable names of the intervals, with the fewest digits that distinguish the cuts.
 
-    Six at least, and all before the decimal point; or as the quantity has it that the numbers stand for.
+    There are at least six digits, and all digits before the decimal point. If the numbers represent a quantity, such
+    as dates, its own notation is used.
 
     Examples
     --------
@@ -40,7 +41,7 @@ def interval_names(cuts: Cuts, quantity: Quantity | None = None) -> tuple[str, .
 
 
 def cut_texts(cuts: Cuts, quantity: Quantity | None = None) -> list[str]:
-    """Return cut points as they are listed for a reader: in up to six digits, or as the quantity has it.
+    """Return cut points as text for a reader: with up to six digits, or in the notation of the quantity.
 
     Examples
     --------
@@ -51,7 +52,7 @@ def cut_texts(cuts: Cuts, quantity: Quantity | None = None) -> list[str]:
 
 
 def _digits(cuts: Cuts) -> list[str]:
-    """Return cut points in the fewest digits that tell them apart."""
+    """Return cut points with the fewest digits that distinguish them."""
     whole = len(str(int(np.abs(cuts).max(initial=0.0))))
     for digits in range(min(max(6, whole), 17), 18):
         texts = [f"{cut:.{digits}g}" for cut in cuts]
@@ -61,13 +62,13 @@ def _digits(cuts: Cuts) -> list[str]:
 
 
 def midpoint(below: float, above: float) -> float:
-    """Return a cut between two distinct values: halfway, so that ``below <= cut < above`` whatever is rounded."""
+    """Return a cut halfway between two distinct values, such that ``below <= cut < above`` despite rounding."""
     middle = below / 2 + above / 2
     return middle if below <= middle < above else below
 
 
 def cuts_from_edges(values: npt.NDArray[np.float64], edges: npt.NDArray[np.float64]) -> Cuts:
-    """Return cut points that part the values as inner bin edges do, whose bins are closed on the left.
+    """Return cut points that divide the values like the inner edges of bins that are closed on the left.
 
     scikit-learn's bins are [a, b), the intervals here are (a, b]. An edge that is itself among the values therefore
     moves halfway towards the next smaller one.

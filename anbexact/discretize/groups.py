@@ -24,7 +24,7 @@ from anbexact.tables.vocabulary import Groups
 MOST_GROUPS = 500
 """Divisions into more groups are not considered."""
 EXACT_VALUES = 11
-"""Values, equal proportions joined, up to which all divisions into groups are searched with three or more classes."""
+"""Maximum number of values (equal proportions joined) for searching all divisions, with three or more classes."""
 MOST_VALUES = 256
 """Values, equal proportions joined, that are joined pairwise; more are joined along a line first."""
 
@@ -36,8 +36,8 @@ class MODLGrouper(
 ):
     r"""Divide the values of every categorical column into the groups that are most probable given the classes.
 
-    Of rows of weight N with J classes, the cost of a division of the V observed values into I groups, of which the
-    i-th has weight Nᵢ and weight Nᵢⱼ of class j, is
+    For rows of total weight N with J classes, consider a division of the V observed values into I groups, of which
+    the i-th has weight Nᵢ, and weight Nᵢⱼ in class j. Its cost is
 
         ln V + ln B(V, I) + Σᵢ [ln C(Nᵢ + J - 1, J - 1) + ln (Nᵢ! / Πⱼ Nᵢⱼ!)]   (nats),
 
@@ -50,9 +50,9 @@ class MODLGrouper(
     classes fall into one group, and with two classes every group is a run of values in the order of their
     proportions; these are divided as :class:`~anbexact.MODLDiscretizer` cuts numbers. With three or more classes, the
     optimum is exact for up to 11 different proportions. Otherwise, values are joined bottom-up, always the two groups
-    whose union costs least, down to one group; the best division on the way is improved by moving single values
-    until no move helps. Of more than 256 different proportions, those that are neighbours in the order of their most
-    frequent class and its share are joined first. ln B(V, I) is the log of a sum of Stirling numbers, by their
+    whose union costs least, down to one group; the best division found in this process is improved by moving single
+    values until no move helps. If there are more than 256 different proportions, neighbours in the order of their
+    most frequent class and its share are joined first. ln B(V, I) is the log of a sum of Stirling numbers, by their
     recurrence in logs; divisions into more than 500 groups are not considered.
 
     Attributes
@@ -60,14 +60,14 @@ class MODLGrouper(
     groups_ : list of tuples of tuples
         The groups of every column, each a tuple of sorted values, in the order of their first values.
     n_features_in_ : int
-        Columns seen in ``fit``.
+        Number of columns seen in ``fit``.
     feature_names_in_ : array of str
         Names of the columns, if all of them are strings.
 
     Notes
     -----
-    Weights of which none reaches 1, such as those of boosting, are first scaled to their effective number of rows;
-    see :func:`~anbexact.discretize.base.row_weights`.
+    Weights that are all below 1, such as those of boosting, are first scaled to their effective number of rows; see
+    :func:`~anbexact.discretize.base.row_weights`.
 
     References
     ----------
@@ -133,11 +133,11 @@ class MODLGrouper(
 
 
 def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
-    """Return the groups of a column's values that rows of positive weight show.
+    """Return the groups of the values of a column that occur in rows of positive weight.
 
-    Declared values that no such row shows join the group with most values. The groups of an ordered categorical dtype
-    are runs of values, cut coarsely (:func:`~anbexact.discretize.base.with_coarse_cuts`) where there would be fewer
-    than three; values that no row shows are grouped with the value before them.
+    Declared values that do not occur in such rows are added to the group with the most values. The groups of an
+    ordered categorical dtype are runs of values, cut coarsely (:func:`~anbexact.discretize.base.with_coarse_cuts`) if
+    there would be fewer than three; values that do not occur are grouped with the value before them.
     """
     codes, categories = column.coded
     kept = (weights > 0) & (codes >= 0)

@@ -1,4 +1,4 @@
-"""MDLP: cut points that tell the classes apart, as many as the minimum description length principle allows."""
+"""MDLP: cut points that separate the classes, as many as the minimum description length principle allows."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ from anbexact.tables.table import Weights
 class MDLPDiscretizer(CutPointDiscretizer):
     r"""Cut every column recursively, as long as a cut reduces the description length of the classes.
 
-    For rows S of total weight N with k classes, the cut T into S₁ and S₂ (halfway between two neighbouring values)
-    is the one of least class information entropy ``E = (N₁ Ent(S₁) + N₂ Ent(S₂)) / N``, in bits; the lowest of
-    equal ones (to within 10⁻⁹ bits a row). It is accepted, and both sides are cut further, if and only if
+    For rows S of total weight N with k classes, the cut T into S₁ and S₂ (halfway between two neighbouring values) is
+    the one with the smallest class information entropy ``E = (N₁ Ent(S₁) + N₂ Ent(S₂)) / N``, in bits; among equally
+    good cuts (to within 10⁻⁹ bits a row), it is the lowest. It is accepted, and both sides are cut further, if and
+    only if
 
         Ent(S) - E > [log₂(N - 1) + log₂(3ᵏ - 2) - (k Ent(S) - k₁ Ent(S₁) - k₂ Ent(S₂))] / N.
 
-    A column without an accepted cut becomes a feature with a single state. Weights enter N as rows would: a row of
-    weight 2 is equivalent to two rows. (A set of weight 2 or less pays 0 for ``log₂(N - 1)``.) Missing cells (NaN)
+    A column without an accepted cut becomes a feature with a single state. Weights count like rows: a row of weight 2
+    is equivalent to two rows. (For a set of weight 2 or less, ``log₂(N - 1)`` is replaced by 0.) Missing cells (NaN)
     are ignored and stay missing.
 
-    Weights of which none reaches 1, such as those of boosting, are first scaled to their effective number of rows;
-    see :func:`~anbexact.discretize.base.row_weights`.
+    Weights that are all below 1, such as those of boosting, are first scaled to their effective number of rows; see
+    :func:`~anbexact.discretize.base.row_weights`.
 
     Parameters
     ----------
     max_bins : int, optional
-        Maximum number of intervals. The recursion then makes the cut that saves most bits first, whichever interval
-        it is in, and stops when there are this many. None sets no limit.
+        Maximum number of intervals. The recursion then always makes the cut that saves the most bits in any interval,
+        and stops at this number of intervals. None sets no limit.
     coarse : bool, default False
         Whether a column with fewer than two cut points gets coarse ones, with a fifth of the weight below the lower
         and a fifth above the upper; see :func:`~anbexact.discretize.base.with_coarse_cuts`.

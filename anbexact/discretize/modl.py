@@ -22,9 +22,9 @@ from anbexact.tables.table import Weights
 Prices = npt.NDArray[np.float64]
 Sums = npt.NDArray[np.float64]
 TIE_NATS = 1e-10
-"""Costs that differ by fewer nats a row count as equal."""
+"""Costs that differ by fewer nats per row count as equal."""
 MOST_BLOCKS = 1 << 14
-"""Blocks of values that are told apart; more are joined into this many of about equal weight."""
+"""Maximum number of blocks of values; if there are more, they are joined into this many of about equal weight."""
 MOST_EXACT_BLOCKS_SQUARED = 1 << 18
 """Squared number of blocks times classes up to which dynamic programming is used."""
 MOST_TABULATED_WEIGHT = 1 << 20
@@ -34,23 +34,24 @@ MOST_TABULATED_WEIGHT = 1 << 20
 class MODLDiscretizer(CutPointDiscretizer):
     r"""Cut every column into the intervals that are most probable given the classes.
 
-    Of rows of weight N with J classes, the cost of a partition into I intervals, of which the i-th has weight Nᵢ and
-    weight Nᵢⱼ of class j, is
+    For rows of total weight N with J classes, consider a partition into I intervals, of which the i-th has weight Nᵢ,
+    and weight Nᵢⱼ in class j. Its cost is
 
         ln N + ln C(N + I - 1, I - 1) + Σᵢ [ln C(Nᵢ + J - 1, J - 1) + ln (Nᵢ! / Πⱼ Nᵢⱼ!)]   (nats),
 
     minus the log of its posterior probability: all numbers of intervals, then all positions of the cuts, then all
-    class frequencies within an interval have the same prior probability. Factorials are Γ functions, so that weights
-    may be any real numbers. J counts the classes that occur in the column's rows. Cuts lie halfway between
-    neighbouring values. Missing cells (NaN) are ignored and stay missing.
+    class frequencies within an interval have the same prior probability. Factorials are Γ functions, so weights may
+    be any real numbers. J counts the classes that occur in the column's rows. Cuts lie halfway between neighbouring
+    values. Missing cells (NaN) are ignored and stay missing.
 
-    A partition of least cost never separates neighbouring values that occur with one and the same class: between
-    them, the cost is a concave function of the weight that one interval leaves to the other. What remains are
-    *blocks*. With B of them, the optimum is exact (dynamic programming in O(B² I)) as long as B² J is at most 2¹⁸,
-    which allows 362 blocks with 2 classes. Otherwise, blocks are first joined bottom-up to that number, always the
-    two neighbours whose union costs least, in O(B log B); the optimum over these is then improved by moving a cut, by
-    splitting an interval, and by joining two or three intervals and splitting them elsewhere, until no such step
-    helps. Columns with more than 16,384 blocks first have them joined into so many of about equal weight.
+    An optimal partition never separates neighbouring values that occur with the same single class, because between
+    them, the cost is a concave function of the weight that one interval leaves to the other. The values that remain
+    together are *blocks*. With B of them, the optimum is exact (dynamic programming in O(B² I)) as long as B² J is at
+    most 2¹⁸, which allows 362 blocks with 2 classes. Otherwise, blocks are first joined bottom-up to that number,
+    always the two neighbours whose union costs least, in O(B log B); the optimum over these is then improved by
+    moving a cut, by splitting an interval, and by joining two or three intervals and splitting them elsewhere, until
+    no such step helps. If a column has more than 16,384 blocks, these are first joined into that number of blocks of
+    about equal weight.
 
     Parameters
     ----------
@@ -62,8 +63,8 @@ class MODLDiscretizer(CutPointDiscretizer):
 
     Notes
     -----
-    Weights of which none reaches 1, such as those of boosting, are first scaled to their effective number of rows;
-    see :func:`~anbexact.discretize.base.row_weights`.
+    Weights that are all below 1, such as those of boosting, are first scaled to their effective number of rows; see
+    :func:`~anbexact.discretize.base.row_weights`.
 
     Fitted attributes are those of :class:`~anbexact.discretize.CutPointDiscretizer`.
 
@@ -142,7 +143,7 @@ def modl_partition(sums: Sums, prices: Prices, most: int | None) -> npt.NDArray[
     prices : (blocks + 1,) float64
         The price of every number of intervals, increasing.
     most : int, optional
-        Most intervals.
+        Maximum number of intervals.
     """
     n_blocks, n_classes = len(sums) - 1, sums.shape[1]
     total = float(sums[-1].sum())

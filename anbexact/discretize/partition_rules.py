@@ -20,7 +20,7 @@ from anbexact.tables.table import Weights
 MOST_HALVINGS = 14
 """Halvings after which the cells are still fewer than the states that a variable may have."""
 MOST_COUNTS = 254
-"""Numbers told apart, one a level, up to which the cells of all levels together are no more than of 14 halvings."""
+"""Maximum number of levels, each with one more number: together they have no more cells than 14 halvings."""
 LARGEST_FIRST = 2**51
 """Size of a first number up to which halves between the numbers that follow are exact."""
 ROUNDING = 1e-9
@@ -37,13 +37,13 @@ class PartitionRule(ABC):
         Parameters
         ----------
         name : Hashable
-            What messages call the column.
+            The name of the column in messages.
         values : (rows,) float64
             Finite values.
         weights : (rows,) float64
             Positive weights.
         levels : int
-            Most levels.
+            Maximum number of levels.
 
         Raises
         ------
@@ -57,8 +57,8 @@ class QuantilePartition(PartitionRule):
     """Level k cuts at the sample's quantiles i/2ᵏ; the measure of a cell is its share of the sample.
 
     Each cut lies halfway between two observed values, where the share below is nearest to i/2ᵏ. Ties can make cuts
-    fall together, so that a level has fewer cells than 2ᵏ; a level that adds no cut is left out. Increasing
-    transformations of the column change neither cells nor measures. There are 14 levels at most.
+    coincide, so a level can have fewer than 2ᵏ cells; a level that adds no cut is left out. Increasing
+    transformations of the column change neither cells nor measures. There are at most 14 levels.
     """
 
     def fit(self, name: Hashable, values: Values, weights: Weights, levels: int) -> NestedPartition:
@@ -86,12 +86,12 @@ class QuantilePartition(PartitionRule):
 
 @dataclass(frozen=True)
 class EqualWidthPartition(PartitionRule):
-    """Level k halves an interval k times: 2ᵏ cells of equal width, whose measure it is. There are 14 levels at most.
+    """Level k halves an interval k times: 2ᵏ cells, whose measure is their equal width. At most 14 levels.
 
     Parameters
     ----------
     low, high : float
-        Ends of the interval. Training values must lie in it; values to be classified that do not count as the
+        Ends of the interval. Training values must lie in it; values outside it that are to be classified count as the
         nearest end.
 
     Raises
@@ -126,10 +126,10 @@ class EqualWidthPartition(PartitionRule):
 
 @dataclass(frozen=True)
 class CountPartition(PartitionRule):
-    """Whole numbers without an upper end: level k tells the first k of them apart, and joins the rest.
+    """Whole numbers without an upper limit: level k distinguishes the first k of them, and joins the rest.
 
-    The measure of the j-th number is ``1/j - 1/(j + 1)``, so that of all numbers from the j-th on is ``1/j``.
-    There are 254 levels at most.
+    The measure of the j-th number is ``1/j - 1/(j + 1)``, so the measure of all numbers from the j-th on is ``1/j``.
+    There are at most 254 levels.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ class CountPartition(PartitionRule):
     Raises
     ------
     ValueError
-        If it is not such a whole number.
+        If ``first`` is not a whole number in this range.
 
     References
     ----------
@@ -175,14 +175,14 @@ class CountPartition(PartitionRule):
 
 @dataclass(frozen=True)
 class FixedCutsPartition(PartitionRule):
-    """Cut points of one's own, level by level, within an interval; the measure of a cell is its width.
+    """Your own cut points, level by level, within an interval; the measure of a cell is its width.
 
     Parameters
     ----------
     levels : sequence of sequences of float
         The cut points that each level adds, coarse to fine.
     low, high : float
-        Ends of the interval. Training values must lie in it; values to be classified that do not count as the
+        Ends of the interval. Training values must lie in it; values outside it that are to be classified count as the
         nearest end.
 
     Raises
@@ -238,7 +238,7 @@ def _number(name: str, value: Any) -> float:
 
 
 def _interval(low: Any, high: Any) -> tuple[float, float]:
-    """Return the ends of an interval as floats; refuse those that bound none of finite width."""
+    """Return the ends of an interval as floats; refuse ends that do not bound an interval of finite width."""
     ends = _number("low", low), _number("high", high)
     if not 0 < ends[1] - ends[0] < np.inf:
         raise ValueError(

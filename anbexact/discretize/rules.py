@@ -35,11 +35,11 @@ def _equal_width() -> KBinsDiscretizer:
 AUTO = "modl"
 """The rule that ``discretizer="auto"`` builds on."""
 MAX_BINS = 16
-"""Most intervals that ``discretizer="auto"`` makes of a column."""
+"""Maximum number of intervals of a column with ``discretizer="auto"``."""
 
 
 def automatic() -> MODLDiscretizer:
-    """Return the rule that ``discretizer="auto"`` stands for: MODL, with coarse cuts if it makes fewer than two."""
+    """Return the rule of ``discretizer="auto"``: MODL, with coarse cuts if it makes fewer than two."""
     return MODLDiscretizer(max_bins=MAX_BINS, coarse=True)
 
 
@@ -51,7 +51,7 @@ RULES: dict[str, Callable[[], Any]] = {
     "equal_frequency": _equal_frequency,
     "equal_width": _equal_width,
 }
-"""What a rule's name stands for."""
+"""The rules by name."""
 
 
 def _takes_missing_cells(transformer: Any) -> bool:

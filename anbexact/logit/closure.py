@@ -18,7 +18,7 @@ Arc = tuple[Hashable, Hashable]
 
 @dataclass(frozen=True)
 class Closure:
-    """What was added to a network so that it can have every posterior of its logistic regression.
+    """The arcs that were added to a network so that it can have every posterior of its logistic regression.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ class Design:
 
     @cached_property
     def totals(self) -> Floats:
-        """Weight of every row, whatever its class."""
+        """Weight of every row over all classes."""
         return np.asarray(self.weights.sum(axis=1))
 
     def sums(self, potentials: Potentials) -> Floats:

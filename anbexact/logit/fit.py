@@ -40,7 +40,7 @@ Vector = npt.NDArray[np.float64]
 
 
 class Stop(NamedTuple):
-    """When a solver ends, and what it tells of the way.
+    """When a solver ends, and how it reports its progress.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class Stop(NamedTuple):
 
 
 class Effort(NamedTuple):
-    """What a refit may take.
+    """The limits of a refit.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Effort(NamedTuple):
     threads : int
         For cross-validation and linear algebra.
     progress : callable, optional
-        Called with a phase and the finished fraction of it.
+        Called with a phase and its finished fraction.
     """
 
     max_iter: int = 500
@@ -88,7 +88,7 @@ class Fit:
     Attributes
     ----------
     shift : (cells, classes) float64
-        What the potentials of the observed cells were shifted by.
+        The shifts of the potentials of the observed cells.
     log_likelihood, penalised : float
         Conditional log likelihood, without and with the log prior density (0 at its centre); totals in nats.
     gradient : float
@@ -101,7 +101,7 @@ class Fit:
         A direction in which no row's likelihood falls and some rows' rises, for ever; its largest entry is 1.
     iterations : int
     message : str
-        What the optimiser said, if it did not converge.
+        The message of the optimiser, if it did not converge.
     """
 
     shift: Floats
@@ -153,7 +153,7 @@ class _Objective:
         return (shift * self.scale).ravel()
 
     def shift(self, z: Vector) -> Floats:
-        """Return the shifts that z stands for, (cells, classes)."""
+        """Return the shifts that correspond to z, (cells, classes)."""
         return z.reshape(self.shape) / self.scale
 
     def log_likelihood(self, z: Vector) -> float:
@@ -244,7 +244,7 @@ def fit(
     weights : (rows, classes) array, optional
         Instead of those of the design.
     start : (cells, classes) array, optional
-        Other shifts to start from, if they are no worse than none.
+        Other shifts to start from, if they are no worse than zero shifts.
     solver : str, default "trust-ncg"
         One of `SOLVERS`.
     stop : Stop, optional

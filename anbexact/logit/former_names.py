@@ -23,7 +23,7 @@ class FormerNames(ABC):
     @property
     @abstractmethod
     def convergence_message(self) -> str:
-        """Why the fit is not what was asked for."""
+        """The reason why the fit is not as requested."""
 
     @property
     def why(self) -> str:

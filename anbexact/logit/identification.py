@@ -1,4 +1,4 @@
-"""The indicator columns of a refitted logistic regression, and which of them its rows can tell apart."""
+"""The indicator columns of a refitted logistic regression, and which of them its rows can distinguish."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def design_matrix(model: LogitModel) -> npt.NDArray[np.float64]:
 
 
 def identified(model: LogitModel) -> npt.NDArray[np.bool_]:
-    """Return which terms the rows of the refit tell apart from those listed before, shape (terms,).
+    """Return which terms the rows of the refit can distinguish from earlier terms, shape (terms,).
 
     A term that no row shows is not among them, nor is one whose indicator is a linear combination of earlier ones.
     """

@@ -42,20 +42,20 @@ if TYPE_CHECKING:
 class LogitModel(LogitPosterior, HasShapes, FormerNames):
     """A multinomial logistic regression on the states of the features and their interactions.
 
-    Made by :func:`~anbexact.adapters.to_logit`; not changed by any method.
+    :func:`~anbexact.adapters.to_logit` makes it; no method changes it.
 
     Parameters
     ----------
     network : TableNetwork
-        The network whose class posterior it has, or had before it was refitted.
+        The network that has the same class posterior, or had it before the refit.
     classifier : FittedClassifier
         The classifier of that network, which reads frames.
     potentials : tuple of Potential
         The logs of the network's tables, shifted if refitted.
     structure : Structure, optional
-        Which terms there are, by default those of the network's structure.
+        The structure that determines the terms; by default, that of the network.
     refitted, closure : Refit and Closure, optional
-        How the coefficients were fitted, and which arcs were added.
+        The record of the fit, and the arcs that were added.
 
     Attributes
     ----------
@@ -66,14 +66,14 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
     potentials : tuple of Potential
         The logs of its tables, shifted if refitted: ``ln P(c | x)`` is their sum up to a function of x.
     equivalent : bool
-        Whether network and logistic regression index the same conditional distributions of the class.
+        Whether network and logistic regression represent the same conditional distributions of the class.
     equivalence_report : str
-        Which parents of which child are not adjacent, or that there are none such.
+        Names the parents of a common child that are not adjacent, or says that there are none.
     closure : Closure or None
-        What :meth:`close` added, if this is its result.
+        The arcs that :meth:`close` added, if this is its result.
     refitted : Refit or None
-        How the coefficients were fitted, if this is the result of :meth:`refit`: ``l2``, ``strength`` (what the
-        cross-validation saw), ``fit`` (``converged``, ``separated``, ``gradient``, ...), ``seconds``.
+        How the coefficients were fitted, if this is the result of :meth:`refit`: ``l2``, ``strength`` (the results of
+        the cross-validation), ``fit`` (``converged``, ``separated``, ``gradient``, ...), ``seconds``.
     """
 
     def __init__(
@@ -115,12 +115,12 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
 
     @cached_property
     def n_parameters(self) -> int:
-        """Number of coefficients: terms times classes but the first."""
+        """Number of coefficients: terms times classes other than the first."""
         return self._listed.n_parameters
 
     @cached_property
     def terms(self) -> pd.DataFrame:
-        """One row for every coefficient: its features and their states, and as index its name.
+        """One row for every coefficient: its features and their states, with its name as index.
 
         Smaller sets of features come first, then those of earlier features. Models of more than 10 million
         coefficients list only the terms that occur in the rows they were learned from or refitted to.
@@ -128,7 +128,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         Raises
         ------
         ValueError
-            If there are too many, and no rows to say which occur.
+            If there are too many, and there are no rows that show which occur.
         """
         variables, states = self._listed.variables_and_states()
         names = [term_name(of_set, of_term) for of_set, of_term in zip(variables, states, strict=True)]
@@ -140,11 +140,11 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
 
     @cached_property
     def coefficients(self) -> npt.NDArray[np.float64]:
-        """β, shape (terms, classes but the first), in nats: rows as in ``terms``, columns as in ``classes_[1:]``."""
+        """β in nats, shape (terms, classes - 1): rows as in ``terms``, columns as in ``classes_[1:]``."""
         return self._listed.coefficients(self.potentials)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the coefficients with their names: terms by classes but the first."""
+        """Return the coefficients with their names: terms by classes other than the first."""
         columns = pd.Index(self.classes_[1:], name=self.structure.class_name)
         return pd.DataFrame(self.coefficients, index=self.terms.index, columns=columns)
 
@@ -171,9 +171,9 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
     def close(self) -> LogitModel:
         """Return the model with the arcs added that make network and logistic regression equivalent.
 
-        The posterior stays as it is; what a :meth:`refit` can reach grows. ``closure`` says which arcs were added
-        and what they cost in parameters. Arcs go from the earlier to the later in a topological order; they are few,
-        but there may be ways with fewer.
+        The posterior does not change, but a :meth:`refit` can reach more posteriors. ``closure`` says which arcs were
+        added and how many parameters they cost. Arcs point from the earlier to the later variable in a topological
+        order. They are few, but fewer may be possible.
 
         Raises
         ------
@@ -213,11 +213,11 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
     ) -> LogitModel:
         """Return the model refitted to maximise the conditional log likelihood of rows.
 
-        Maximised is ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ (ln φ - ln θ)²``, where ``P(c | x) ∝ Π φ``, and φ runs over
-        the entries of the tables of the class and its children, θ being those of the network: a Gaussian prior around
-        the generative estimate. Unlike a prior of β it does not depend on which class and which states
-        come first. Entries that no row meets stay at θ, and so do combinations of entries that the rows do not
-        tell apart. The start is the network itself.
+        The refit maximises ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ (ln φ - ln θ)²``, where ``P(c | x) ∝ Π φ``, φ runs
+        over the entries of the tables of the class and its children, and θ are those of the network. This is a
+        Gaussian prior around the generative estimate. Unlike a prior on β, it does not depend on which class and
+        which states come first. Entries without rows stay at θ, and so do combinations of entries that the rows
+        cannot distinguish. The start is the network itself.
 
         Parameters
         ----------
@@ -225,9 +225,9 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             As in the classifier's ``fit``; usually the same rows. Rows with a missing feature are left out, with a
             warning.
         l2 : float or "auto", default "auto"
-            Precision of the prior. ``"auto"``: the one under which left-out rows are predicted best in
-            cross-validation (within which the tables of a network that was fitted to these rows are relearned). 0:
-            the pure maximum, which is infinite if the classes can be separated.
+            Precision of the prior. ``"auto"``: the value that predicts left-out rows best in cross-validation (if the
+            network was fitted to these rows, its tables are learned again in every fold). 0: the pure maximum, which
+            is infinite if the classes can be separated.
         smooth : None, "auto", "evidence", "cv", float or mapping, default None
             None: as above. Else the log odds are a sum of shapes, functions of one feature or of a family's features,
             and roughness along the order of their states is penalised instead; see ``docs/smooth-shapes.md``.
@@ -235,27 +235,27 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             (the evidence, up to 2,000 rows with curvatures by feature, times a factor chosen by cross-validation)
             choose how strongly; a number is the strength of all first differences, and a mapping gives those of
             ``"slope"``, ``"curvature"``, ``"level"`` and ``"interaction"``, each as a number or by feature. Columns
-            should have many intervals then: ``to_logit(..., intervals=32)``. ``l2`` is the ridge beside the
+            should have many intervals then: ``to_logit(..., intervals=32)``. ``l2`` is the ridge in addition to the
             penalty, by default 0.001, and must be above 0.
         interactions : {"families", "pairs", "none"}, default "families"
             With ``smooth``: shapes of all features of a family together, of every child with each of its other
             parents, or of single features alone.
         ordered : collection of features, default ()
-            With ``smooth``: features whose states follow an order, beside those that were cut into intervals and
-            those of numbers.
+            With ``smooth``: further features whose states have an order, in addition to those that were cut into
+            intervals and those with numbers as states.
         solver : {"trust-ncg", "newton-cg"}, default "trust-ncg"
             scipy's optimiser; ``python -m benchmarks.speed refit`` compares them. Smooth refits have their own.
         max_iter : int, default 500
-            Most iterations.
+            Maximum number of iterations.
         time_limit : float, optional
-            Seconds after which the best so far is returned, not converged.
+            Time limit in seconds, after which the best coefficients found so far are returned as not converged.
         progress : callable, optional
-            Called with a phase and the finished fraction of it. By default as the classifier's ``verbose`` says.
+            Called with a phase and its finished fraction. The default follows the classifier's ``verbose``.
 
         Returns
         -------
         LogitModel
-            Its ``refitted`` says how it went.
+            Its ``refitted`` describes the fit.
 
         Warns
         -----
@@ -265,7 +265,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         Raises
         ------
         ValueError
-            For a value or class that is not a state, or a parameter out of its range.
+            For a value or class that is not a state, or a parameter outside its range.
         """
         check_limit("time_limit", time_limit)
         table = self.classifier.reader_.table(X, y, sample_weight)
@@ -283,7 +283,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         return self._refitted(refit(table, self.structure, self.network.tables, **how))
 
     def _refitted(self, found: Refit) -> LogitModel:
-        """Return the model of a refit; warn if it is not what was asked for."""
+        """Return the model of a refit; warn if the fit is not as requested."""
         model = LogitModel(self.network, self.classifier, found.potentials, self.structure, found, self.closure)
         if model.convergence_message:
             warn(model.convergence_message)
@@ -291,17 +291,17 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
 
     @cached_property
     def seen_terms(self) -> npt.NDArray[np.bool_]:
-        """Which terms occur in the rows of the refit, shape (terms,)."""
+        """Whether each term occurs in the rows of the refit, shape (terms,)."""
         assert self.refitted is not None
         return self._listed.seen(cells_of_design(self.refitted.design))
 
     @cached_property
     def unidentified(self) -> pd.DataFrame:
-        """The terms whose coefficients the rows of the refit say nothing about, with the reason.
+        """The terms whose coefficients the rows of the refit do not identify, with the reason.
 
         As ``terms``, with a column ``reason``: ``"never seen"``, the states do not occur together in any row, or
-        ``"redundant"``, in these rows the term is a linear combination of earlier ones. A term of either kind
-        is as the network has it, up to the shifts of its subsets' tables. Empty without a refit.
+        ``"redundant"``, in these rows the term is a linear combination of earlier ones. A term of either kind has its
+        value from the network, up to the shifts of the tables of its subsets. The frame is empty without a refit.
 
         Raises
         ------
@@ -315,7 +315,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
 
     @property
     def separated_terms(self) -> list[str]:
-        """What goes to infinity if the classes are separated, the steepest first.
+        """The coefficients that go to infinity if the classes are separated, the steepest first.
 
         ``"x=1 & y=0: class=b -> 0"`` says that the probability of class b given these states tends to 0 (or to 1) as
         the likelihood grows. Empty if separation was not found.
@@ -324,7 +324,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
 
     @property
     def convergence_message(self) -> str:
-        """Why the fit is not what was asked for; empty if it is, or if there was none."""
+        """The reason why the fit did not converge as requested; empty if it did, or if there was no fit."""
         return "" if self.refitted is None else self.refitted.complaint(self.vocabulary)
 
     # ---- what else a refitted model is good for
@@ -364,16 +364,16 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
     def to_classifier(self) -> FixedStructureClassifier:
         """Return a network classifier with this posterior.
 
-        Its tables of the class and of its children come from the coefficients (Algorithm 1 of Feelders and Ivanovs).
-        What these leave free stays as near to the network that the model was made of as can be, treating all classes
-        alike; other tables are that network's.
+        The tables of the class and of its children come from the coefficients (Algorithm 1 of Feelders and Ivanovs).
+        Whatever these leave free is as close as possible to the network from which the model was made, with all
+        classes treated alike; the other tables are those of that network.
 
         Returns
         -------
         FixedStructureClassifier
-            Fitted; there are no counts behind its tables, so that rows cannot be added to it. Its own ``fit``, and so
-            a cross-validation of it, does the same again with other rows: it estimates the tables of this structure
-            and, if this model is refitted, refits them with ``l2`` as given to :meth:`refit`, not smoothly.
+            Fitted. Its tables are not based on counts, so rows cannot be added. Its own ``fit``, and therefore
+            cross-validation, repeats the procedure with other rows: it estimates the tables of this structure and, if
+            this model is refitted, refits them with the ``l2`` that was given to :meth:`refit`, but not smoothly.
 
         Raises
         ------

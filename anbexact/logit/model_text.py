@@ -1,4 +1,4 @@
-"""What a logistic regression says of itself in a notebook."""
+"""The display of a logistic regression in a notebook."""
 
 from __future__ import annotations
 

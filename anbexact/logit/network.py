@@ -12,7 +12,7 @@ from anbexact.parameters.tables import ConditionalTable, Tables
 from anbexact.structures.structure import Structure
 
 SMALLEST = 1e-290
-"""Least probability that a table may hold: smaller numbers lose digits, and then are 0."""
+"""Minimum probability in a table: smaller numbers lose digits, and then become 0."""
 
 
 def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:

@@ -4,8 +4,8 @@ Newton's method on the distinct rows. It comes with an upper bound on what is st
 no use are given up early, without ever giving up a better one. Let δ be the Newton step from probabilities p, and z
 the change that it makes to a row's predictors, less its mean under p. The functions ``q = p (1 + z)`` sum to 1 and
 match all moments of the data. Where none is negative, maximum likelihood gains at most ``Σ w KL(q || p)``: of all
-distributions with these moments the maximum p* has the least divergence from p, and that divergence is the gain.
-To second order the bound is the gain itself. It holds under separation, too, where there is a supremum only.
+distributions with these moments the maximum p* has the least divergence from p, and that divergence is the gain. To
+second order the bound is the gain itself. It is also valid under separation, where there is only a supremum.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RIDGE = 1e-10
 LOST = 10.0
 """A Newton step that promises more than this many times what can be gained is one from where the curvature is nil."""
 FAINT = 1e-7
-"""Least probability of a row's class at a start: with less, the curvature tells nothing of that row."""
+"""Minimum probability of a row's class at a start: below it, the curvature has no information about that row."""
 DROP = 0.01
 """What share of its probability a row's class must keep in one step."""
 MAX_ITER = 200
@@ -78,7 +78,7 @@ def changes(cells: Labels, coefficients: Floats) -> Floats:
 
 
 def scales(curvature: Floats) -> Floats:
-    """Return what makes the diagonal 1; 0 for columns without curvature, which are not moved then."""
+    """Return the factors that make the diagonal 1; 0 for columns without curvature, which are then not moved."""
     diagonal = np.diagonal(curvature)
     positive = diagonal > 1e-280
     return np.asarray(np.where(positive, 1 / np.sqrt(np.where(positive, diagonal, 1.0)), 0.0))

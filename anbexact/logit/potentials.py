@@ -56,7 +56,7 @@ def network_potentials(tables: Tables, structure: Structure) -> Potentials:
     Raises
     ------
     ValueError
-        If one of the tables holds a zero, which has no logarithm: the message says where.
+        If one of the tables contains a zero, which has no logarithm; the message says where.
     """
     shape = {name: table.values.shape[0] for name, table in tables.items()}
     potentials = []

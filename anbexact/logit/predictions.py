@@ -1,4 +1,4 @@
-"""What a logistic regression made of a network answers: predictions, explanations, queries, likelihood."""
+"""The answers of a logistic regression made from a network: predictions, explanations, queries, likelihood."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class FittedClassifier(Protocol):
-    """What a logistic regression needs of the classifier whose network it was made of."""
+    """The interface of the classifier from whose network a logistic regression was made."""
 
     n_jobs: int | None
     classes_: npt.NDArray[Any]
@@ -40,7 +40,7 @@ class FittedClassifier(Protocol):
         """How frames are read."""
 
     def progress(self) -> Progress | None:
-        """Return what is called with the progress of long work."""
+        """Return the callback for the progress of long work."""
 
     def with_network(self, network: TableNetwork, l2: float | str | None = None) -> FixedStructureClassifier:
         """Return a fitted classifier of another network over the same columns."""

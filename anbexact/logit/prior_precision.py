@@ -20,10 +20,10 @@ FOLDS = 5
 MANY_ROWS = 10_000
 """From this total weight on, 3 folds are enough."""
 STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
-"""What is tried, strongest first: the first four, then on until one is worse than the one before."""
+"""Precisions to try, strongest first: the first four always, then further ones until one is worse than the last."""
 ALWAYS = 4
 PRECISION = 1e-3
-"""Of the fits within the folds."""
+"""Precision of the fits within the folds."""
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ MOST_ENTRIES = 4_000_000
 
 
 def check_intervals(intervals: Any) -> int:
-    """Refuse what is no number of intervals."""
+    """Refuse a value that is not a number of intervals."""
     if isinstance(intervals, bool) or not isinstance(intervals, Integral) or int(intervals) < 2:
         raise ValueError(f"intervals must be a whole number above 1, not {intervals!r}")
     return int(intervals)
@@ -33,8 +33,8 @@ def check_intervals(intervals: Any) -> int:
 def refined_cuts(cuts: Cuts, values: Floats, weights: Floats, intervals: int) -> Cuts:
     """Return the cuts with more between them, so that intervals have about ``1 / intervals`` of the weight each.
 
-    Every interval of share w is cut into ``round(w · intervals)`` parts of equal weight, as far as its values can be
-    told apart; a cut lies halfway between two of them.
+    Every interval of share w is cut into ``round(w · intervals)`` parts of equal weight, as far as its distinct
+    values allow; a cut lies halfway between two of them.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def refined_network(
     columns : mapping of column to (values, weights)
         Those that were cut, missing cells left out.
     intervals : int
-        How many intervals of equal weight a column would have without its learned cut points.
+        The number of intervals of equal weight that a column would have without its learned cut points.
     """
     cut_points = _fitting_cuts(network, columns, intervals)
     states, shares, coarse = dict(network.vocabulary.states), {}, {}
@@ -112,7 +112,7 @@ def _shares(cuts: Cuts, of_part: npt.NDArray[np.intp], values: Floats, weights: 
     own = np.bincount(cut_codes(values, cuts), weights, minlength=len(cuts) + 1)
     total = np.bincount(of_part, own)
     count = np.bincount(of_part)
-    # a part without rows keeps a little: tables of a logistic regression must not hold zeros
+    # a part without rows keeps a little: tables of a logistic regression must not contain zeros
     smoothed = own + 1e-3 * np.maximum(total, 1e-300)[of_part] / count[of_part] + (total == 0)[of_part]
     return np.asarray(smoothed / np.bincount(of_part, smoothed)[of_part])
 

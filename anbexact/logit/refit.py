@@ -1,4 +1,4 @@
-"""Refit a network's class posterior by conditional likelihood: design, strength of the prior, fit."""
+"""The refit of a network's class posterior by conditional likelihood: design, strength of the prior, fit."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 NOTABLE = 0.1
-"""Entries of a direction to infinity below this, the largest being 1, are not named."""
+"""Entries of a direction to infinity that are below this, relative to the largest, are not named."""
 
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """A network's potentials after a fit of conditional likelihood, and how they came about.
+    """A network's potentials after a fit by conditional likelihood, and the record of the fit.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Refit:
         return self.fit.message != OUT_OF_TIME and (self.strength is None or self.strength.complete)
 
     def diverging(self, vocabulary: Vocabulary) -> list[str]:
-        """Return what goes to infinity if the classes are separated, the steepest first."""
+        """Return the coefficients that go to infinity if the classes are separated, the steepest first."""
         direction, c = self.fit.direction, vocabulary.class_name
         if direction is None or c is None:
             return []
@@ -72,7 +72,7 @@ class Refit:
         return found
 
     def complaint(self, vocabulary: Vocabulary) -> str:
-        """Return why the fit is not what was asked for; nothing if it is."""
+        """Return the reason why the fit is not as requested; empty if it is."""
         if self.fit.separated:
             terms = self.diverging(vocabulary)
             shown = "; ".join(terms[:5]) + (f"; and {len(terms) - 5} more" if len(terms) > 5 else "")
@@ -103,11 +103,11 @@ def refit(
     solver: str = "trust-ncg",
     effort: Effort | None = None,
 ) -> Refit:
-    """Maximise the conditional log likelihood over the potentials of a network, from those that it has.
+    """Maximise the conditional log likelihood over the potentials of a network, starting from its own.
 
     ``Σ_t w_t ln P(c_t | x_t) - l2/2 Σ (ln φ - ln θ)²`` with ``P(c | x) ∝ Π φ``: every entry φ of the class's and its
-    children's tables has a Gaussian prior of precision l2 around the log of the network's θ. Entries that no row
-    meets stay at θ.
+    children's tables has a Gaussian prior of precision l2 around the log of the network's θ. Entries without rows
+    stay at θ.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def refit(
     solver
         See :func:`~anbexact.logit.fit.fit`.
     effort : Effort, optional
-        What it may take.
+        Limits of the fit.
 
     Raises
     ------
@@ -164,7 +164,7 @@ def refit(
 
 
 def check_l2(l2: Any) -> float | str:
-    """Refuse what is no precision of a prior."""
+    """Refuse a value that is not a precision of a prior."""
     if isinstance(l2, str) and l2 == "auto":
         return l2
     if isinstance(l2, bool | str) or not isinstance(l2, Real) or not 0 <= float(l2) < float("inf"):
@@ -173,7 +173,7 @@ def check_l2(l2: Any) -> float | str:
 
 
 def check_max_iter(max_iter: Any) -> None:
-    """Refuse what is no number of iterations."""
+    """Refuse a value that is not a number of iterations."""
     if isinstance(max_iter, bool) or not isinstance(max_iter, Integral) or int(max_iter) < 1:
         raise ValueError(f"max_iter must be a whole number above 0, not {max_iter!r}")
 

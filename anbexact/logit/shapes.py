@@ -30,7 +30,7 @@ class Shape:
     labels : tuple of tuple of str
         The intervals or states of every axis; a merged interval is named by its first and last.
     label, against : Any
-        The class, and what its odds are against: another class, or None for the geometric mean of all classes.
+        The class, and the other side of its odds: another class, or None for the geometric mean of all classes.
     log_odds, standard_error, weight : (*groups) float64
         In nats; weighted by the rows' ``weight``, the log odds average to 0 along every axis. The standard error is
         that of the Bayesian posterior given the strengths of smoothing.
@@ -63,7 +63,7 @@ def _shapes(
     refitted : SmoothRefit
     vocabulary : Vocabulary
     contrasts : mapping of class to (against, (classes,) float64)
-        What the class is compared with, and the contrast of the classes' log odds.
+        The class or mean used for comparison, and the contrast of the classes' log odds.
     """
     problem = refitted.problem
     rows = problem.weights.sum(axis=1)
@@ -190,7 +190,7 @@ class SmoothResult:
     ----------
     terms : DataFrame
         By term: ``edf``, the effective degrees of freedom; ``statistic``, ``df`` and ``p_value`` of a Wald test that
-        the term is nothing; ``range``, the difference between its highest and lowest log odds.
+        the term is zero; ``range``, the difference between its highest and lowest log odds.
     edf : float
         Effective degrees of freedom of the model.
     log_likelihood, aic : float
@@ -200,11 +200,12 @@ class SmoothResult:
 
     Notes
     -----
-    The tests follow Wood (2013): the statistic is ``fᵀ V⁻ f`` over the training rows, V the Bayesian posterior
-    covariance of the term's values there and V⁻ its pseudo-inverse of rank ``edf``, the last dimension counted in
-    part. The p-value is that of a χ² distribution with ``edf`` degrees of freedom, at least 1. It treats the
-    strengths of smoothing, the structure and the cut points as given, for which p-values near a threshold can be too
-    small; as the penalty draws slopes to 0, too, those of terms that say little are rather too large.
+    The tests follow Wood (2013): the statistic is ``fᵀ V⁻ f`` over the training rows, where V is the Bayesian
+    posterior covariance of the term's values there and V⁻ its pseudo-inverse of rank ``edf``, with the last dimension
+    counted in part. The p-value is that of a χ² distribution with ``edf`` degrees of freedom, at least 1. It treats
+    the strengths of smoothing, the structure and the cut points as given, so p-values near a threshold can be too
+    small. Because the penalty also shrinks slopes to 0, p-values of terms with little information tend to be too
+    large.
 
     References
     ----------
@@ -283,14 +284,15 @@ class HasShapes(ABC):
         """The classes, the reference first."""
 
     def shapes(self, label: Any = None, against: Any = None) -> Shapes:
-        """Return what every feature, and every interaction, adds to the log odds of classes, with standard errors.
+        """Return the contributions of features and interactions to the log odds of classes, with standard errors.
 
         Parameters
         ----------
         label : class label, optional
-            The class; by default every class, but of two classes the second.
+            The class; by default every class, or only the second if there are two.
         against : class label, optional
-            The class that it is compared with; by default the other one of two, or the geometric mean of all.
+            The class to compare it with; by default, the other class if there are two, else the geometric mean of
+            all.
 
         Returns
         -------

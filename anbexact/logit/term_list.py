@@ -25,7 +25,7 @@ Cells = Mapping[tuple[Hashable, ...], npt.NDArray[np.int64]]
 
 
 def cells_of_counts(counts: Counts, structure: Structure) -> Cells:
-    """Return the observed cells of the families that the class is part of, whatever the class."""
+    """Return the observed cells of the families that contain the class, over all classes."""
     observed = {}
     for name, features in class_families(structure).items():
         family = counts[name]

@@ -1,8 +1,8 @@
 """Coefficients of the potentials in the reference coding of multinomial logistic regression.
 
-``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]`` for every class a but the first; S runs over
-the sets of features that share a family with the class, f over the joint states of S in which no feature has its
-first state (Feelders and Ivanovs, section 4.1).
+``ln P(C=a | x) / P(C=0 | x) = Σ_S Σ_f β_S^f(a) Π_{i in S} [x_i = f(i)]`` for every class a other than the first. S
+runs over the sets of features that share a family with the class, and f over the joint states of S in which no
+feature has its first state (Feelders and Ivanovs, section 4.1).
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ def index_sets(families: Collection[Sequence[Hashable]], features: Sequence[Hash
 
 
 def count_terms(sets: Collection[IndexSet], shape: Shape) -> int:
-    """Return the number of coefficients for each class but the first."""
+    """Return the number of coefficients for each class other than the first."""
     return sum(prod(shape[name] - 1 for name in of_set) for of_set in sets)
 
 
 def term_name(variables: Sequence[Hashable], states: Sequence[Any]) -> str:
-    """Return ``x=1 & y=0`` for joint states, ``(intercept)`` for those of no variable."""
+    """Return ``x=1 & y=0`` for joint states, ``(intercept)`` for an empty set."""
     return " & ".join(f"{name}={state}" for name, state in zip(variables, states, strict=True)) or INTERCEPT
 
 

@@ -1,1 +1,1 @@
-"""Networks at work: class posteriors, densities, explanations, evidence."""
+"""Computations with networks: class posteriors, densities, explanations, evidence."""

@@ -24,7 +24,7 @@ from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 
 class TripleCounts:
-    """Weighted counts of every pair and every triple of features with the class; made with no rows behind them.
+    """Weighted counts of every pair and every triple of features with the class; new counts are zero.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class TripleCounts:
 
     @property
     def n_parameters(self) -> int:
-        """Free probabilities of the triples, given the class, and of all that lies below them."""
+        """Number of free probabilities of the triples given the class, of pairs, single features and class."""
         free = (self.pairs.arities - 1).tolist()
         return self.pairs.n_parameters + self.n_classes * sum(map(prod, combinations(free, 3)))
 
@@ -100,13 +100,13 @@ def count_triples(table: DiscreteTable, n_jobs: int | None = None, progress: Pro
 class A2DEPosterior(EstimatorAverage):
     """The class posterior of averaged two-dependence estimators given rows of feature codes.
 
-    The model is that of :class:`~anbexact.classifiers.A2DEClassifier`. O(n³ s) additions for a complete row of n
-    features and s classes. There are three features or more.
+    The model is that of :class:`~anbexact.classifiers.A2DEClassifier`. A complete row of n features takes O(n³ s)
+    additions for s classes. There must be three features or more.
 
     Parameters
     ----------
     counts : TripleCounts
-        The counts of the rows learned from.
+        The counts of the training rows.
     ess : float
         Equivalent sample size.
     n_jobs : int, optional
@@ -172,7 +172,7 @@ class A2DE(Model):
 
     @cached_property
     def class_posterior(self) -> A2DEPosterior | AODEPosterior:
-        """What evaluates the joint and posterior probabilities of the class; of two features, their joint table."""
+        """The evaluator of joint and posterior probabilities of the class; with two features, their joint table."""
         if len(self.vocabulary.features) < 3:
             return AODEPosterior(self.counts.pairs, self.ess, 0.0, self.n_jobs)
         return A2DEPosterior(self.counts, self.ess, self.n_jobs)

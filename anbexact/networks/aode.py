@@ -22,11 +22,11 @@ from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 ROUNDING = 1e-12
-"""A state whose weight falls short of the least one by this share of it has an estimator all the same."""
+"""Relative tolerance of the minimum weight: a state whose weight is lower by at most this share has an estimator."""
 
 
 class PairCounts:
-    """Weighted counts of every pair of features with the class; made with no rows behind them.
+    """Weighted counts of every pair of features with the class; new counts are zero.
 
     Parameters
     ----------
@@ -40,7 +40,8 @@ class PairCounts:
     n_classes : int
         Number of classes.
     offsets : (features + 1,) int64
-        Number of the first state of every feature, the states of all features numbered through; then their total.
+        Number of the first state of every feature, if the states of all features are numbered consecutively; then the
+        total number of states.
     rows : (states,) int64
         Where in ``weights`` the row of a state starts.
     weights : float64 array
@@ -133,17 +134,17 @@ def count_pairs(table: DiscreteTable, n_jobs: int | None = None, progress: Progr
 class AODEPosterior(EstimatorAverage):
     """The class posterior of averaged one-dependence estimators given rows of feature codes.
 
-    The model is that of :class:`~anbexact.classifiers.AODEClassifier`. O(n² s) additions for a complete row of n
-    features and s classes.
+    The model is that of :class:`~anbexact.classifiers.AODEClassifier`. A complete row of n features takes O(n² s)
+    additions for s classes.
 
     Parameters
     ----------
     counts : PairCounts
-        The counts of the rows learned from.
+        The counts of the training rows.
     ess : float
         Equivalent sample size.
     min_weight : float
-        Least weight of a state that has an estimator.
+        Minimum weight of a state that has an estimator.
     n_jobs : int, optional
         Threads for the preparation; all processors by default.
     """
@@ -186,7 +187,7 @@ class AODE(Model):
     ess : float
         Equivalent sample size of the probabilities.
     min_weight : float
-        Least weight of a state that has an estimator.
+        Minimum weight of a state that has an estimator.
     n_jobs : int, optional
         Number of threads that prepare the probabilities.
 
@@ -200,7 +201,7 @@ class AODE(Model):
 
     @cached_property
     def class_posterior(self) -> AODEPosterior:
-        """What evaluates the joint and posterior probabilities of the class."""
+        """The evaluator of the joint and posterior probabilities of the class."""
         return AODEPosterior(self.counts, self.ess, self.min_weight, self.n_jobs)
 
     @property

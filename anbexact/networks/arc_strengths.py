@@ -1,4 +1,4 @@
-"""What each arc of a network is worth, from the counts that its tables rest on."""
+"""The strength of each arc of a network, from the counts from which its tables are estimated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from anbexact.tables.table import DiscreteTable
 
 
 class ArcStrength(NamedTuple):
-    """What an arc is worth.
+    """The strength of an arc.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class ArcStrength(NamedTuple):
         Conditional mutual information of the ends given the other parents of the child, in nats per row; NaN if the
         tables were given.
     gain : float
-        Score of the child's family with the arc less that without it, total in nats; NaN if that is not known.
+        Score of the child's family with the arc minus its score without the arc, total in nats; NaN if unknown.
     """
 
     parent: Hashable
@@ -33,11 +33,11 @@ class ArcStrength(NamedTuple):
 
 
 def arc_strengths(network: Network) -> list[ArcStrength]:
-    """Return what every arc is worth in the rows that the network was learned from, in the order of its edges.
+    """Return the strength of every arc in the rows from which the network was learned, in the order of its edges.
 
     ``information = (LL(child | parents) - LL(child | parents without this one)) / N``, with LL the maximised log
-    likelihood of the child given its parents and N the weight of the rows. Measured columns are taken in the cells of
-    their most probable levels.
+    likelihood of the child given its parents and N the weight of the rows. Columns modelled by densities are
+    represented by the cells of their most probable levels.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def arc_strengths(network: Network) -> list[ArcStrength]:
     -------
     list of ArcStrength
         One for each arc. Large information between variables of many states is partly noise; ``gain`` is not, because
-        the score charges for states.
+        the score penalises states.
     """
     counts = network.discrete_counts()
     score = network.estimation.score if isinstance(network, TableNetwork) and network.estimation else None
@@ -74,7 +74,7 @@ def _gain(
     parents: Sequence[Hashable],
     others: Sequence[Hashable],
 ) -> float:
-    """Return what a score gains by an arc; NaN if it cannot score the two families."""
+    """Return the gain in score from an arc; NaN if the score cannot evaluate the two families."""
     if score is None:
         return np.nan
     try:

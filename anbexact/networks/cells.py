@@ -51,7 +51,7 @@ class Axes:
         return joined
 
     def times_masses(self, values: Floats, names: Sequence[Hashable], levels: Levels, power: int = 1) -> Floats:
-        """Return a function of variables times, or (-1) over, the measures of some first ones of them."""
+        """Return a function of variables multiplied, or (with -1) divided, by the measures of the first of them."""
         for axis, (name, level) in enumerate(zip(names, levels, strict=False)):
             masses = self.masses(name, level) ** power
             values = values * masses.reshape(-1, *[1] * (values.ndim - axis - 1))

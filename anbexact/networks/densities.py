@@ -32,14 +32,14 @@ class FamilyDensity:
     parents : tuple
         Its parents.
     levels : tuple of int
-        Level of the variable, then of its parents, on whose cells the density is constant.
+        Level of the variable, then of its parents; the density is constant on the cells of these levels.
     values : float64 array
         ``values[k, j1, j2, ...]``: density, with respect to the reference measure of the variable, in its cell k
         given the parents' cells j1, j2, ...; a probability for a discrete variable.
     most_probable : tuple of int
-        The levels of highest posterior probability.
+        The levels with the highest posterior probability.
     most_probable_values : float64 array
-        The density at these levels alone, on their cells.
+        The density at only these levels, on their cells.
     """
 
     name: Hashable
@@ -91,7 +91,7 @@ class DensityAtCodes:
         return self.density.values
 
     def cells(self, codes: Mapping[Hashable, npt.NDArray[np.intp]]) -> tuple[npt.NDArray[np.intp], ...]:
-        """Return the positions in ``values`` of the cells that hold finest cells of the variables."""
+        """Return the positions in ``values`` of the cells that contain given finest cells of the variables."""
         places: list[npt.NDArray[np.intp]] = []
         for name, level in zip(self.variables, self.density.levels, strict=True):
             partition = self.axes.score.partitions.get(name)
@@ -100,7 +100,7 @@ class DensityAtCodes:
         return tuple(places)
 
     def states(self, name: Hashable, vocabulary: Vocabulary) -> Sequence[Any]:
-        """Return the states of a discrete variable; of a continuous one, the cells of a constant density."""
+        """Return the states of a discrete variable, or the cells of constant density of a continuous one."""
         if name not in self.axes.score.partitions:
             return vocabulary.states[name]
         partition, level = self.axes.score.partitions[name], self.density.levels[self.variables.index(name)]
@@ -123,9 +123,9 @@ def family_densities(
 
         g(t) = Σ_k W_k (N_tk + ½) / (N + q_k / 2) / η(cell of t at levels k),
 
-    N_tk being the weight of the cell of t at levels k, q_k the number of cells, and W_k the posterior probability of
-    these levels, in proportion to the terms of :class:`~anbexact.scores.Universal`. The density of the variable given
-    its parents is g over its integral along the variable.
+    where N_tk is the weight of the cell of t at levels k, q_k is the number of cells, and W_k is the posterior
+    probability of these levels, proportional to the terms of :class:`~anbexact.scores.Universal`. The density of the
+    variable given its parents is g divided by its integral along the variable.
 
     Parameters
     ----------

@@ -12,11 +12,11 @@ from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 MOST_STEPS = 2 * 10**9
-"""Tuples of levels times cells that the density of a family may take (some seconds)."""
+"""Maximum number of tuples of levels times cells for the density of a family (some seconds)."""
 
 
 def family_levels(table: DiscreteTable, structure: Structure, score: Universal) -> dict[Hashable, Levels]:
-    """Return the finest levels that take part in the measure of every variable with its parents."""
+    """Return the finest levels in the measure of every variable with its parents."""
     return {name: score.levels_of((name, *parents), table.weight_sum) for name, parents in structure.parents.items()}
 
 

@@ -1,4 +1,4 @@
-"""Networks in which continuous columns are measured by a universal score."""
+"""Networks in which continuous columns are modelled by a universal measure."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class DensityNetwork(Network):
-    """A network in which continuous columns are measured by a universal score.
+    """A network in which continuous columns are modelled by a universal measure.
 
     Attributes
     ----------
@@ -34,7 +34,8 @@ class DensityNetwork(Network):
     measure : Universal
         The score, with the partitions of the continuous columns.
 
-    The others are those of :class:`Network`; ``vocabulary`` and ``cut_points`` hold the cells of the finest levels.
+    The other attributes are those of :class:`Network`; ``vocabulary`` and ``cut_points`` contain the cells of the
+    finest levels.
     """
 
     densities: Densities
@@ -65,7 +66,7 @@ class DensityNetwork(Network):
 
     @cached_property
     def class_posterior(self) -> DensityPosterior:
-        """What evaluates the joint density and the posterior probabilities of the class."""
+        """The evaluator of the joint density and the posterior probabilities of the class."""
         return DensityPosterior(self.densities, self._axes)
 
     @property
@@ -128,9 +129,9 @@ class DensityNetwork(Network):
         return replace(self.vocabulary, states=states)
 
     def discrete(self) -> TableNetwork:
-        """Return the network in which every variable and its parents have their most probable levels alone.
+        """Return the network in which every variable and its parents have only their most probable levels.
 
-        A variable gets the cells of the finest of its levels that are most probable in some family; see
+        Each variable gets the cells of the finest level that is the most probable one in some family; see
         :func:`~anbexact.networks.probable_levels.most_probable_tables`.
 
         Raises

@@ -32,9 +32,9 @@ of missing cells (32 MB)."""
 class DensityPosterior:
     """The class posterior of a network of densities given rows of feature codes, as :class:`Posterior` has it.
 
-    Codes are cells of the finest level. Missing cells are integrated out: for every pattern of them, over the cells
-    of the finest level that the variable has in a family which matters. Densities are with respect to the reference
-    measures.
+    Codes are cells of the finest level. Missing cells are integrated out, separately for every pattern of missing
+    cells, over the cells of the finest level that the variable has in a relevant family. Densities are with respect
+    to the reference measures.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ class DensityPosterior:
             )
 
     def _of_pattern(self, hidden: npt.NDArray[np.bool_]) -> _AtLevels:
-        """Return what evaluates rows that lack certain features, and no others."""
+        """Return the evaluator of rows that lack exactly these features."""
         features = self._axes.vocabulary.features
         missing = {name for name, lacks in zip(features, hidden.tolist(), strict=True) if lacks}
         needed = {*features, self._class} - missing
@@ -129,7 +129,7 @@ class DensityPosterior:
         return self._at_levels(chosen, common)
 
     def _at_levels(self, densities: Mapping[Hashable, FamilyDensity], common: Mapping[Hashable, int]) -> _AtLevels:
-        """Return what evaluates rows that may lack some features: those with a common level for all families."""
+        """Return the evaluator of rows that may lack some features: those with a common level in all families."""
         axes = self._axes
         logs: list[tuple[Hashable, tuple[Hashable, ...], Floats]] = []
         used: dict[View, None] = {}

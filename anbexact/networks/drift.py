@@ -1,4 +1,4 @@
-"""What later rows say of a network that was learned from earlier ones."""
+"""Evidence from later rows about a network that was learned from earlier ones."""
 
 from __future__ import annotations
 
@@ -19,28 +19,29 @@ MOST_LINES = 5
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Drift:
-    """What later rows say of a network that was learned from earlier ones.
+    """Evidence from later rows about a network that was learned from earlier ones.
 
     Attributes
     ----------
     weight, left_out : float
-        Weight of the later rows that are compared, and of those left out because of a value that is not a state.
+        Weight of the later rows that are compared, and of the later rows left out because of a value that is not a
+        state.
     earlier_weight : float
         Weight of the earlier rows.
     variables : DataFrame
         One row per variable, the strongest evidence of a change first:
 
         - ``log_bayes_factor``: ln of the Bayes factor for one conditional table of all rows against one table of the
-          earlier rows and another one of the later rows; in nats, total. Negative where the later rows speak for a
-          table of their own.
-        - ``earlier``, ``later``: mean log probability of the variable given its parents, in nats per row: of the
-          earlier rows, each left out of the counts in turn, and of the later rows by the tables as they are.
+          earlier rows and another of the later rows; in nats, total. It is negative if the later rows are evidence
+          for a separate table.
+        - ``earlier``, ``later``: mean log probability of the variable given its parents, in nats per row: for the
+          earlier rows, each left out of the counts in turn, and for the later rows under the unchanged tables.
         - ``new_configurations``: share of the later rows whose parents are in a joint state without earlier rows.
         - ``unseen``: weight of later rows with a value that is not a state.
     arcs : DataFrame
-        One row per arc (index ``parent``, ``child``), those that lose most first. ``before``, ``after`` and ``alone``
-        are the differences that the arc makes to the score of the earlier rows, of all rows, and of the later rows
-        alone (ln BDeu; nats, total); ``change`` is ``after - before``.
+        One row per arc (index ``parent``, ``child``), the greatest loss first. ``before``, ``after`` and ``alone``
+        are the contributions of the arc to the score of the earlier rows, of all rows, and of the later rows alone
+        (ln BDeu; nats, total); ``change`` is ``after - before``.
     unseen : DataFrame
         ``column``, ``value`` and ``weight`` of every value that is not a state.
     """
@@ -54,17 +55,17 @@ class Drift:
 
     @property
     def log_bayes_factor(self) -> float:
-        """Sum over the variables: ln of the Bayes factor for the same tables against tables of their own (nats)."""
+        """Sum over the variables of ln of the Bayes factor for the same tables against separate tables (nats)."""
         return float(self.variables["log_bayes_factor"].sum())
 
     @property
     def changed(self) -> list[Hashable]:
-        """The variables whose later rows speak for a table of their own, the strongest evidence first."""
+        """The variables for which the later rows are evidence for a separate table, the strongest evidence first."""
         return self.variables.index[self.variables["log_bayes_factor"] < 0].tolist()
 
     @property
     def contradicted(self) -> list[tuple[Hashable, Hashable]]:
-        """The arcs that the later rows alone would not have, and that lose by them, the greatest loss first."""
+        """The arcs that the later rows alone do not support and whose gain they lower, the greatest loss first."""
         return self.arcs.index[(self.arcs["alone"] < 0) & (self.arcs["change"] < 0)].tolist()
 
     def __repr__(self) -> str:
@@ -93,20 +94,20 @@ class Drift:
 
 
 def measure_drift(network: TableNetwork, table: DiscreteTable, unseen: Unseen, left_out: float = 0.0) -> Drift:
-    """Return what later rows say of a network.
+    """Return the evidence from later rows about a network.
 
-    Every variable has one Dirichlet prior for the rows of its table, that of BDeu with the equivalent sample size α
-    of the network's tables. With F the BDeu score of a variable given its parents, n earlier and m later counts, the
-    ln Bayes factor for one table of all rows is ``F(n + m) - F(n) - F(m)``.
+    The rows of a variable's table have the Dirichlet prior of BDeu, with the equivalent sample size α of the
+    network's tables. Let F be the BDeu score of a variable given its parents, n the earlier and m the later counts.
+    The ln Bayes factor for one table of all rows is then ``F(n + m) - F(n) - F(m)``.
 
     Parameters
     ----------
     network : TableNetwork
-        With the counts of the earlier rows.
+        The network, with the counts of the earlier rows.
     table : DiscreteTable
         The later rows, in the network's vocabulary.
     unseen : mapping
-        By column, values of other rows that are not states, with their weights.
+        For each column, the values of the rows left out that are not states, with their weights.
     left_out : float
         Weight of these rows.
 

@@ -47,15 +47,15 @@ from anbexact.structures.structure import parents_first
 from anbexact.tables.vocabulary import CodeArray
 
 ROWS_PER_CHUNK = 4096
-"""Rows that are sorted by their missing cells, and worked, together."""
+"""Number of rows that are sorted by their missing cells and processed together."""
 ROWS_TO_SORT = 16
-"""Fewer rows are not sorted: that would take longer than some more plans."""
+"""Fewer rows are not sorted, because sorting would take longer than a few additional plans."""
 CELLS_PER_CALL = 3e8
 """Cells after which a kernel returns, so that an interrupt is noticed."""
 WORK_PER_THREAD = 200_000
-"""Fewest factors of rows that are worth a thread of their own."""
+"""Minimum number of factors of rows for which a separate thread is worthwhile."""
 MOST_BYTES = 4e9
-"""Bytes that the tables and messages of a row may take, whatever memory there is."""
+"""Bytes that the tables and messages of a row may always take, regardless of the available memory."""
 BYTES_PER_CELL = 32
 """Of tables and messages: the logarithms, room for their exponentials, and as much in reserve."""
 USUALLY_HIDDEN, USUAL_CELLS, USUAL_STEPS = 64, 4096, 4
@@ -71,7 +71,7 @@ class _Work(Protocol):
 
 
 class Elimination:
-    """A product of factors over discrete variables, summed or maximised over what is missing.
+    """A product of factors over discrete variables, summed or maximised over missing cells.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ class Elimination:
 
     @classmethod
     def of_tables(cls, tables: Mapping[Hashable, ConditionalTable]) -> Self:
-        """Return a network's; its variables are in the order of ``tables``."""
+        """Return the elimination for a network; its variables are in the order of ``tables``."""
         names = list(tables)
         place = {name: v for v, name in enumerate(names)}
         order = parents_first({name: table.parents for name, table in tables.items()})
@@ -106,17 +106,18 @@ class Elimination:
         return cls(net, names)
 
     def joint(self, codes: CodeArray, kept: Sequence[int], form: int, n_jobs: int | None = None) -> Floats:
-        """Return the joint distribution of some variables with, or given, what is observed in every row.
+        """Return the joint distribution of some variables together with, or given, the observed cells of every row.
 
         Parameters
         ----------
         codes : (variables, rows) int16
-            States, negative where missing. The last variables need no row; they are missing then.
+            States, negative where missing. Rows for the last variables may be omitted; these variables are then
+            missing.
         kept : sequence of int
             The variables, ascending.
         form : int
-            JOINT, PROBABILITY or LOG_PROBABILITY of :mod:`anbexact._kernels.posterior`. Where what is observed is
-            impossible, there are no probabilities, and the row becomes NaN.
+            JOINT, PROBABILITY or LOG_PROBABILITY of :mod:`anbexact._kernels.posterior`. Where the observed cells are
+            impossible, probabilities do not exist, and the row becomes NaN.
         n_jobs : int, optional
             Threads; all processors by default.
 
@@ -128,7 +129,7 @@ class Elimination:
         Raises
         ------
         ValueError
-            If the cliques of a row need more memory than there is; the message names the largest.
+            If the cliques of a row need more memory than is available; the message names the largest.
         """
         out = np.empty((codes.shape[1], prod(self.arities[v] for v in kept)))
         roles = self._roles(kept, KEPT)
@@ -145,7 +146,7 @@ class Elimination:
         return out
 
     def marginals(self, codes: CodeArray, wanted: Sequence[int], n_jobs: int | None = None) -> tuple[Floats, Floats]:
-        """Return the distributions of some variables given what is observed in every row.
+        """Return the distributions of some variables given the observed cells of every row.
 
         Parameters
         ----------
@@ -157,9 +158,9 @@ class Elimination:
         Returns
         -------
         probabilities : (rows, states of all of them) float64
-            One variable after the other, in the order of ``wanted``; NaN where what is observed is impossible.
+            One variable after the other, in the order of ``wanted``; NaN where the observed cells are impossible.
         log_evidence : (rows,) float64
-            ln of the probability of what is observed, in nats per row.
+            ln of the probability of the observed cells, in nats per row.
 
         Raises
         ------
@@ -181,10 +182,10 @@ class Elimination:
         return out, log_evidence
 
     def explanations(self, codes: CodeArray, n_jobs: int | None = None) -> tuple[CodeArray, Floats]:
-        """Return the most probable states of all variables given what is observed in every row.
+        """Return the most probable states of all variables given the observed cells of every row.
 
-        Of states that are equally probable (their logarithms differ by less than 1e-9), those are taken that come
-        first: in the first variable in which they differ.
+        Among equally probable states (their logarithms differ by less than 1e-9), the result has those that come
+        first in the first variable in which they differ.
 
         Parameters
         ----------
@@ -194,7 +195,8 @@ class Elimination:
         Returns
         -------
         states : (variables, rows) int16
-            What is observed, and the most probable of the rest; -1 for the rest where what is observed is impossible.
+            The observed states, and the most probable other states; the latter are -1 where the observed cells are
+            impossible.
         log_joint : (rows,) float64
             ln of the probability of all of them together, in nats per row.
 
@@ -274,7 +276,7 @@ class Elimination:
 
 
 def _larger(room: Room, reason: int, needed: float, most: float) -> Room:
-    """Return the room with more of what a kernel needs, where it asks for more."""
+    """Return a larger workspace if a kernel needs more room."""
     if reason == NEAR:
         n = 2 * int(needed)
         return room._replace(near=np.empty((n, n), dtype=np.bool_), weights=np.empty(n))
@@ -302,7 +304,7 @@ def make_net(
     sizes: Sequence[int],
     arities: Sequence[int],
 ) -> Net:
-    """Return a network of factors, parents before children; their values follow one another in ``logs``."""
+    """Return a network of factors, parents before children, with their values concatenated in ``logs``."""
     rows: dict[int, Sequence[int] | Integers] = {
         CHILDREN: children,
         FIRSTS: np.cumsum([0, *map(len, scopes)]),

@@ -23,7 +23,7 @@ class Estimation:
     Attributes
     ----------
     score : Score
-        What the structure was scored by.
+        The score of the structure.
     ess : float
         Equivalent sample size of the score.
     smoothing : float
@@ -31,7 +31,8 @@ class Estimation:
     rule : {"eap", "ml", "friedman", "acll", "hierarchical"}
         How the tables are estimated; see ``parameters`` of :class:`~anbexact.NetworkClassifier`.
     strengths : tuple of float
-        What rows are shrunk by, for the rule ``"hierarchical"``; see :mod:`anbexact.parameters.hierarchical`.
+        The strengths by which rows are shrunk, for the rule ``"hierarchical"``; see
+        :mod:`anbexact.parameters.hierarchical`.
     """
 
     score: Any

@@ -19,9 +19,9 @@ class EstimatorAverage(ABC):
     ----------
     n_classes : int
     dependence : int
-        Features that a child depends on beside the class: 1 in AODE, 2 in A2DE.
+        Number of features on which a child depends in addition to the class: 1 in AODE, 2 in A2DE.
     log_normaliser : float
-        Logarithm of the sum of what :meth:`evaluate_rows` gives over all rows and classes, in nats.
+        Logarithm of the sum of the values of :meth:`evaluate_rows` over all possible rows and classes, in nats.
     """
 
     n_classes: int

@@ -1,4 +1,4 @@
-"""Partial evidence: the values of some features, and the class posterior given them alone."""
+"""Partial evidence: the values of some features, and the class posterior given only these."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from anbexact.networks.model import Model
 from anbexact.tables.vocabulary import MISSING, UNKNOWN, CodeArray, is_missing
 
 MOST_SHOWN = 12
-"""States, or names of features, that a message lists."""
+"""Maximum number of states, or names of features, that a message lists."""
 
 
 def read_evidence(evidence: object, values: Mapping[str, Any] | None = None) -> dict[Hashable, Any]:
-    """Return what is known by feature, from a mapping (or a row of a frame) and from keywords.
+    """Return the known values by feature, from a mapping (or a row of a frame) and from keywords.
 
     Raises
     ------
@@ -39,7 +39,7 @@ def read_evidence(evidence: object, values: Mapping[str, Any] | None = None) -> 
 
 
 def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray:
-    """Return the codes of values of some features, shape (features,); those of the others are ``MISSING``.
+    """Return the codes of the given values of some features, shape (features,); the others are ``MISSING``.
 
     Values are read as the cells of a frame are.
 

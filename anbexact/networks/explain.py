@@ -41,9 +41,9 @@ def explain_rows(
     vocabulary : Vocabulary
         Names and states.
     grounds : Grounds
-        What the tables rest on.
+        The counts from which the tables are estimated.
     label, against : class labels, optional
-        The classes to compare; None stands for the most probable one of a row that the other is not.
+        The classes to compare; None means the most probable class of a row other than the other class.
 
     Raises
     ------
@@ -128,7 +128,7 @@ def compared_classes(
 
 
 def class_code(vocabulary: Vocabulary, name: str, label: Any) -> int:
-    """Return the code of a class label that was passed as the argument ``name``; refuse what is not a class."""
+    """Return the code of a class label that was passed as the argument ``name``; refuse other values."""
     assert vocabulary.class_name is not None
     try:
         code = vocabulary.code(vocabulary.class_name, native(label))

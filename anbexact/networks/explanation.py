@@ -15,7 +15,7 @@ from anbexact.networks.explanation_text import explanation_text
 
 
 class Term(NamedTuple):
-    """One term of an explanation; NaN stands for what is not known."""
+    """One term of an explanation; NaN means unknown."""
 
     feature: Hashable
     value: Any
@@ -32,15 +32,15 @@ class Term(NamedTuple):
 
 
 AS_THEY_ARE = ("feature", "value", "state", "given")
-"""Columns of a frame of terms that do not hold numbers."""
+"""Columns of a frame of terms that do not contain numbers."""
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
     """The log odds of one class against another, given a row, split into their terms.
 
-    Terms say what the network has learned from its training rows about rows of these classes. They describe
-    association: neither a term nor an arc says that one variable causes another.
+    Terms reflect what the network has learned from its training rows about these classes. They describe association:
+    neither a term nor an arc means that one variable causes another.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class Explanation:
     probability : float
         P(label | row).
     low, high : float
-        Ends of its 95 % interval (see :meth:`~anbexact.NetworkClassifier.predict_proba_interval`); NaN unless it was
-        asked for.
+        Ends of its 95 % interval (see :meth:`~anbexact.NetworkClassifier.predict_proba_interval`); NaN unless
+        requested.
     log_odds : float
         ln P(label | row) - ln P(against | row), in nats: the sum of all terms.
     terms : DataFrame
@@ -64,19 +64,19 @@ class Explanation:
     -----
     The columns of ``terms`` are:
 
-    - ``feature``: the variable. The prior of the class is a term of its own, ``(prior of ...)``; so is, where cells
-      are missing or unknown, all that depends on them.
-    - ``value``, ``state``: the cell as it stands in the row, and the state that it was read as: an interval, a group
-      or the value itself.
+    - ``feature``: the variable. The prior of the class is a separate term, ``(prior of ...)``. If cells are missing
+      or unknown, everything that depends on them is a separate term, too.
+    - ``value``, ``state``: the cell as it is in the row, and the state as which it was read: an interval, a group or
+      the value itself.
     - ``given``: the feature parents, with their cells.
-    - ``nats``: the term, ``ln θ(x_i | π_i, label) - ln θ(x_i | π_i, against)``, θ being the conditional tables.
+    - ``nats``: the term, ``ln θ(x_i | π_i, label) - ln θ(x_i | π_i, against)``, where θ are the conditional tables.
     - ``odds``: its exponential, the factor by which it multiplies the odds.
     - ``low``, ``high``: 95 % credible interval of the term in nats, from the Dirichlet posteriors of the two θ; see
       :mod:`anbexact.networks.intervals`. It takes structure, states and cut points as given. NaN unless tables are
       posterior means (``parameters="eap"``), and for the term of missing cells.
     - ``rows``, ``of``: weight of the training rows of class ``label`` with these states of the variable and of its
-      feature parents, out of the weight of those with these states of the parents. ``rows_against``, ``of_against``:
-      the same for class ``against``. NaN if the tables of the network were given.
+      feature parents, and weight of those with these states of the parents, whatever the state of the variable.
+      ``rows_against``, ``of_against``: the same for class ``against``. NaN if the tables of the network were given.
     """
 
     label: Any
@@ -105,14 +105,14 @@ class Explanation:
 
 
 class Explanations(list[Explanation]):
-    """Explanations of the rows of a table, as a list; :meth:`to_frame` has all their terms in one table.
+    """Explanations of the rows of a table, as a list; :meth:`to_frame` returns all their terms in one table.
 
     Parameters
     ----------
     explanations : iterable of Explanation
         One for each row.
     rows : sequence
-        What identifies the rows.
+        Labels that identify the rows.
     """
 
     def __init__(self, explanations: Iterable[Explanation], rows: Sequence[Any]) -> None:
@@ -131,8 +131,8 @@ class Explanations(list[Explanation]):
         -------
         DataFrame
             ``row`` (the label of the row in the index of the frame, else its position), ``label`` and ``against``
-            (the two classes), and the columns of :attr:`Explanation.terms`; the terms of a row largest first. Their
-            ``nats`` add up to the log odds of the row. If intervals of the probabilities were asked for,
+            (the two classes), and the columns of :attr:`Explanation.terms`, with the largest terms of a row first.
+            Their ``nats`` add up to the log odds of the row. If intervals of the probabilities were requested,
             ``probability``, ``probability_low`` and ``probability_high`` come after ``against``.
         """
         frame = _frame([term for explanation in self for term in explanation._terms])

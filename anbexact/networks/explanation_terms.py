@@ -1,4 +1,4 @@
-"""What each family of a network adds to the log odds of rows."""
+"""The contributions of the families of a network to the log odds of rows."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Family(Protocol):
         """Return the positions in ``values`` that belong to codes of the variables, one array for each axis."""
 
     def states(self, name: Hashable, vocabulary: Vocabulary) -> Sequence[Any]:
-        """Return what the positions along the axis of a variable stand for."""
+        """Return the meaning of the positions along the axis of a variable."""
 
 
 @dataclass(frozen=True, eq=False)
 class Grounds:
-    """What the tables of a network rest on.
+    """The counts from which the tables of a network are estimated.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Grounds:
 
 @dataclass(eq=False)
 class FamilyTerms:
-    """The terms of one family, of the rows in which all its features are observed."""
+    """The terms of one family, for the rows in which all its features are observed."""
 
     rows: Integers
     labels: tuple[Hashable, list[Any], list[Any], list[str]]  # feature, values, states, given
@@ -79,7 +79,7 @@ def family_terms(
     vocabulary: Vocabulary,
     grounds: Grounds,
 ) -> FamilyTerms:
-    """Return the terms of a family, their intervals still to be found."""
+    """Return the terms of a family, without their intervals."""
     class_name = vocabulary.class_name
     others = [variable for variable in family.variables if variable != class_name]
     observed = np.ones(len(compared[0]), dtype=np.bool_)
@@ -135,7 +135,7 @@ def _weights(family: FamilyCounts, place: tuple[Integers, ...]) -> Floats:
 
 
 def add_intervals(parts: Sequence[FamilyTerms], grounds: Grounds, one_class: bool) -> None:
-    """Find the intervals of all terms, of each pair of Dirichlet posteriors once."""
+    """Compute the intervals of all terms, once for each pair of Dirichlet posteriors."""
     if grounds.smoothing is None:
         return
     parameters = []
@@ -163,7 +163,7 @@ def add_intervals(parts: Sequence[FamilyTerms], grounds: Grounds, one_class: boo
 def terms_by_row(
     parts: Sequence[FamilyTerms], codes: CodeArray, log_odds: Floats, vocabulary: Vocabulary
 ) -> list[tuple[Term, ...]]:
-    """Return the terms of every row, largest first; what depends on hidden cells is one of them."""
+    """Return the terms of every row, largest first; everything that depends on hidden cells is one term."""
     by_row: list[list[Term]] = [[] for _ in log_odds]
     for part in parts:
         feature, values, states, given = part.labels
@@ -183,5 +183,5 @@ def terms_by_row(
 
 
 def _rank(nats: float) -> tuple[bool, float]:
-    """Return what sorts terms: the largest first, what is not a number last."""
+    """Return the sort key of terms: the largest first, NaN last."""
     return nats != nats, -abs(nats)

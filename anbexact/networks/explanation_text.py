@@ -1,4 +1,4 @@
-"""Explanations as text, readable at a glance."""
+"""Explanations as text."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def value_text(value: Any) -> str:
 
 
 def cell_text(value: Any, state: Any) -> str:
-    """Return a cell with the state that it was read as, where that is another: ``"39.1 in (-inf, 42.35]"``."""
+    """Return a cell with the state as which it was read, if this differs: ``"39.1 in (-inf, 42.35]"``."""
     same = str(value) == str(state) or (
         isinstance(value, Number) and isinstance(state, Number) and bool(value == state)
     )
@@ -42,7 +42,7 @@ def cell_text(value: Any, state: Any) -> str:
 
 
 def explanation_text(explanation: Explanation) -> str:
-    """Return the text of an explanation: the odds, the terms that make them up, and what they rest on."""
+    """Return the text of an explanation: the odds, the terms that add up to them, and the rows behind them."""
     label, against = (_short(of) for of in (explanation.label, explanation.against))
     predicted = "" if explanation.label == explanation.predicted else f" (predicted: {explanation.predicted})"
     interval = ""
@@ -122,7 +122,7 @@ def weight_text(weight: float) -> str:
 
 
 def factor_text(nats: float) -> str:
-    """Return exp(nats) in three digits or so, however large it is."""
+    """Return exp(nats) with about three digits, however large it is."""
     if math.isnan(nats):
         return "nan"
     if math.isinf(nats):
@@ -138,7 +138,7 @@ def factor_text(nats: float) -> str:
 
 
 def odds_end(nats: float) -> str:
-    """Return the end of an interval of odds; beyond a million it says nothing more."""
+    """Return the end of an interval of odds; beyond a million, it is not informative."""
     if nats > math.log(1e6):
         return "> 1e6"
     return "< 1e-6" if nats < -math.log(1e6) else factor_text(nats)

@@ -1,17 +1,17 @@
 """Credible intervals of log ratios of probabilities that have a Dirichlet posterior.
 
 Given counts, the probability θ of one state of a Dirichlet distribution is Beta(a, b), with a = n + α and b the same
-sum over the other states. Explanations are made of two quantities:
+sum over the other states. Explanations contain two quantities:
 
-- T = ln θ - ln θ', θ and θ' from two independent Dirichlet distributions: Beta(a, b) and Beta(a', b').
-  E T = ψ(a) - ψ(a + b) - ψ(a') + ψ(a' + b'); var T = ψ₁(a) - ψ₁(a + b) + ψ₁(a') - ψ₁(a' + b') (digamma, trigamma).
-- Z = ln θ - ln θ', both from the same distribution: the logit of Beta(a, a').
-  E Z = ψ(a) - ψ(a'); var Z = ψ₁(a) + ψ₁(a').
+- T = ln θ - ln θ', where θ and θ' come from two independent Dirichlet distributions, Beta(a, b) and Beta(a', b'). E T
+  = ψ(a) - ψ(a + b) - ψ(a') + ψ(a' + b'); var T = ψ₁(a) - ψ₁(a + b) + ψ₁(a') - ψ₁(a' + b') (digamma, trigamma).
+- Z = ln θ - ln θ', where both come from the same distribution: the logit of Beta(a, a'). E Z = ψ(a) - ψ(a'); var Z =
+  ψ₁(a) + ψ₁(a').
 
-The interval of Z is the shortest one of its probability. T tends to Z plus a constant as b and b' grow, and both have
-exponential tails of the same rates, a below and a' above. So the interval of T leaves out as much below, and as much
-above, as that of Z. Where a state has no rows, an interval between equal tails would often not contain the log ratio
-of the posterior means, which is the term that an explanation shows; these intervals do.
+The interval of Z is the shortest one with its probability. As b and b' grow, T tends to Z plus a constant, and both
+have exponential tails with the same rates, a below and a' above. The interval of T therefore has the same tail
+probabilities as that of Z. Where a state has no rows, an interval with equal tails would often not contain the log
+ratio of the posterior means, which is the term that an explanation shows; these intervals do.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from anbexact._runtime.arrays import Floats
 CREDIBLE_MASS = 0.95
 """Posterior probability of an interval."""
 LOG_TINY = -600.0
-"""ln of a number below which x^a / (a B(a, b)) stands for the incomplete beta function."""
+"""ln of the limit below which x^a / (a B(a, b)) approximates the incomplete beta function."""
 INTERVALS_PER_BATCH = 4096
 """Terms whose intervals are computed at once."""
 TOLERANCE = 1e-4
@@ -130,7 +130,7 @@ def _log_cdf(log_x: Floats, a: Floats, b: Floats) -> Floats:
 
 
 def _bounds(p: Floats, a: Floats, b: Floats, other_a: Floats, other_b: Floats) -> tuple[Floats, Floats]:
-    """Return bounds on the quantile of T that hold whatever the dependence of its two parts."""
+    """Return bounds on the quantile of T that hold for any dependence of its two parts."""
     low = _log_quantile(p / 2, a, b) - _log_quantile(1 - p / 2, other_a, other_b)
     high = _log_quantile((1 + p) / 2, a, b) - _log_quantile((1 - p) / 2, other_a, other_b)
     return low, high

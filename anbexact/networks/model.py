@@ -1,4 +1,4 @@
-"""What all fitted models have in common."""
+"""The common base of all fitted models."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Model(ABC):
     @property
     @abstractmethod
     def class_posterior(self) -> ClassPosterior:
-        """What evaluates the joint and posterior probabilities of the class."""
+        """The evaluator of the joint and posterior probabilities of the class."""
 
     @property
     @abstractmethod
@@ -41,7 +41,7 @@ class Model(ABC):
 
     @abstractmethod
     def add(self, table: DiscreteTable) -> Self:
-        """Return the model with the rows of another table added; its states, and its structure, stay.
+        """Return the model with the rows of another table added; its states and its structure do not change.
 
         Raises
         ------
@@ -57,7 +57,7 @@ class Model(ABC):
         codes : (features, rows) int16
             Codes of states in the order of ``vocabulary.features``; a negative code is a cell that is summed out.
         n_jobs : int, optional
-            Number of threads; None and -1 stand for all processors.
+            Number of threads; None and -1 mean all processors.
         """
         return self.class_posterior.log_joint(codes, n_jobs)
 

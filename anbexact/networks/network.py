@@ -1,4 +1,4 @@
-"""Networks as values: what was learned from a table, and the answers that follow from it."""
+"""Networks as immutable values: what was learned from a table, and the answers that follow from it."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ from anbexact.tables.vocabulary import Vocabulary
 class Network(Model):
     """A Bayesian network with a class: a structure and, for every variable, its distribution given its parents.
 
-    A value that is never changed; estimators hold one as ``model_``. It is a :class:`TableNetwork` where all
-    variables are discrete or discretised, and a :class:`DensityNetwork` where columns are measured by a universal
-    score.
+    Networks are immutable; estimators have one as ``model_``. It is a :class:`TableNetwork` if all variables are
+    discrete or discretised, and a :class:`DensityNetwork` if columns are modelled by a universal measure.
 
     Attributes
     ----------
@@ -53,11 +52,11 @@ class Network(Model):
     @property
     @abstractmethod
     def grounds(self) -> Grounds:
-        """What the distributions rest on, for explanations."""
+        """The counts behind the distributions, for explanations."""
 
     @abstractmethod
     def discrete(self) -> TableNetwork:
-        """Return the network with conditional tables: this one, or the one with the most probable levels alone."""
+        """Return the network with conditional tables: this one, or the one with only the most probable levels."""
 
     @property
     @abstractmethod
@@ -99,9 +98,9 @@ class TableNetwork(Network):
     tables : dict
         P(variable | parents) of every variable.
     estimation : Estimation or None
-        How the tables follow from ``counts``; None, as ``counts`` is, where they were given.
+        How the tables follow from ``counts``; None, like ``counts``, if the tables were given.
 
-    The others are those of :class:`Network`.
+    The other attributes are those of :class:`Network`.
     """
 
     tables: Tables
@@ -128,7 +127,7 @@ class TableNetwork(Network):
 
     @cached_property
     def class_posterior(self) -> Posterior:
-        """What evaluates the joint and posterior probabilities of the class."""
+        """The evaluator of the joint and posterior probabilities of the class."""
         return Posterior(self.tables, self.structure.class_name, self.vocabulary.features)
 
     @property
@@ -175,7 +174,8 @@ class TableNetwork(Network):
     def add(self, table: DiscreteTable) -> TableNetwork:
         """Return the network with the rows of another table of the same vocabulary added.
 
-        Counts add up, so the tables are those of all rows; structure, states and equivalent sample sizes stay.
+        Counts add up, so the tables are those of all rows; structure, states and equivalent sample sizes do not
+        change.
 
         Raises
         ------
@@ -206,9 +206,10 @@ class TableNetwork(Network):
         return TableNetwork.from_counts(self.vocabulary, structure, counts, self.cut_points, self.estimation)
 
     def merge(self, other: TableNetwork) -> TableNetwork:
-        """Return the network of the rows of both, which were counted apart.
+        """Return the network of the rows of both, which were counted separately.
 
-        Both have the same variables, states, cut points, arcs and equivalent sample sizes; their counts add up.
+        Both must have the same variables, states, cut points, arcs and equivalent sample sizes; their counts are
+        added up.
 
         Raises
         ------

@@ -30,15 +30,15 @@ from anbexact.tables.vocabulary import CodeArray
 
 Logs = npt.NDArray[np.float64]
 WORK_PER_THREAD = 2_000_000
-"""Fewest additions (rows * families * classes) that are worth a thread of their own."""
+"""Minimum number of additions (rows * families * classes) for which a separate thread is worthwhile."""
 MOST_STATES = 32
-"""Joint states of hidden features up to which they are summed one by one: that is faster than to plan."""
+"""Number of joint states of hidden features up to which they are summed one by one, which is faster than planning."""
 ROWS_TO_PART = 256
-"""Rows from which on the complete ones among them are worked on their own, in blocks."""
+"""Minimum number of rows for processing complete rows separately, in blocks."""
 
 
 class ClassPosterior(Protocol):
-    """What predictions follow from, as :class:`Posterior` has it; see there."""
+    """The interface for predictions; see :class:`Posterior`."""
 
     def log_joint(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
         """Return ln P(c, observed cells of x), shape (rows, classes)."""
@@ -66,9 +66,9 @@ class _Family:
 class Posterior:
     """The class posterior of a network given rows of feature codes.
 
-    ln P(c, x) is the sum of the log conditional tables at (x, c). Where cells of x are missing, only those with
-    an observed descendant matter. Few joint states of theirs are summed one by one; else the cells are summed out by
-    :class:`~anbexact.networks.elimination.Elimination`.
+    ln P(c, x) is the sum of the log conditional tables at (x, c). Where cells of x are missing, only those with an
+    observed descendant matter. If these have few joint states, they are summed one by one; otherwise, the cells are
+    summed out by :class:`~anbexact.networks.elimination.Elimination`.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Posterior:
     def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Logs:
         """Return P(c | observed cells of x), shape (rows, classes); see :meth:`log_joint`.
 
-        NaN, with a warning, for a row that no class allows for (in a network with zeros).
+        The result is NaN, with a warning, for a row that is impossible in every class (in a network with zeros).
         """
         return self._evaluate(codes, PROBABILITY, n_jobs)
 
@@ -226,7 +226,7 @@ class Posterior:
         return out
 
     def _in_threads(self, work: Callable[[int, int], None], n_rows: int, n_jobs: int | None) -> None:
-        """Work so many rows, in parts, if that is worth several threads."""
+        """Process this many rows, in parts if several threads are worthwhile."""
         threads = min(thread_count(n_jobs), max(1, n_rows * len(self._families) * self.n_classes // WORK_PER_THREAD))
         if threads == 1:
             work(0, n_rows)

@@ -1,4 +1,4 @@
-"""The network in which every family has its most probable levels alone."""
+"""The network in which every family has only its most probable levels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anbexact.parameters.tables import ConditionalTable, Tables
 
 
 def most_probable_levels(densities: Mapping[Hashable, FamilyDensity]) -> dict[Hashable, int]:
-    """Return, for every variable, the finest of its levels that are the most probable in some family."""
+    """Return, for every variable, the finest level that is the most probable one in some family."""
     return finest_levels(densities, {name: density.most_probable for name, density in densities.items()})
 
 
@@ -22,7 +22,7 @@ def most_probable_tables(densities: Mapping[Hashable, FamilyDensity], axes: Axes
     """Return the conditional tables of the network in which every family has its most probable levels.
 
     The states of a variable are its cells at the level of :func:`most_probable_levels`; a family whose own level is
-    coarser shares the probability of a cell out in proportion to the reference measure.
+    coarser divides the probability of a cell in proportion to the reference measure.
 
     Raises
     ------

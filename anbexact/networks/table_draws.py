@@ -28,14 +28,14 @@ LEAST_PROBABILITY = 1e-300
 
 
 class Wanted(NamedTuple):
-    """What is wanted of intervals: their posterior probability, and the number of draws."""
+    """The parameters of intervals: their posterior probability, and the number of draws."""
 
     mass: float
     draws: int
 
 
 def check_draws(mass: object, draws: object) -> Wanted:
-    """Return what is wanted; refuse what is not a probability between 0 and 1, or not a positive number of draws."""
+    """Return the parameters; refuse a mass that is not between 0 and 1, or a number of draws that is not positive."""
     if isinstance(mass, bool) or not isinstance(mass, Real) or not 0 < float(mass) < 1:
         raise ValueError(f"mass must be a number between 0 and 1, not {mass!r}")
     if isinstance(draws, bool) or not isinstance(draws, Integral) or draws < 2:
@@ -58,11 +58,11 @@ def probability_intervals(
     Parameters
     ----------
     network : Network
-        Its tables are means of Dirichlet posteriors.
+        A network whose tables are means of Dirichlet posteriors.
     codes : (features, rows) int16
         Rows as for ``posterior``; negative codes are summed out.
     wanted : Wanted
-        The probability between the ends, as much being left out on either side; the number of draws.
+        The probability between the ends, with equal tails on both sides, and the number of draws.
     random_state, n_jobs
         The seed; threads.
 
@@ -93,7 +93,7 @@ def intervals_of_draws(
     vocabulary : Vocabulary
         The variables.
     drawn_from : sequence of (Counts, float)
-        Of every draw, the counts of the families of its network and the equivalent sample size.
+        For every draw, the counts of the families of its network and the equivalent sample size.
     codes, mass, random_state, n_jobs
         As for :func:`probability_intervals`.
     """

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class ArcProbabilityDisplay(NetworkDisplay):
-    """Which features are joined, and how probably: lines are as wide as their probability.
+    """Which features are joined, and with what probability: the width of a line shows its probability.
 
-    Lines have no direction, as rows cannot tell the direction of most arcs.
+    Lines have no direction, because rows cannot determine the direction of most arcs.
 
     Parameters
     ----------
@@ -56,9 +56,9 @@ class ArcProbabilityDisplay(NetworkDisplay):
         posterior : StructurePosterior
             From :func:`~anbexact.structure_posterior`.
         least : float, default 0.1
-            Least probability of a pair to be joined that is drawn.
+            Minimum probability that a pair is joined for the pair to be drawn.
         engine : {"auto", "layered", "graphviz"}, default "auto"
-            What finds the places; see :func:`anbexact.drawing.network.diagram`.
+            The layout engine; see :func:`anbexact.drawing.network.diagram`.
         ax : matplotlib ``Axes``, optional
             Where to draw.
         """
@@ -72,7 +72,7 @@ class ArcProbabilityDisplay(NetworkDisplay):
     def from_estimator(
         cls, classifier: Any, *, least: float = LEAST_DRAWN, engine: str = "auto", ax: Axes | None = None
     ) -> Self:
-        """Draw what an averaged classifier is an average of; arguments as for :meth:`from_posterior`.
+        """Draw the posterior over the networks of an averaged classifier; arguments as for :meth:`from_posterior`.
 
         Raises
         ------

@@ -34,7 +34,7 @@ class ComparisonDisplay(Display):
     frame : DataFrame
         From :func:`anbexact.compare`. Standard errors are the columns that end in ``_se``.
     measure : str, default "log_loss"
-        A column of it.
+        A column of the frame.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What all displays share: axes that are given or made."""
+"""The common base of all displays: axes that are given or made."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SIZE = 6.0, 4.5
-"""Width and height of a figure of its own, in inches."""
+"""Width and height of a new figure, in inches."""
 BLUE, ORANGE, GREY = "#2f7fd6", "#d0741c", "0.55"
-"""Colours: for, against, and what is neither."""
+"""Colours: for, against, and neutral."""
 
 
 class Display(ABC):
@@ -21,7 +21,7 @@ class Display(ABC):
     Attributes
     ----------
     ax_ : matplotlib ``Axes``
-        Where it was drawn last.
+        The axes of the last drawing.
     figure_ : matplotlib ``Figure``
         The figure of these axes.
     """
@@ -58,7 +58,7 @@ class Display(ABC):
 
 
 def new_axes(size: tuple[float, float] = SIZE) -> Any:
-    """Return axes in a figure of their own.
+    """Return axes in a new figure.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def new_axes(size: tuple[float, float] = SIZE) -> Any:
 
 
 def legend(ax: Axes) -> None:
-    """Add a legend if there is something to tell apart."""
+    """Add a legend if there is more than one label."""
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize="small")
 

@@ -25,7 +25,7 @@ class WaterfallDisplay(Display):
     explanation : Explanation
         What ``classifier.explain(X)`` returns for a row.
     most : int, default 15
-        Terms that have a bar of their own; the weaker ones share one.
+        Number of terms with their own bars; the weaker terms share one bar.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How much features tell about the class and about each other."""
+"""The information of features about the class and about each other."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 MOST_CHARACTERS = 22
 PAIRS_PER_FEATURE = 2
-"""Pairs that are drawn, the most informative ones, by default."""
+"""Default number of pairs that are drawn, the most informative ones."""
 
 
 def pair_information(table: DiscreteTable) -> Floats:
     """Return mutual information given the class between features, and with the class on the diagonal.
 
-    ``I(X; Y | C) = (LL(X | Y, C) - LL(X | C)) / N`` of the weighted rows, LL being the maximised log likelihood, and
-    ``I(X; C) = (LL(X | C) - LL(X)) / N``. The empirical information of independent variables is above 0: about
+    ``I(X; Y | C) = (LL(X | Y, C) - LL(X | C)) / N`` for the weighted rows, where LL is the maximised log likelihood,
+    and ``I(X; C) = (LL(X | C) - LL(X)) / N``. The empirical information of independent variables is above 0: about
     (r - 1)(r' - 1) s / 2N for r and r' states and s classes.
 
     Parameters
@@ -54,10 +54,10 @@ def pair_information(table: DiscreteTable) -> Floats:
 
 
 class InformationDisplay(Display):
-    """The information graph: how much features tell about the class, and about each other given the class.
+    """The information graph: the information of features about the class, and about each other given the class.
 
-    Features stand in a circle. The darker a feature, the larger its mutual information with the class; the wider a
-    line, the larger the conditional mutual information of its ends given the class.
+    Features are arranged in a circle. The darker a feature, the larger its mutual information with the class; the
+    wider a line, the larger the conditional mutual information between its ends given the class.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class InformationDisplay(Display):
     information : (features, features) float64
         From :func:`pair_information`.
     most : int, optional
-        Pairs that are drawn, the most informative ones; by default two for every feature.
+        Number of pairs that are drawn, the most informative ones; by default, two for every feature.
     """
 
     size = 6.5, 6.5

@@ -1,4 +1,4 @@
-"""Learning curves: a network against its refit as rows grow."""
+"""Learning curves: a network and its refit by the number of training rows."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 LEAST_PROBABILITY = 1e-15
-"""Of a class that was not among the training rows, so that the loss stays finite."""
+"""Probability of a class that does not occur in the training rows, so that the loss stays finite."""
 
 
 def learning_curve(estimator: NetworkClassifier, X: Any, y: Any, sizes: Any, folds: int, seed: int) -> pd.DataFrame:
     """Return the held-out log loss of a network and of its refit by the number of training rows.
 
-    In every fold, all is learned anew from the first rows of a shuffled training part; larger parts contain the
-    smaller ones.
+    In every fold, everything is learned again from the first rows of a shuffled training part; larger parts contain
+    the smaller ones.
 
     Returns
     -------
@@ -83,7 +83,7 @@ class LearningCurveDisplay(Display):
         seed: int = 0,
         ax: Axes | None = None,
     ) -> Self:
-        """Learn from more and more rows and draw.
+        """Learn from increasing numbers of rows and draw the curves.
 
         Parameters
         ----------
@@ -92,9 +92,9 @@ class LearningCurveDisplay(Display):
         X, y
             Rows and their classes.
         sizes : array of int, optional
-            Numbers of training rows; by default six from 25 to all that a fold leaves, at equal ratios.
+            Numbers of training rows; by default, six numbers at equal ratios, from 25 to all training rows of a fold.
         folds : int, default 5
-            Folds; the intervals are over them.
+            Number of folds, over which the intervals are computed.
         seed : int, default 0
             Seed of the shuffles.
         ax : matplotlib ``Axes``, optional

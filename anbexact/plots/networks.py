@@ -18,12 +18,12 @@ PIXELS_PER_INCH = 96.0
 
 
 class NetworkDisplay(Display):
-    """The network of a classifier; arcs are as wide as they are worth.
+    """The network of a classifier; the width of an arc shows its strength.
 
     Parameters
     ----------
     diagram : Diagram
-        The network and its places; :meth:`from_estimator` and :meth:`from_structure` make it.
+        The network and its layout; :meth:`from_estimator` and :meth:`from_structure` make it.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class NetworkDisplay(Display):
         classifier : NetworkClassifier or RefittedClassifier
             Fitted.
         engine : {"auto", "layered", "graphviz"}, default "auto"
-            What finds the places; see :func:`anbexact.drawing.network.diagram`.
+            The layout engine; see :func:`anbexact.drawing.network.diagram`.
         ax : matplotlib ``Axes``, optional
             Where to draw.
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PoolDisplay(Display):
-    """The weights of the members of a pool, and how well each of them predicts by itself.
+    """The weights of the members of a pool, and how well each of them predicts on its own.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def class_codes(y: Any, classes: list[Any]) -> Integers:
 
 
 class _PredictionDisplay(Display):
-    """Of predictions for rows whose classes are known."""
+    """A display of predictions for rows whose classes are known."""
 
     from_predictions: ClassVar[Any]
     """Computes and draws."""
@@ -147,7 +147,7 @@ class _ClassDisplay(_PredictionDisplay):
 
 
 class ReliabilityDisplay(_ClassDisplay):
-    """How often a class is true where it is predicted with about the same probability, with 95 % bands.
+    """The observed frequency of a class among rows with about the same predicted probability, with 95 % bands.
 
     Points on the diagonal are calibrated probabilities. ``curves`` has a frame for every class
     (:func:`anbexact.compare.curves.reliability`), ``summary`` the mean distance from the diagonal, weighted by rows.
@@ -179,7 +179,7 @@ class ReliabilityDisplay(_ClassDisplay):
         ax: Axes | None = None,
         bins: int = 10,
     ) -> Self:
-        """Compute and draw; ``bins`` is the number of bins of about equal weight, the rest as for other curves."""
+        """Compute and draw; ``bins`` is the number of bins of about equal weight, the rest is as for other curves."""
         curve_of = partial(cls._curve, sample_weight=sample_weight, bins=bins)
         return cls._of(y, proba, classes, label, curve_of).plot(ax)
 
@@ -223,7 +223,7 @@ class PrecisionRecallDisplay(_ClassDisplay):
 
 
 class GainsDisplay(_ClassDisplay):
-    """Share of all rows of a class among the rows with the highest probability of it, by their share of all rows."""
+    """Share of a class's rows found among the rows with its highest probabilities, by the share of rows selected."""
 
     x_label, y_label = "share of rows selected, most probable first", "share of the class captured"
 
@@ -237,7 +237,7 @@ class GainsDisplay(_ClassDisplay):
 
 
 class LiftDisplay(GainsDisplay):
-    """How much more frequent a class is among the rows with the highest probability of it than among all rows."""
+    """How much more frequent a class is among the rows with its highest probabilities than among all rows."""
 
     x_label, y_label = "share of rows selected, most probable first", "lift"
 
@@ -247,7 +247,7 @@ class LiftDisplay(GainsDisplay):
 
 
 class ConfusionDisplay(_PredictionDisplay):
-    """Rows by true and predicted class, each true class shaded by the shares of its rows.
+    """Rows by true and predicted class; cells are shaded by their share of the true class.
 
     Parameters
     ----------

@@ -38,16 +38,16 @@ def scores_by_sample_size(network: TableNetwork, ess: Floats) -> pd.Series[float
 
 
 class SampleSizeDisplay(Display):
-    """The BDeu score of a learned structure by the equivalent sample size, and where the classifier stands.
+    """The BDeu score of a learned structure by equivalent sample size, with the value of the classifier.
 
-    The structure is kept: other sizes may have other best structures, whose scores are higher.
+    The structure is fixed; with another sample size, another structure may be best and have a higher score.
 
     Parameters
     ----------
     scores : Series
         Scores, total in nats, by equivalent sample size.
     chosen : float or None
-        That of the classifier; None for a classifier by another score.
+        The equivalent sample size of the classifier; None for a classifier with another score.
 
     Examples
     --------

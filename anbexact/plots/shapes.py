@@ -57,7 +57,7 @@ class ShapeDisplay(Display):
         Raises
         ------
         ValueError
-            If there is no such shape; the message lists those that there are.
+            If there is no such shape; the message lists the existing ones.
         """
         model = getattr(classifier, "logit_", classifier)
         shapes = model.shapes(label, against)

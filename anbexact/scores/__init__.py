@@ -1,4 +1,4 @@
-"""Scores of structures: total over the data in nats, to be maximised; decomposable, but for CLL and CMDL."""
+"""Scores of structures: totals over the data in nats, to be maximised. All but CLL and CMDL are decomposable."""
 
 from anbexact.scores.acll import ACLL, acll_constants
 from anbexact.scores.base import (

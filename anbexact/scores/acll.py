@@ -21,16 +21,16 @@ Sampler = Callable[[np.random.Generator, int], npt.ArrayLike]
 Prior = str | tuple[str, float, float] | Sampler
 
 N_SAMPLES = 1_000_000
-"""Draws of a sampler from which the constants are estimated, always with the same seed."""
+"""Number of draws of a sampler from which the constants are estimated, always with the same seed."""
 SAMPLES_PER_BATCH = 20_000
-"""Draws that are requested at once."""
+"""Number of draws requested at once."""
 SEED = 0
 
 
 def acll_constants(n_classes: int, prior: Prior = "uniform") -> tuple[float, float]:
     r"""Return the constants β and γ of the approximation of the conditional log likelihood (CLL).
 
-    With U_c = P(x, c) random under the prior, A = ln Σ_c U_c and B = Σ_c ln U_c, least squares of -A on B gives
+    Let U_c = P(x, c) be random under the prior, A = ln Σ_c U_c and B = Σ_c ln U_c. Least squares of -A on B gives
 
         β = -Cov(A, B) / Var(B),    γ = -E[A] - β E[B],
 
@@ -40,7 +40,7 @@ def acll_constants(n_classes: int, prior: Prior = "uniform") -> tuple[float, flo
     Parameters
     ----------
     n_classes : int
-        Number of classes s, the unseen ones included; at least 1.
+        Number of classes s, including unseen ones; at least 1.
     prior : {"uniform"}, ("dirichlet", a, b) or sampler, default "uniform"
         ``"uniform"``: on [0, p]ˢ. β does not depend on p; γ is given for p = 1, and is γ - (1 + sβ) ln p for others.
         By quadrature, to at least 12 digits for up to 1,000 classes; for two classes β = (π² - 18) / 24.
@@ -60,8 +60,8 @@ def acll_constants(n_classes: int, prior: Prior = "uniform") -> tuple[float, flo
     Raises
     ------
     ValueError
-        For fewer than one class, a prior that is not one of these, a or b not above 0, or draws that are not positive
-        numbers of the right shape.
+        For fewer than one class, a prior that is not one of these, an a or b that is not positive, or draws that are
+        not positive numbers of the right shape.
 
     References
     ----------
@@ -94,7 +94,8 @@ class ACLL(FamilyScore):
     r"""Approximate conditional log likelihood (aCLL) with the parameters that maximise it.
 
     Σ_t ln P(c_t | x_t) ≈ Σ_t [ln P(x_t, c_t) + β Σ_c ln P(x_t, c) + γ], see :func:`acll_constants`. For a feature
-    with the class and others as parents, the weighted counts of state k in configuration j of the others are
+    whose parents are the class and other features, the weighted counts of state k in configuration j of these other
+    features are
 
         M_jck = N_jck + β Σ_c' N_jc'k
 
@@ -115,7 +116,7 @@ class ACLL(FamilyScore):
         Distribution of the P(x, c) for which the approximation is best, see :func:`acll_constants`. ``"dirichlet"``
         is a = 1 and b = N, the weight of the rows.
     pseudo_count : float, default 5.0
-        Least weighted count N', finite and positive. The paper's experiments use 5.
+        Minimum weighted count N', finite and positive. The paper's experiments use 5.
 
     Raises
     ------
@@ -152,7 +153,7 @@ class ACLL(FamilyScore):
 
     @classmethod
     def of(cls, score: object) -> ACLL:
-        """Return a score if it is an aCLL, whose parameters it has; else one with the default parameters."""
+        """Return a score if it is an aCLL; otherwise, an aCLL with default parameters."""
         return score if isinstance(score, cls) else cls()
 
     def constants(self, n_classes: int, weight_sum: float) -> tuple[float, float]:
@@ -163,13 +164,13 @@ class ACLL(FamilyScore):
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
         """Return the local scores of families; see :class:`~anbexact.scores.FamilyScore`.
 
-        A family without parents is assumed to be that of the class, because names are not known here. Joint states
-        that are left out would add 0, since their weighted counts are all 0.
+        A family without parents is assumed to be that of the class, because this method does not know names. Joint
+        states that are left out would contribute 0, because their weighted counts are all 0.
 
         Raises
         ------
         ValueError
-            If the class is not a parent of families that have parents, as far as the numbers of states show.
+            If the numbers of states show that the class is missing among the parents of a family with parents.
         """
         if len(arities) and counts.shape[1] == 1 and 1 not in arities:
             raise ValueError("aCLL needs the class among the parents of every feature")
@@ -216,7 +217,8 @@ class ACLL(FamilyScore):
         Returns
         -------
         float64 array
-            Of the same shape; sums to 1 over the first axis. Uniform where the parents' states do not occur.
+            An array of the same shape that sums to 1 over the first axis. It is uniform where the parents' states do
+            not occur.
         """
         beta, _ = self.constants(counts.shape[class_axis], float(counts.sum()))
         return self._clipped_shares(_weighted(counts, beta, class_axis), 0)
@@ -229,7 +231,7 @@ class ACLL(FamilyScore):
 
     @staticmethod
     def check_family(class_name: Hashable, child: Hashable, parents: Sequence[Hashable]) -> None:
-        """Refuse families that no augmented naive Bayes has."""
+        """Refuse families that cannot occur in an augmented naive Bayes."""
         if class_name is None:
             raise ValueError(
                 "aCLL needs a class, but the table has no class variable: pass y or class_name= when you make the "
@@ -245,7 +247,7 @@ class ACLL(FamilyScore):
 
 
 def check_positive(name: str, value: Any) -> float:
-    """Return a parameter as a float; refuse what is not a finite number above 0."""
+    """Return a parameter as a float; refuse values that are not finite numbers above 0."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.number):
         raise ValueError(f"{name} must be a number above 0, not {value!r}")
     if not (np.isfinite(value) and value > 0):

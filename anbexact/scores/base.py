@@ -1,4 +1,4 @@
-"""What a search may ask of a score, and what scores of families share."""
+"""The interface between searches and scores, and the common base of scores of families."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ View = tuple[Hashable, int]
 class Score(Protocol):
     """A decomposable score: the score of a structure is the sum of its local scores.
 
-    A score that applies only to families in which the class is a parent declares this by a true attribute
-    ``needs_class``.
+    A score that applies only to families in which the class is a parent declares this by setting the attribute
+    ``needs_class`` to True.
 
-    A score declares by a true attribute ``ignores_single_states`` that a variable with one state scores 0 with any
-    parents, and does not change the score of other variables as their parent. All scores of this package do so.
-    Searches then leave out such variables; for other scores they keep them.
+    By setting the attribute ``ignores_single_states`` to True, a score declares that a variable with one state scores
+    0 with any parents and, as a parent, does not change the score of other variables. All scores of this package do
+    so. Searches then leave out such variables; with other scores they keep them.
     """
 
     @property
@@ -47,7 +47,7 @@ class Score(Protocol):
 
 @runtime_checkable
 class SetScore(Score, Protocol):
-    """A score with ``F(T) = g(q_T) + Σ over observed cells t of T of f(N_t)``, q_T being the joint states of T.
+    """A score with ``F(T) = g(q_T) + Σ over observed cells t of T of f(N_t)``; q_T is the number of joint states.
 
     ``f(N) = lnΓ(a_T + N) - lnΓ(a_T)`` where the parameter a_T is finite, ``f(N) = N ln N`` where it is infinite.
     """
@@ -67,10 +67,10 @@ class SetScore(Score, Protocol):
 
 @runtime_checkable
 class MixedSetScore(Score, Protocol):
-    """A score whose F is a mixture over levels of the variables, as that of :class:`~anbexact.scores.Universal` is.
+    """A score whose F is a mixture over levels of the variables, such as :class:`~anbexact.scores.Universal`.
 
-    ``F(T) = ln mean_k exp(F_k(T) - Σ_v ln η)`` over the tuples k of levels, F_k being the set score by ``base`` of
-    the variables at these levels, and ln η their reference measures over all rows.
+    ``F(T) = ln mean_k exp(F_k(T) - Σ_v ln η)`` over the tuples k of levels, where F_k is the set score by ``base`` of
+    the variables at these levels, and ln η is the log of their reference measures over all rows.
     """
 
     @property
@@ -82,10 +82,10 @@ class MixedSetScore(Score, Protocol):
         """The partitions of the variables that have levels."""
 
     def n_levels(self, name: Hashable) -> int:
-        """Return the number of levels that a variable has at all."""
+        """Return the total number of levels of a variable."""
 
     def most_levels(self, n_continuous: int, weight_sum: float) -> int:
-        """Return the most levels that a variable takes part with in sets of so many that have levels."""
+        """Return the maximum number of levels of a variable in sets with this number of variables with levels."""
 
     def at_levels(self, table: DiscreteTable, views: Sequence[View]) -> DiscreteTable:
         """Return a table, without class, of variables at some of their levels; its names are the views."""
@@ -105,8 +105,9 @@ class MixedSetScore(Score, Protocol):
 
 @runtime_checkable
 class StructureScore(Protocol):
-    """A score of whole structures, as :class:`~anbexact.scores.CLL` is: it is not a sum of local scores. It declares
-    this by a true attribute ``conditional``.
+    """A score of whole structures, such as :class:`~anbexact.scores.CLL`, which is not a sum of local scores.
+
+    It declares this by setting the attribute ``conditional`` to True.
     """
 
     @property
@@ -114,7 +115,7 @@ class StructureScore(Protocol):
         """Short name, as in the literature."""
 
     def price(self, weight_sum: float) -> float:
-        """Return what a free parameter costs, over rows of this total weight; in nats."""
+        """Return the penalty for a free parameter, given the total weight of the rows; in nats."""
 
     def structure_score(self, table: DiscreteTable, parents: Mapping[Hashable, Sequence[Hashable]]) -> float:
         """Return the score of a structure; total in nats."""
@@ -122,12 +123,12 @@ class StructureScore(Protocol):
 
 @runtime_checkable
 class BoundedScore(Score, Protocol):
-    """A score of cells for which it is known when no further parent can help.
+    """A score of cells that can tell when no further parent can improve a family.
 
     ``local = Σ_jk f(N_jk; b) - Σ_j f(N_j; a) - penalty``, over the states k of the child and the joint states j of
     its parents, with ``f(N; a) = lnΓ(a + N) - lnΓ(a)``, or ``N ln N`` for an infinite a. Where a and b are finite,
-    they are those of a Dirichlet prior, ``a = r b``, and do not grow as parents join; where they are infinite, the
-    penalty does not fall as parents join.
+    they are those of a Dirichlet prior, ``a = r b``, and do not grow as parents are added; where they are infinite,
+    the penalty does not fall as parents are added.
     """
 
     @property
@@ -135,7 +136,7 @@ class BoundedScore(Score, Protocol):
         """Whether the penalty is proportional to the number of joint states of the parents."""
 
     def bounded_at(self, weight_sum: float) -> bool:
-        """Whether the above holds for tables of this total weight."""
+        """Whether the properties of the class docstring hold for tables of this total weight."""
 
     def family_parameters(self, n_configurations: Floats, n_states: int) -> tuple[Floats, Floats]:
         """Return b and a for children with r states, and parents with these numbers of joint states."""
@@ -145,7 +146,7 @@ class BoundedScore(Score, Protocol):
 
 
 class FamilyScore(ABC):
-    """A score that is a function of the counts of a family. Subclasses define it, for many families at once."""
+    """A score that is a function of the counts of a family. Subclasses define it for many families at once."""
 
     @abstractmethod
     def family_scores(self, counts: Floats, arities: Sequence[int]) -> Floats:
@@ -155,9 +156,10 @@ class FamilyScore(ABC):
         ----------
         counts : (families, classes, configurations, states) float64
             Weight of every state of the child, for each class and joint state of its other parents. Joint states that
-            occur with no class may be left out. The axis of classes has length 1 if the class is not a parent.
+            do not occur with any class may be left out. The axis of classes has length 1 if the class is not a
+            parent.
         arities : sequence of int
-            Numbers of states of all parents, the class included where it is one.
+            Numbers of states of all parents, including the class if it is a parent.
 
         Returns
         -------

@@ -17,7 +17,7 @@ from anbexact.scores.rising import log_rising
 from anbexact.tables.table import DiscreteTable
 
 LEAST_ESS, MOST_ESS = 1e-100, 1e100
-"""Equivalent sample sizes whose share of a cell does not vanish, and whose powers do not overflow."""
+"""Equivalent sample sizes for which the share of a cell does not vanish and powers do not overflow."""
 
 
 @register_score("bdeu")
@@ -44,8 +44,8 @@ class BDeu(FamilyScore):
 
     References
     ----------
-    Buntine, UAI 1991; Heckerman, Geiger and Chickering, Machine Learning 20 (1995), section 7.
-    Set scores: Silander and Myllymäki, UAI 2006, for the use; any score-equivalent decomposable score has them.
+    Buntine, UAI 1991; Heckerman, Geiger and Chickering, Machine Learning 20 (1995), section 7. The use of set scores:
+    Silander and Myllymäki, UAI 2006; any score-equivalent decomposable score has them.
 
     Examples
     --------
@@ -119,10 +119,11 @@ class BDeu(FamilyScore):
     def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
         """Return a bound on the local score of a feature over all parent sets (with the class, if there is one).
 
-        ``Σ_c min(-Σ_k min(1, N_ck) ln r, Σ_a Σ_k N_ak ln(N_ak / N_a))`` with k the states of the child (a first
-        occurrence has predictive probability 1/r at most; the logarithm of that of a weight is convex in it, so that
-        weights below 1 count in proportion) and a the joint states of all other variables within class c, or overall
-        in a table without class (a marginal likelihood is at most the maximum likelihood). Total in nats.
+        ``Σ_c min(-Σ_k min(1, N_ck) ln r, Σ_a Σ_k N_ak ln(N_ak / N_a))`` Here k are the states of the child, and a are
+        the joint states of all other variables within class c, or overall in a table without class. The first term
+        holds because a first occurrence has a predictive probability of at most 1/r; the log predictive probability
+        is convex in the weight, so weights below 1 count in proportion. The second term holds because a marginal
+        likelihood is at most the maximum likelihood. Total in nats.
 
         References
         ----------

@@ -1,4 +1,4 @@
-"""BDs: Bayesian Dirichlet sparse score, whose prior stays on the observed parent configurations."""
+"""BDs: Bayesian Dirichlet sparse score, with a prior on the observed parent configurations only."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ class BDs(FamilyScore):
 
         local = Σ_j [lnΓ(α/q') - lnΓ(α/q' + N_j)] + Σ_jk [lnΓ(α/(q' r) + N_jk) - lnΓ(α/(q' r))]
 
-    over these. Equal to :class:`BDeu` if all joint states occur. Otherwise no prior weight is assigned to joint
-    states that do not occur, and a parent that adds no joint state costs nothing. Neither score equivalent nor a
-    difference of set scores: q' r counts cells that no set of variables determines. Total over the data, in nats.
+    over these. The score equals :class:`BDeu` if all joint states occur. Otherwise, joint states that do not occur
+    get no prior weight, and a parent that adds no joint state costs nothing. The score is neither score equivalent
+    nor a difference of set scores, because no set of variables determines the number of cells q' r. Total over the
+    data, in nats.
 
     Parameters
     ----------

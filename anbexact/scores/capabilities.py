@@ -1,4 +1,4 @@
-"""What searches ask of a score beyond its local scores, and the answer where a score does not say."""
+"""What searches need to know about a score beyond its local scores, with defaults for scores that do not say."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anbexact.tables.table import DiscreteTable
 
 
 def has_set_scores(score: Any) -> TypeGuard[SetScore | MixedSetScore]:
-    """Whether local scores are differences of scores of sets, which searches can ask for."""
+    """Whether local scores are differences of scores of sets that searches can use."""
     return bool(getattr(score, "has_set_score", False)) and isinstance(score, SetScore | MixedSetScore)
 
 
@@ -20,7 +20,7 @@ def is_mixed(score: Any) -> TypeGuard[MixedSetScore]:
 
 
 def scores_structures(score: Any) -> TypeGuard[StructureScore]:
-    """Whether a score is one of whole structures, without local scores."""
+    """Whether a score scores whole structures and has no local scores."""
     return bool(getattr(score, "conditional", False))
 
 
@@ -34,9 +34,9 @@ def default_max_parents(score: Any, weight_sum: float) -> int | None:
 
 
 def needed_variables(score: Any) -> Collection[Hashable]:
-    """Return the variables that stay in a table though they have one state; none by default.
+    """Return the variables that stay in a table although they have only one state; by default, there are none.
 
-    A score that needs some has an attribute ``needed_variables``.
+    A score that needs such variables has an attribute ``needed_variables``.
     """
     names: Collection[Hashable] = getattr(score, "needed_variables", ())
     return names
@@ -45,16 +45,16 @@ def needed_variables(score: Any) -> Collection[Hashable]:
 def set_shape(score: Any, table: DiscreteTable, names: Sequence[Hashable]) -> tuple[int, ...]:
     """Return the numbers of cells of variables in a distribution over exactly these; their states by default.
 
-    A score by which these numbers depend on the set has a method ``set_shape(table, names)``.
+    A score for which these numbers depend on the set has a method ``set_shape(table, names)``.
     """
     shape = getattr(score, "set_shape", None)
     return tuple(table.shape(names) if shape is None else shape(table, names))
 
 
 def largest_shape(score: Any, table: DiscreteTable, size: int) -> tuple[int, ...]:
-    """Return the numbers of cells, largest first, of the features that have most of them in sets of a size.
+    """Return the largest numbers of cells that features have in sets of a given size, in descending order.
 
-    A score by which these numbers depend on the size has a method ``set_arities(table, size)``.
+    A score for which these numbers depend on the size has a method ``set_arities(table, size)``.
     """
     features = table.vocabulary.features
     arities = getattr(score, "set_arities", None)

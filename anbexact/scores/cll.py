@@ -24,9 +24,9 @@ class CLL:
     """Conditional log likelihood of the classes given the features, at the maximum likelihood parameters.
 
     ``Σ_t w_t ln P(c_t | x_t)``, where P is the network with the tables of
-    :func:`~anbexact.parameters.tables.ml_tables`: relative frequencies, and uniform for joint states of the parents
-    that do not occur. Markov equivalent structures score the same. Parameters that maximise the likelihood do not
-    maximise this, so that the score need not rise with every arc.
+    :func:`~anbexact.parameters.tables.ml_tables`: relative frequencies, and uniform distributions for joint states of
+    the parents that do not occur. Markov equivalent structures score the same. The parameters that maximise the
+    likelihood do not maximise the conditional likelihood, so an additional arc can lower the score.
 
     It is not decomposable, and therefore not a :class:`~anbexact.scores.Score`:
     :func:`~anbexact.search.greedy.hill_climbing.learn_greedy_gbn` can use it; other searches cannot.
@@ -50,7 +50,7 @@ class CLL:
     conditional: ClassVar[bool] = True
 
     def price(self, weight_sum: float) -> float:
-        """Return what a free parameter costs, over rows of this total weight; in nats."""
+        """Return the penalty for a free parameter, given the total weight of the rows; in nats."""
         return 0.0
 
     def structure_score(self, table: DiscreteTable, parents: Parents) -> float:
@@ -84,7 +84,7 @@ class CMDL(CLL):
     name: ClassVar[str] = "CMDL"
 
     def price(self, weight_sum: float) -> float:
-        """Return what a free parameter costs, over rows of this total weight; in nats."""
+        """Return the penalty for a free parameter, given the total weight of the rows; in nats."""
         return 0.5 * log(max(weight_sum, 1.0))
 
 

@@ -23,8 +23,8 @@ class K2(FamilyScore):
 
         local = Σ_j [lnΓ(r) - lnΓ(r + N_j)] + Σ_jk lnΓ(1 + N_jk)
 
-    over the joint states j of its parents. Neither score equivalent nor a difference of set scores: the weight of the
-    prior grows with the number of cells. Total over the data, in nats.
+    over the joint states j of its parents. The score is neither score equivalent nor a difference of set scores: the
+    weight of the prior grows with the number of cells. Total over the data, in nats.
 
     References
     ----------

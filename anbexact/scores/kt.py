@@ -16,7 +16,7 @@ from anbexact.scores.rising import log_rising
 from anbexact.tables.table import DiscreteTable
 
 HALF = 0.5
-"""What is added to the count of every joint state."""
+"""The prior weight added to the count of every joint state."""
 
 
 @register_score("kt")
@@ -71,5 +71,5 @@ class KT:
         return self.set_score(table, [*parents, child]) - self.set_score(table, list(parents))
 
     def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
-        """Return 0, a bound on any local score: a further variable parts cells and adds some, which lowers F."""
+        """Return 0, a bound on any local score: a further variable splits cells and adds new ones, which lowers F."""
         return 0.0

@@ -127,7 +127,7 @@ class LL(_MaximumLikelihoodScore):
 @register_score("aic")
 @dataclass(frozen=True)
 class AIC(_MaximumLikelihoodScore):
-    r"""Akaike's information criterion: log-likelihood less the number of free parameters.
+    r"""Akaike's information criterion: log-likelihood minus the number of free parameters.
 
     With r states of the child and q joint states of its parents, unobserved ones included,
 

@@ -25,17 +25,17 @@ class MIT(FamilyScore):
         local = 2 N · MI(child; parents) - Σ_j χ²(α, l_j),   l_j = (r - 1)(r_j - 1) Π_{i<j} r_i,
 
     where χ²(α, l) is the quantile at level α of the χ² distribution with l degrees of freedom; 0 for l = 0. Each term
-    is the critical value of a test of the child against parent j given the parents before it. At the usual levels
+    is the critical value of a test of the child against parent j given the parents before it. At the usual levels,
     this order of the parents has the largest sum of all orders, which is how the paper defines the score. At low
-    levels it need not: with parents of 2 and 3 states and a binary child, the other order has a larger sum for every
-    α up to 0.57. The score is defined by this order at every level. Total over the data; 2N·MI is twice a difference
-    of log-likelihoods in nats. A child without parents scores 0.
+    levels this can fail: with parents of 2 and 3 states and a binary child, the other order has a larger sum for
+    every α up to 0.57. This implementation uses the order above at every level. Total over the data; 2N·MI is twice a
+    difference of log-likelihoods in nats. A child without parents scores 0.
 
-    Not score equivalent. Take C, X and Y with 2, 2 and 3 states and an arc between any two. In the order C, X, Y the
-    degrees of freedom are 1 for X and 2, 4 for Y; in the order C, Y, X they are 2 for Y and 2, 3 for X. The sum of
-    the mutual informations is the same in both orders, that of the quantiles is not. If all variables have equally
-    many states, or none has more than one parent, Markov equivalent structures have the same score. MIT has no set
-    score, which would imply score equivalence.
+    The score is not score equivalent. Take C, X and Y with 2, 2 and 3 states and an arc between any two. In the order
+    C, X, Y the degrees of freedom are 1 for X and 2, 4 for Y; in the order C, Y, X they are 2 for Y and 2, 3 for X.
+    The sum of the mutual informations is the same in both orders, but the sum of the quantiles is not. If all
+    variables have the same number of states, or no variable has more than one parent, Markov equivalent structures
+    have the same score. MIT has no set score, which would imply score equivalence.
 
     Parameters
     ----------

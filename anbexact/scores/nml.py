@@ -1,4 +1,4 @@
-"""Normalised maximum likelihood: the quotient and the factorised criterion, and the regret they rest on."""
+"""Normalised maximum likelihood: the quotient and the factorised criterion, and the regret that both use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from anbexact.scores.likelihood import _MaximumLikelihoodScore, log_likelihoods
 from anbexact.scores.registry import register_score
 
 MOST_RECURSIVE_STATES = 1024
-"""Numbers of states up to which the recursion is used; beyond, the expansion is within 2e-8 of it."""
+"""Number of states up to which the recursion is used; beyond, the expansion is within 2e-8 of the exact value."""
 LEAST_STIRLING_SIZE = 16.0
 """Sample sizes from which Stirling's series is exact to rounding."""
 
@@ -70,9 +70,9 @@ class FNML(FamilyScore):
 
         local = Σ_j [Σ_k N_jk ln(N_jk / N_j) - ln C(N_j, r)]
 
-    over the joint states j of its parents, and C as in :func:`log_regret`. Free of parameters. Neither score
-    equivalent nor a difference of set scores: the regret depends on which variable is the child. Total over the data,
-    in nats.
+    over the joint states j of its parents, and C as in :func:`log_regret`. Free of parameters. The score is neither
+    score equivalent nor a difference of set scores: the regret depends on which variable is the child. Total over the
+    data, in nats.
 
     References
     ----------
@@ -108,17 +108,17 @@ def log_regret(n: npt.ArrayLike, k: npt.ArrayLike) -> Floats:
 
         C(n, k) = E[(1 + S/n)^n] with S ~ Gamma(k - 1).
 
-    The expectation also defines it for real n: a weight of rows need not be whole. It increases with n and with k, is
-    1 if n = 0 or k = 1, and satisfies ``C(n, k) = C(n, k-1) + n/(k-2) C(n, k-2)`` for every n. So from the closed
-    form ``C(n, 2) = Γ(n+1, n) (e/n)^n`` up to k = 1024 it is exact to rounding; beyond, two terms of Laplace's
-    expansion of the expectation leave an absolute error below 2e-8, which falls as 1/k².
+    The expectation also defines C for real n, because a weight of rows need not be a whole number. C increases with n
+    and with k, is 1 if n = 0 or k = 1, and satisfies ``C(n, k) = C(n, k-1) + n/(k-2) C(n, k-2)`` for every n. So from
+    the closed form ``C(n, 2) = Γ(n+1, n) (e/n)^n`` up to k = 1024 it is exact to rounding; beyond, two terms of
+    Laplace's expansion of the expectation leave an absolute error below 2e-8, which falls as 1/k².
 
     Parameters
     ----------
     n : array_like
         Total weights, zero or more.
     k : array_like
-        Numbers of states, whole and at least 1; of any size, so ``1e30`` too. Broadcast with ``n``.
+        Numbers of states, whole and at least 1, of any size, even ``1e30``. Broadcast with ``n``.
 
     Returns
     -------

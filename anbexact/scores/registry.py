@@ -1,4 +1,4 @@
-"""The scores by name, as estimators, the command line and saved files ask for them."""
+"""The scores by name, for estimators, the command line and saved files."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ AnyScore = TypeVar("AnyScore", bound=type[Any])
 
 DEFAULT = "bdeu"
 SCORES: dict[str, Callable[[float], Any]] = {}
-"""Decomposable scores: makes the score of a name, given the equivalent sample size (of those that have one)."""
+"""Decomposable scores: functions that make the score of a name, given the equivalent sample size (if it has one)."""
 CONDITIONAL_SCORES: dict[str, Callable[[], Any]] = {}
-"""Conditional scores of whole structures: makes the score of a name."""
+"""Conditional scores of whole structures: functions that make the score of a name."""
 SCORE_TYPES: dict[str, type[Any]] = {}
-"""All of them, and those without a name, by the names of their classes: what saved files may name."""
+"""All scores, including those without a name, by the names of their classes: the names allowed in saved files."""
 
 
 def score_names() -> tuple[str, ...]:
@@ -23,12 +23,12 @@ def score_names() -> tuple[str, ...]:
 
 
 def register_score(name: str | None = None, *, conditional: bool = False) -> Callable[[AnyScore], AnyScore]:
-    """Return a decorator that makes a score known by a name, and known to saved files.
+    """Return a decorator that registers a score under a name and for saved files.
 
     Parameters
     ----------
     name : str, optional
-        What ``structure_score=`` and ``--score`` call it; None for a score that is only passed as an object.
+        Its name for ``structure_score=`` and ``--score``; None for a score that can only be passed as an object.
     conditional : bool, default False
         Whether it scores whole structures (as :class:`~anbexact.scores.CLL` does) rather than families.
 

@@ -1,4 +1,4 @@
-"""The logarithm of a rising factorial, which all Dirichlet scores are sums of."""
+"""The logarithm of a rising factorial; all Dirichlet scores are sums of such terms."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from anbexact._runtime.arrays import Floats
 def log_rising(a: Any, weights: Any) -> Floats:
     """Return lnΓ(a + w) - lnΓ(a), elementwise, arguments broadcast; in nats.
 
-    By Stirling's series where a is 64 or more and no less than w, as the difference would cancel.
+    Uses Stirling's series where a is at least 64 and at least w, because the difference would lose digits by
+    cancellation.
     """
     values: Floats = np.asarray(gammaln(a + weights) - gammaln(a))
     large = np.asarray(a) >= 64

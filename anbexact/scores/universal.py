@@ -30,36 +30,36 @@ class Universal:
 
         g(T) = (1/|K|) Σ_k Q(T at levels k) / Π_v Π_n η_v(cell of row n at level k_v),
 
-    k ranging over all tuples K of levels of the continuous variables of T, Q being Krichevsky and Trofimov's measure
-    (see :class:`~anbexact.scores.KT`) of the cells, and η_v the reference measure of a variable's cells. Of every
-    variable, levels 1 to ``max(1, ⌊(1/m) ln N⌋)`` take part, where m is the number of continuous variables in T, and
-    N the total weight; so that there are fewer than N cells at the finest levels (for each joint state of the
-    discrete variables, which the paper's rule does not mention). Discrete variables have one level and η = 1. The
-    local score of a child is ``ln g(parents ∪ child) - ln g(parents)``: a set score, so that the exact searches
-    apply; score equivalent.
+    where k ranges over the set K of all tuples of levels of the continuous variables of T, Q is Krichevsky and
+    Trofimov's measure (see :class:`~anbexact.scores.KT`) of the cells, and η_v is the reference measure of a
+    variable's cells. Every variable has levels 1 to ``max(1, ⌊(1/m) ln N⌋)``, where m is the number of continuous
+    variables in T and N the total weight. There are thus fewer than N cells at the finest levels (for each joint
+    state of the discrete variables, which the paper's rule does not mention). Discrete variables have one level and η
+    = 1. The local score of a child is ``ln g(parents ∪ child) - ln g(parents)``. This is a difference of set scores,
+    so the exact searches apply, and the score is score equivalent.
 
-    Beyond ln N continuous variables, sets have less than one level by this rule, and then get one. Such sets are not
-    useful: the more cells there are per row, the lower ln g(T) is for any distribution of the rows, and parents that
-    separate the rows almost one by one are rewarded. ``max_parents=`` excludes them (the classifiers set it
-    automatically, see :meth:`most_variables`).
+    For sets of more than ln N continuous variables, this rule gives less than one level, and one level is used. Such
+    sets are not useful: the more cells there are per row, the lower ln g(T) is for any distribution of the rows, and
+    parents that separate the rows almost one by one are rewarded. Use ``max_parents=`` to exclude them (the
+    classifiers set it automatically; see :meth:`most_variables`).
 
-    No class of distributions is assumed. In the limit, the structures of highest score are those that imply the
-    distribution with fewest dependences. A change of scale of a variable measured by width adds the same to the
-    score of every structure. Total over the data, in nats, of densities with respect to the reference measures.
+    No class of distributions is assumed. In the limit of many rows, the structures with the highest score are those
+    that can represent the distribution with the fewest dependences. If you rescale a variable that is measured by
+    width, the score of every structure changes by the same amount. Total over the data, in nats, of densities with
+    respect to the reference measures.
 
     Parameters
     ----------
     partitions : mapping of variable to NestedPartition
-        Those of the continuous variables; their codes are cells of the finest level. See
-        :class:`~anbexact.UniversalMeasure`, which makes them from a frame. The class has no partition: it is
+        The partitions of the continuous variables; the codes of these variables are cells of the finest level.
+        :class:`~anbexact.UniversalMeasure` makes the partitions from a frame. The class has no partition: it is
         discrete.
     levels : int, optional
-        Levels of every variable in all sets, instead of those above; a set of m continuous variables then has their
-        m-th power of tuples.
+        Number of levels of every variable in all sets, instead of the rule above. A set of m continuous variables
+        then has ``levels`` to the power of m tuples.
     epsilon : float, optional
-        If given, Hannan and Quinn's criterion takes the place of Q:
-        ``ln R = Σ_t N_t ln N_t - (1 + ε) ln ln N · q``, up to a constant that is the same for all sets (see
-        :class:`~anbexact.scores.HQ`).
+        If given, Hannan and Quinn's criterion is used instead of Q: ``ln R = Σ_t N_t ln N_t - (1 + ε) ln ln N · q``,
+        up to a constant that is the same for all sets (see :class:`~anbexact.scores.HQ`).
 
     Raises
     ------
@@ -108,24 +108,24 @@ class Universal:
         return KT() if self.epsilon is None else HQ(self.epsilon)
 
     def n_levels(self, name: Hashable) -> int:
-        """Return the number of levels that a variable has at all."""
+        """Return the total number of levels of a variable."""
         return self.partitions[name].n_levels if name in self.partitions else 1
 
     def most_levels(self, n_continuous: int, weight_sum: float) -> int:
-        """Return the most levels that a variable takes part with in sets of so many continuous ones."""
+        """Return the maximum number of levels of a variable in sets with this number of continuous variables."""
         return most_levels(n_continuous, weight_sum) if self.levels is None else self.levels
 
     def most_variables(self, weight_sum: float) -> int:
-        """Return ``max(2, ⌊ln N⌋)``, the most continuous variables of which a set should be scored."""
+        """Return ``max(2, ⌊ln N⌋)``, the maximum number of continuous variables in a set that should be scored."""
         return max(2, int(log(max(weight_sum, 1.0))))
 
     def default_max_parents(self, weight_sum: float) -> int:
-        """Return the limit on parents by which no set has more variables than :meth:`most_variables`."""
+        """Return the limit on parents that keeps every set within :meth:`most_variables`."""
         return self.most_variables(weight_sum) - 1
 
     @property
     def needed_variables(self) -> tuple[Hashable, ...]:
-        """The continuous variables: their number decides how many levels the others have."""
+        """The continuous variables, whose number determines how many levels the others have."""
         return tuple(self.partitions)
 
     def n_cells(self, table: DiscreteTable, name: Hashable, level: int) -> int:
@@ -135,17 +135,17 @@ class Universal:
         return len(self.partitions[name].masses_at(min(level, self.n_levels(name))))
 
     def set_shape(self, table: DiscreteTable, names: Sequence[Hashable]) -> tuple[int, ...]:
-        """Return the numbers of cells of the variables of a set, at the finest levels that they take part with."""
+        """Return the numbers of cells of the variables of a set, at the finest levels used in that set."""
         levels = self.levels_of(names, table.weight_sum)
         return tuple(self.n_cells(table, name, level) for name, level in zip(names, levels, strict=True))
 
     def set_arities(self, table: DiscreteTable, size: int) -> tuple[int, ...]:
-        """Return the numbers of cells that the features have in sets of so many continuous variables."""
+        """Return the numbers of cells of the features in sets with this number of continuous variables."""
         level = self.most_levels(min(size, len(self.partitions)), table.weight_sum)
         return tuple(self.n_cells(table, name, level) for name in table.vocabulary.features)
 
     def levels_of(self, names: Sequence[Hashable], weight_sum: float) -> tuple[int, ...]:
-        """Return how many levels each variable of a set takes part with."""
+        """Return the number of levels used for each variable of a set."""
         most = self.most_levels(sum(name in self.partitions for name in names), weight_sum)
         return tuple(min(most, self.n_levels(name)) for name in names)
 
@@ -155,7 +155,7 @@ class Universal:
         Raises
         ------
         ValueError
-            If a variable has other than the cells of its partition.
+            If a variable has other cells than its partition.
         """
         states: dict[Hashable, Sequence[int]] = {}
         codes = np.empty((len(table.codes), len(views)), dtype=np.int16, order="F")
@@ -216,8 +216,9 @@ class Universal:
     def local_upper_bound(self, table: DiscreteTable, child: Hashable) -> float:
         """Return a bound on the local score of a feature over all parent sets (with the class, if there is one).
 
-        At given levels a further variable lowers F. What is left is the density of the child's own cells, and that
-        the others may take part with fewer levels than without it: ``Σ_v ln(K/K')`` at most. Total in nats.
+        At given levels, a further variable lowers F. The bound consists of the density of the child's own cells, and
+        of at most ``Σ_v ln(K/K')`` because the other variables may have fewer levels with the child than without it.
+        Total in nats.
         """
         if child not in self.partitions:
             return 0.0

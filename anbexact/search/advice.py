@@ -1,4 +1,4 @@
-"""What the exact searches tell people before they start, and when they end without a proof."""
+"""Messages of the exact searches before they start, and when they end without a proof."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW_PARENTS = 2
 
 
 def expected_to_be_long(table: DiscreteTable, constraints: Constraints, seconds: float, *, lattice: bool) -> str:
-    """Return the announcement of a search: what it enumerates, how long it may take, what would shorten it.
+    """Return the announcement of a search: what it enumerates, how long it may take, and what would shorten it.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ class Constraints:
     required, forbidden : mapping of feature to set of features
         Parents that a feature must, and must not, have.
     max_parents : int
-        Most feature parents (the class not counted).
+        Maximum number of feature parents, not counting the class.
     """
 
     required: dict[Hashable, frozenset[Hashable]]
@@ -59,13 +59,13 @@ def make_constraints(
     required: Iterable[Edge],
     forbidden: Iterable[Edge],
 ) -> Constraints:
-    """Check the constraints and bring them into one form.
+    """Check the constraints and convert them to one form.
 
     Raises
     ------
     ValueError
-        If ``max_parents`` is negative, an edge names no pair of features, an edge is both required
-        and forbidden, or the required edges form a cycle or exceed ``max_parents``.
+        If ``max_parents`` is negative, an edge is not a pair of features, an edge is both required and forbidden, or
+        the required edges form a cycle or exceed ``max_parents``.
     """
     if max_parents is None:
         max_parents = max(len(features) - 1, 0)

@@ -1,4 +1,4 @@
-"""Where expectation maximisation starts: what may stand in the place of missing cells before there is a network."""
+"""Starting points of expectation maximisation: values for missing cells before there is a network."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ STARTS = (AVAILABLE, MODE, HOT_DECK)
 
 
 def available_tables(table: IncompleteTable) -> Tables:
-    """Return naive Bayes, every table from the rows in which its own cells are observed.
+    """Return naive Bayes, in which every table is estimated from the rows in which its own cells are observed.
 
-    Posterior means with an equivalent sample size of 1; see :func:`~anbexact.parameters.tables.eap_tables`.
+    The tables are posterior means with an equivalent sample size of 1; see
+    :func:`~anbexact.parameters.tables.eap_tables`.
     """
     class_name, labels = table.vocabulary.class_name, table.class_codes()
     assert class_name is not None
@@ -46,8 +47,8 @@ def available_tables(table: IncompleteTable) -> Tables:
 def most_probable(table: IncompleteTable, tables: Tables) -> CodeArray:
     """Return the rows completed by the most probable states under naive Bayes: the class first, then the others.
 
-    The missing cells of a feature that is never observed in a class get its states in turn: a single state would
-    count as if it had been observed.
+    If a feature is never observed in a class, its missing cells there get its states in turn, because a single state
+    would count as if it had been observed.
     """
     vocabulary = table.vocabulary
     codes, labels = table.codes.copy(), _labels(table, tables)
@@ -66,10 +67,10 @@ def most_probable(table: IncompleteTable, tables: Tables) -> CodeArray:
 
 
 def dealt_in_order(table: IncompleteTable, tables: Tables) -> CodeArray:
-    """Return the rows completed by a hot deck: a missing cell is that of the row before it of the same class.
+    """Return the rows completed by a hot deck: a missing cell gets the value of the previous row of the same class.
 
-    The rows are in lexicographic order, the last before the first. Where no row of the class has the cell, it is the
-    most probable state.
+    The rows are in lexicographic order, and the last row counts as previous to the first. Where no row of the class
+    has a value in the column, the most probable state is used.
     """
     filled = most_probable(table, tables)
     labels = _labels(table, tables)

@@ -1,4 +1,4 @@
-"""The equivalent sample size under which the data, with the best structure, are most probable."""
+"""The equivalent sample size for which the data, with the best structure, are most probable."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from anbexact.tables.table import DiscreteTable
 LEAST_ESS, MOST_ESS = 0.01, 1e5
 """The range that is searched."""
 START_ESS = 10.0
-"""Where the search starts: nearer than 1 to what most tables end at."""
+"""Where the search starts, nearer than 1 to the final value for most tables."""
 MOST_SEARCHES = 5
-"""Structures learned at most."""
+"""Maximum number of structures learned."""
 
 Learn = Callable[[DiscreteTable, BDeu, float | None], Structure]
 
 
 def best_ess(table: DiscreteTable, structure: Structure) -> float:
-    """Return the equivalent sample size of highest BDeu for a structure.
+    """Return the equivalent sample size with the highest BDeu for a structure.
 
-    The score is a sum over distinct cell weights, each times how often it occurs, so that a value takes microseconds.
-    Searched between 0.01 and 100,000 on a logarithmic scale.
+    The score is computed as a sum over distinct cell weights, each multiplied by its frequency, so a value takes
+    microseconds. The search covers 0.01 to 100,000 on a logarithmic scale.
     """
     cells: list[tuple[float, npt.NDArray[Any], npt.NDArray[Any], int]] = []
     for name, parents in structure.parents.items():
@@ -52,13 +52,14 @@ def best_ess(table: DiscreteTable, structure: Structure) -> float:
 def learn_with_best_ess(
     table: DiscreteTable, learn: Learn, time_limit: float | None = None
 ) -> tuple[Structure, BDeu]:
-    """Climb in BDeu over structures and equivalent sample sizes in turn.
+    """Maximise BDeu over structures and equivalent sample sizes in turn.
 
     Alternates between the best structure for an equivalent sample size (``learn``; the first is 10) and the best
     equivalent sample size for a structure (:func:`best_ess`). With an exact ``learn``, neither step lowers the score.
-    It ends when the structure stays, as a rule after two or three searches, and at the latest after five: a pair of
-    which each is best given the other, rarely short of the best pair of all. Where a greedy ``learn`` finds less than
-    it had, that is not taken. Where the time limit ends the first search, that is the result. Ctrl-C raises.
+    The climb ends when the structure no longer changes, usually after two or three searches, and at the latest after
+    five. In the resulting pair, each is best given the other; it is rarely worse than the best pair of all. If a
+    greedy ``learn`` finds a lower score than before, the earlier structure is kept. If the time limit ends the first
+    search, its structure is the result. Ctrl-C raises.
 
     Parameters
     ----------
@@ -67,12 +68,12 @@ def learn_with_best_ess(
     learn : callable
         ``learn(table, score, seconds)`` returns the best structure it finds in the given time (None: no limit).
     time_limit : float, optional
-        Seconds for all searches together.
+        Time limit in seconds for all searches together.
 
     Returns
     -------
     structure : Structure
-        What ``learn`` returned last; its certificate holds for the score beside it.
+        The structure that ``learn`` returned last; its certificate refers to the score returned with it.
     score : BDeu
         The score under which it was learned.
 

@@ -26,7 +26,7 @@ def as_mask(nodes: Iterator[int] | Sequence[int]) -> int:
 
 
 def matrix(masks: Sequence[int]) -> Bools:
-    """Return one row for every set, which says of every node whether it is in it; as many sets as nodes."""
+    """Return a square matrix with a row for every set, which tells for every node whether it is in the set."""
     n = len(masks)
     octets = b"".join(mask.to_bytes(-(-n // 8), "little") for mask in masks)
     rows = np.frombuffer(octets, dtype=np.uint8).reshape(n, -1)

@@ -1,4 +1,4 @@
-"""The naive Bayes structure: nothing to search."""
+"""The naive Bayes structure, which needs no search."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def learn_naive_bayes(table: DiscreteTable, score: Score | None = None) -> Struc
     table : DiscreteTable
         A table with a class.
     score : Score, default BDeu()
-        Scores the structure; it does not influence it.
+        The score that is reported for the structure; it has no influence on the structure.
 
     Returns
     -------
     Structure
-        Trivially optimal: it is the only admitted one.
+        Trivially optimal, because no other structure is admitted.
     """
     began = time.perf_counter()
     name = class_of(table)

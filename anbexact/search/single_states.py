@@ -1,4 +1,4 @@
-"""Features of one state: they leave a table before a search starts, and join the structure that it returns."""
+"""Features with one state, which are removed from a table before a search and added to its result."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ Search = Callable[Concatenate[DiscreteTable, P], Structure]
 def single_states(table: DiscreteTable, score: object, keep: Collection[Hashable] = ()) -> tuple[Hashable, ...]:
     """Return the features of one state that a search by a score can do without, in table order.
 
-    A feature of one state scores 0 whatever its parents, and changes nothing as a parent, by a score that says so
-    with a true attribute ``ignores_single_states``; see :class:`~anbexact.scores.Score`. Those that the score
-    needs all the same stay; see :func:`~anbexact.scores.capabilities.needed_variables`.
+    With a score whose attribute ``ignores_single_states`` is True, a feature with one state scores 0 with any
+    parents, and changes nothing as a parent; see :class:`~anbexact.scores.Score`. Features that the score needs
+    nevertheless are kept; see :func:`~anbexact.scores.capabilities.needed_variables`.
 
     Parameters
     ----------
     keep : collection of features
-        Features that stay in any case.
+        Features that are kept in any case.
     """
     if not getattr(score, "ignores_single_states", False):
         return ()
@@ -42,14 +42,14 @@ def without(table: DiscreteTable, names: Collection[Hashable]) -> DiscreteTable:
 
 @dataclass(frozen=True)
 class SingleStates:
-    """A table without its features of one state, and how they join the structure that is found for the others.
+    """A table without its features of one state, and how to add them to the structure found for the others.
 
     Attributes
     ----------
     table : DiscreteTable
         The table without them.
     forbidden : iterable of (parent, child)
-        The forbidden arcs that bear on it.
+        The forbidden arcs that concern it.
     names : tuple
         All variables, in the order of the whole table.
     apart : tuple
@@ -67,8 +67,8 @@ class SingleStates:
     ) -> SingleStates:
         """Leave out the features of one state that a search by a score can do without.
 
-        Those that ``required`` arcs name stay in the table, and so do all of them if the score is not known to ignore
-        them.
+        Features that ``required`` arcs name are kept in the table, and so are all such features if the score is not
+        known to ignore them.
         """
         keep = () if isinstance(required, Iterator) else _ends(required)
         apart, names = single_states(table, score, keep), table.vocabulary.names
@@ -82,7 +82,7 @@ class SingleStates:
         Parameters
         ----------
         below_class : bool
-            Whether the class is their parent: so it is where it is a parent of every feature.
+            Whether the class is their parent, as in searches in which it is a parent of every feature.
         """
         if not self.apart:
             return structure
@@ -92,7 +92,7 @@ class SingleStates:
 
 
 def single_states_apart(*, below_class: bool) -> Callable[[Search[P]], Search[P]]:
-    """Let a search work on the table without its features of one state; see :class:`SingleStates`.
+    """Make a search use the table without its features of one state; see :class:`SingleStates`.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def single_states_apart(*, below_class: bool) -> Callable[[Search[P]], Search[P]
 
 
 def _ends(edges: Iterable[Any]) -> set[Hashable]:
-    """Return what edges name; nothing for what is not a pair, which the search refuses."""
+    """Return the names in edges; an edge that is not a pair, which the search refuses, contributes none."""
     return {name for edge in edges if isinstance(edge, tuple | list) for name in edge if isinstance(name, Hashable)}
 
 

@@ -1,4 +1,4 @@
-"""Which features belong: Bayes factors, and searches for the parents and children of a variable."""
+"""Feature selection by Bayes factors, and searches for the parents and children of a variable."""
 
 from typing import TYPE_CHECKING, Any
 

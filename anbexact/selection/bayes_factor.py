@@ -24,7 +24,7 @@ def log_bayes_factor(
     """Return ln BF(X, Y | Z), which is positive if the data support the independence of X and Y given Z.
 
     ``ln BF(X, Y | Z) = local(X | Z) - local(X | Z ∪ Y)`` with the local scores of BDeu, the log marginal likelihoods
-    of X without and with Y among its parents. Symmetric in X and Y.
+    of X without and with Y among its parents. It is symmetric in X and Y.
 
     Parameters
     ----------
@@ -69,9 +69,10 @@ def log_bayes_factor(
 def log_bayes_factors(
     table: DiscreteTable, *, ess: float = 1.0, n_jobs: int | None = None
 ) -> npt.NDArray[np.float64]:
-    """Return ln BF(C, X_i) of the class C with every feature X_i, given nothing; see :func:`log_bayes_factor`.
+    """Return ln BF(C, X_i) of the class C with every feature X_i, unconditionally; see :func:`log_bayes_factor`.
 
-    From 2n + 2 set scores, ``F(C) - F(∅) - F(C, X_i) + F(X_i)``, in O(n N) for n features and N distinct rows.
+    Computed from 2n + 2 set scores, ``F(C) - F(∅) - F(C, X_i) + F(X_i)``, in O(n N) for n features and N distinct
+    rows.
 
     Parameters
     ----------

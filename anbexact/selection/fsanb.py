@@ -25,9 +25,9 @@ FOLDS = 2
 COMPARED_DECIMALS = 9
 """Decimals to which accuracy and conditional log likelihood, in nats per row, are compared."""
 TIE_NATS = 1e-9
-"""Log probabilities of classes that are no further apart are equal."""
+"""Log probabilities of classes that differ by no more than this count as equal."""
 SHARE_OF_FOLDS = 0.7
-"""Part of the time limit that the choice of ESS and threshold may take."""
+"""Share of the time limit that the choice of ESS and threshold may take."""
 Learn = Callable[[DiscreteTable, BDeu, float | None], Structure]
 
 
@@ -67,10 +67,10 @@ def learn_selected(
 ) -> Selection:
     """Drop every feature X_i with BF(C, X_i) > δ, and learn the structure over the others.
 
-    Where there are several choices, the one with the highest accuracy in two-fold cross-validation is taken; of
-    equally accurate ones that of the highest conditional log likelihood, then the
-    first. A row with several most probable classes counts in equal shares for each. Bayes factors, structure and EAP
-    tables are made anew in every fold.
+    If there are several choices, the one with the highest accuracy in two-fold cross-validation is used; among
+    equally accurate ones, the one with the highest conditional log likelihood, then the first. A row with several
+    most probable classes counts in equal shares for each. Bayes factors, structure and EAP tables are computed again
+    in every fold.
 
     Parameters
     ----------

@@ -14,21 +14,21 @@ from anbexact.selection.search_by_tests import SearchByTests, Tester
 class HITONPC(SearchByTests):
     """Interleaved HITON-PC.
 
-    Variables that depend on the target are taken in the order of their association with it, the strongest first;
-    ties in table order. Each becomes a candidate, and at once every candidate that some subset of the others
-    separates from the target is removed for good: the new one first, then the others in the order of their addition.
-    Last, those are kept for which the same search finds the target.
+    Variables that depend on the target are considered in the order of their association with it, the strongest first;
+    ties are in table order. Each becomes a candidate. Immediately afterwards, every candidate that some subset of the
+    others separates from the target is removed for good: the new one first, then the others in the order of their
+    addition. Finally, only those candidates are kept for which the same search finds the target.
 
-    Given a right test and a distribution that is faithful to a network, the result is the parents and children in it.
-    The number of tests is exponential in the number of candidates, unless ``max_conditioning`` or too few rows bound
-    the sets that are given.
+    If the test is always right and the distribution is faithful to a network, the result is the parents and children
+    in that network. The number of tests is exponential in the number of candidates, unless ``max_conditioning`` or a
+    small number of rows limits the conditioning sets.
 
     Parameters
     ----------
     test : IndependenceTest, default G2Test()
         The test.
     max_conditioning : int, optional
-        Most variables that are given in a test.
+        Maximum number of conditioning variables in a test.
 
     Raises
     ------

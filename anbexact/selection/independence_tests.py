@@ -1,4 +1,4 @@
-"""Tests of conditional independence, and what the searches that ask them share."""
+"""Tests of conditional independence, and functions shared by the searches that use them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from anbexact.selection.bayes_factor import check_distinct
 from anbexact.tables.table import DiscreteTable
 
 Associations = Callable[[int, Positions, tuple[int, ...]], Floats]
-"""Called with the positions of a variable, of others and, ascending, of those that are given: the association of the
-variable with each of the others. Below 0: independent. Infinite: not tested."""
+"""``f(x, others, given)`` returns the association of variable ``x`` with each of ``others`` given ``given`` (sorted
+positions). Below 0: independent. Infinite: not tested."""
 
 
 class IndependenceTest(Protocol):
@@ -35,20 +35,20 @@ class G2Test:
     """Likelihood-ratio test of conditional independence: G² against the chi-squared distribution.
 
     ``G² = 2 Σ_xyz N_xyz ln(N_xyz N_z / (N_xz N_yz))``. The degrees of freedom are ``Σ_z (r_xz - 1) (r_yz - 1)`` over
-    the joint states z that occur, with r_xz and r_yz the numbers of states of X and Y that occur along with z: states
-    that never do count as structural zeros. The association is ``ln(alpha / p)``: X and Y are independent where p is
-    above alpha, and the smaller p, the stronger the association.
+    the joint states z that occur, where r_xz and r_yz are the numbers of states of X and Y that occur together with
+    z; states that never do count as structural zeros. The association is ``ln(alpha / p)``: X and Y count as
+    independent if p is above alpha, and the smaller p, the stronger the association.
 
-    A test needs ``rows_per_cell`` rows, by weight, for each of the ``r_x r_y q_z`` cells. Where there are fewer, X
-    and Y count as independent given nothing, since nothing speaks for an arc; given something, they are not tested,
-    so that nothing is separated without evidence.
+    A test needs ``rows_per_cell`` rows, by weight, for each of the ``r_x r_y q_z`` cells. If there are fewer, X and Y
+    count as independent in an unconditional test, because there is no evidence for an arc. In a conditional test,
+    they are not tested, so that no variables are separated without evidence.
 
     Parameters
     ----------
     alpha : float, default 0.05
         Significance level.
     rows_per_cell : float, default 5
-        Mean number of rows that a cell must have.
+        Minimum mean number of rows per cell.
 
     Raises
     ------
@@ -98,9 +98,9 @@ class G2Test:
 class BayesFactorTest:
     """Independence of two variables given others by their Bayes factor.
 
-    ``ln BF(X, Y | Z) = local(X | Z) - local(X | Z ∪ Y)`` by BDeu. X and Y are independent where the factor is above
+    ``ln BF(X, Y | Z) = local(X | Z) - local(X | Z ∪ Y)`` by BDeu. X and Y count as independent if the factor is above
     the threshold δ; the association is ``ln δ - ln BF``. See :func:`~anbexact.selection.log_bayes_factor`. All sets
-    are tested, however few rows their cells have.
+    are tested, even if their cells have few rows.
 
     Parameters
     ----------
@@ -138,18 +138,18 @@ class BayesFactorTest:
 class UniversalTest:
     """Independence of continuous and discrete variables, of any distribution, by their universal measures g.
 
-    With the probability p of independence before the data are seen, X and Y are independent given Z where
+    With the prior probability p of independence, X and Y count as independent given Z if
 
         p g(X, Z) g(Y, Z) ≥ (1 - p) g(X, Y, Z) g(Z);
 
-    the association is the ln of the right side less that of the left. Right, with probability one, from some number
-    of rows on if levels are as many as it takes. All sets are tested, however few rows their cells have. Sides that
-    agree to within rounding count as equal.
+    the association is the ln of the right side minus the ln of the left side. With probability one, the test is right
+    from some number of rows on, if there are enough levels. All sets are tested, even if their cells have few rows.
+    Sides that agree up to rounding count as equal.
 
-    The four measures are sums over their levels, each tuple of levels with the same weight in all of them, as the
-    proof of the theorem asks. (As means over levels, which by default are the fewer, the more continuous variables a
-    set has, they would speak for dependence by their number alone: of two variables given nothing by
-    ``2 ln(⌊ln N⌋ / ⌊½ ln N⌋)``, 1.4 to 1.8 nats from 55 rows on.)
+    The four measures are sums over their levels, and each tuple of levels has the same weight in all of them, as the
+    proof of the theorem requires. (By default, a set has fewer levels the more continuous variables it has. If the
+    measures were means over levels, these numbers alone would favour dependence: for two variables tested
+    unconditionally, by ``2 ln(⌊ln N⌋ / ⌊½ ln N⌋)``, 1.4 to 1.8 nats from 55 rows on.)
 
     Parameters
     ----------
@@ -225,7 +225,7 @@ class UniversalTest:
     def log_odds(self, table: DiscreteTable, x: Hashable, y: Hashable, given: Sequence[Hashable] = ()) -> float:
         """Return ``ln [p g(X, Z) g(Y, Z)] - ln [(1 - p) g(X, Y, Z) g(Z)]``, the log odds of independence; nats.
 
-        Symmetric in X and Y.
+        It is symmetric in X and Y.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class UniversalTest:
         Raises
         ------
         ValueError
-            If a variable is not in the table, or is there twice; or if the table does not suit the score.
+            If a variable is not in the table, or is named twice; or if the table does not fit the score.
         """
         check_distinct(table, [x, y, *given])
         first, second, *others = (position_of(table, name) for name in (x, y, *given))

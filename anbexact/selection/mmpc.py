@@ -14,21 +14,22 @@ from anbexact.selection.search_by_tests import SearchByTests, Tester
 class MMPC(SearchByTests):
     """Max-min parents and children.
 
-    Candidates are added one by one: the variable whose least association with the target, given any subset of the
-    candidates so far, is the largest; ties go to the first in table order. Variables that some subset separates from
-    the target are never considered again. Then each candidate that some subset of the others separates is removed, in
-    the order of their addition. Last, those are kept for which the same search finds the target.
+    Candidates are added one by one. The next candidate is the variable whose smallest association with the target,
+    given any subset of the candidates so far, is the largest; ties go to the first in table order. Variables that
+    some subset separates from the target are never considered again. Then each candidate that some subset of the
+    others separates is removed, in the order of their addition. Finally, only those candidates are kept for which the
+    same search finds the target.
 
-    Given a right test and a distribution that is faithful to a network, the result is the parents and children in it.
-    The number of tests is exponential in the number of candidates, unless ``max_conditioning`` or too few rows bound
-    the sets that are given.
+    If the test is always right and the distribution is faithful to a network, the result is the parents and children
+    in that network. The number of tests is exponential in the number of candidates, unless ``max_conditioning`` or a
+    small number of rows limits the conditioning sets.
 
     Parameters
     ----------
     test : IndependenceTest, default G2Test()
         The test, whose association is maximised.
     max_conditioning : int, optional
-        Most variables that are given in a test.
+        Maximum number of conditioning variables in a test.
 
     Raises
     ------

@@ -14,21 +14,21 @@ from anbexact.selection.search_by_tests import SearchByTests, Tester
 class PCMB(SearchByTests):
     """The parents and children (GetPC) of the Markov boundary search PCMB.
 
-    In rounds: variables that some subset of the candidates separates from the target are never considered again; of
-    the others, that whose least association given any subset is the largest becomes a candidate (ties: the first in
-    table order); then all candidates that some subset of the others separates are removed at once. Last, those are
-    kept for which the same search finds the target.
+    In each round, variables that some subset of the candidates separates from the target are dropped for good. Among
+    the others, the variable whose smallest association given any subset is the largest becomes a candidate (ties go
+    to the first in table order). Then all candidates that some subset of the others separates are removed at once.
+    Finally, only those candidates are kept for which the same search finds the target.
 
-    Given a right test and a distribution that is faithful to a network, the result is the parents and children in it.
-    The number of tests is exponential in the number of candidates, unless ``max_conditioning`` or too few rows bound
-    the sets that are given.
+    If the test is always right and the distribution is faithful to a network, the result is the parents and children
+    in that network. The number of tests is exponential in the number of candidates, unless ``max_conditioning`` or a
+    small number of rows limits the conditioning sets.
 
     Parameters
     ----------
     test : IndependenceTest, default G2Test()
         The test, whose association is maximised.
     max_conditioning : int, optional
-        Most variables that are given in a test.
+        Maximum number of conditioning variables in a test.
 
     Raises
     ------

@@ -15,12 +15,14 @@ from anbexact.tables.table import DiscreteTable
 class S2TMB:
     """The parents and children of the Markov blanket search S²TMB.
 
-    First as :class:`~anbexact.selection.SLL`, without its last step. Then every variable that is not among the
-    neighbours found is joined to the target, its neighbours and its spouses so far; neighbours and spouses (other
-    parents of children) in the network of highest score over these are the target's from then on. Descendants that
-    only a spouse separates from the target are removed so, and no search from other variables is needed.
+    The search starts like :class:`~anbexact.selection.SLL`, without its last step. Then each variable that is not
+    among the neighbours found is added to the target, its current neighbours and its current spouses (other parents
+    of children). The target's neighbours and spouses in the highest-scoring network over these variables become the
+    current ones. This removes descendants that only a spouse separates from the target, so no search from other
+    variables is needed.
 
-    The exact search takes all neighbours and spouses at once: time and memory grow as ``k 2ᵏ`` for k of them.
+    The exact search includes all neighbours and spouses at once: time and memory grow as ``k 2ᵏ`` with their number
+    k.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Searches for parents and children by tests of conditional independence: what they share."""
+"""The common base of searches for parents and children by tests of conditional independence."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from anbexact.tables.table import DiscreteTable
 
 
 class Tester:
-    """A test on a table, every pair of variables tested once given a set.
+    """A test on a table, in which every pair of variables is tested only once given a set.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Tester:
     test : IndependenceTest
         The test.
     max_conditioning : int, optional
-        Most variables that are given.
+        Maximum number of conditioning variables.
     """
 
     def __init__(self, table: DiscreteTable, test: IndependenceTest, max_conditioning: int | None = None) -> None:
@@ -53,10 +53,10 @@ class Tester:
         return least
 
     def lower(self, least: Floats, x: int, pool: Sequence[int], always: tuple[int, ...] = ()) -> None:
-        """Lower the associations of variables with x to the least given any subset of a pool, joined by ``always``.
+        """Lower the associations of variables with x to the smallest given ``always`` and any subset of a pool.
 
-        Left alone are associations below 0, whose variables are separated from x, and those of the variables given.
-        Smaller sets come first; sets are not enumerated where a part of them left nothing to be tested.
+        Associations below 0, whose variables are separated from x, and those of the conditioning variables are not
+        changed. Smaller sets come first; a set is not enumerated if a subset of it left nothing to test.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class Tester:
             sets = larger
 
     def unseparated(self, x: int, members: Sequence[int], always: tuple[int, ...] = ()) -> list[int]:
-        """Leave out, one after the other, what some subset of the remaining members separates from x.
+        """Leave out, one after the other, the members that some subset of the remaining ones separates from x.
 
         Subsets are joined by ``always``.
         """
@@ -109,7 +109,7 @@ class SearchByTests(ABC):
     test : IndependenceTest, default G2Test()
         The test.
     max_conditioning : int, optional
-        Most variables that are given in a test.
+        Maximum number of conditioning variables in a test.
 
     Raises
     ------
@@ -126,7 +126,7 @@ class SearchByTests(ABC):
             raise ValueError(f"max_conditioning must be None or a whole number, 0 or more, not {most!r}")
 
     def parents_children(self, table: DiscreteTable, target: Hashable) -> tuple[Hashable, ...]:
-        """Return the candidates of a variable that it is a candidate of, too; in table order.
+        """Return the candidates of a variable for which it is a candidate, too, in table order.
 
         Raises
         ------
@@ -144,7 +144,7 @@ class SearchByTests(ABC):
 def symmetric_neighbours(
     table: DiscreteTable, target: Hashable, neighbours: Callable[[int], Iterable[int]]
 ) -> tuple[Hashable, ...]:
-    """Return the neighbours of a variable that it is a neighbour of, too; in table order.
+    """Return the neighbours of a variable for which it is a neighbour, too, in table order.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def symmetric_neighbours(
     target : Hashable
         The variable.
     neighbours : callable
-        Returns the neighbours of a variable, all of them given by their positions.
+        Returns the neighbours of a variable; all variables are given by their positions.
 
     Raises
     ------

@@ -24,7 +24,7 @@ class BayesFactorSelector(
     SelectorMixin,  # type: ignore[misc]  # scikit-learn has no types
     BaseEstimator,  # type: ignore[misc]  # likewise
 ):
-    """Select features by Bayes factors: drop those that the data show to be independent of the class.
+    """Select features by Bayes factors: drop those for which the data support independence of the class.
 
     A feature X_i is dropped if BF(C, X_i) > δ, that is, if the data are more than δ times as probable when it is
     independent of the class C than when it is not. The test is not conditioned on other features, because missing a

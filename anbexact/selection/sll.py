@@ -17,11 +17,11 @@ from anbexact.tables.vocabulary import Vocabulary
 class SLL:
     """Score-based local learning of the parents and children of a variable.
 
-    Every other variable, in table order, is joined to the target and its neighbours so far; the target's neighbours
-    in the network of highest score over these few variables are its neighbours from then on. Last, those are kept
-    for which the same search finds the target.
+    Each other variable, in table order, is added to the target and its current neighbours. The target's neighbours in
+    the highest-scoring network over these few variables become its current neighbours. Finally, only those neighbours
+    are kept for which the same search finds the target.
 
-    The exact search takes all neighbours at once: time and memory grow as ``k 2ᵏ`` for k of them.
+    The exact search includes all neighbours at once: time and memory grow as ``k 2ᵏ`` with their number k.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""What a search returns: a graph with its score and its certificate of optimality."""
+"""The results of searches: graphs with their scores and certificates of optimality."""

@@ -15,12 +15,12 @@ Edge = tuple[Hashable, Hashable]
 class Duals:
     """Multipliers of cluster constraints, which bound the score of every acyclic choice of parent sets.
 
-    In an acyclic graph at least k features of every set K of more than k features have fewer than k parents in K: the
-    first k of them in an order of the graph. So for all z_K ≥ 0,
+    In an acyclic graph, at least k features of every set K of more than k features have fewer than k parents in K,
+    namely the first k of them in an order of the graph. Therefore, for all z_K ≥ 0,
 
         score ≤ Σ_i max_W [local(i | W) + Σ_{K ∋ i, |K ∩ W| < k_K} z_K] - Σ_K k_K z_K,
 
-    W ranging over the admitted parent sets of i.
+    where W ranges over the admitted parent sets of i.
 
     Attributes
     ----------
@@ -38,15 +38,15 @@ class Duals:
 
 @dataclass(frozen=True)
 class Split:
-    """Two cases: the arc from ``parent`` to ``child`` is absent, or it is there.
+    """Two cases: the arc from ``parent`` to ``child`` is absent, or it is present.
 
     Attributes
     ----------
     parent, child : Hashable
         The arc.
     absent, present : Duals, Split
-        Proofs of the same bound for either case: the parent sets of ``child`` without, or with, ``parent``; in the
-        second case the parent sets of ``parent`` without ``child``, too.
+        Proofs of the same bound for both cases. In the first, the parent sets of ``child`` do not contain ``parent``;
+        in the second, they do, and the parent sets of ``parent`` do not contain ``child``.
     """
 
     parent: Hashable
@@ -67,8 +67,8 @@ class FewestClassParameters:
     Attributes
     ----------
     count : int
-        The fewest class parameters of any of these I-maps. The bound of the component is on the score of those that
-        have as few, the class's own local score included.
+        The fewest class parameters of any of these I-maps. The bound of the component is on the score of the I-maps
+        with this number, including the class's own local score.
     """
 
     count: int
@@ -79,12 +79,12 @@ Case: TypeAlias = Duals | Split | Exhaustion | FewestClassParameters
 
 @dataclass(frozen=True)
 class Component:
-    """A part of the features; arcs that enter it from outside are free in its bound.
+    """A subset of the features; in its bound, arcs that enter it from outside are free.
 
     Attributes
     ----------
     features : tuple of features
-        The components share out the features.
+        The features of the component; no feature is in two components.
     bound : float
         Upper bound on the sum of the local scores of its features, in nats.
     case : Duals, Split, Exhaustion or FewestClassParameters
@@ -98,23 +98,23 @@ class Component:
 
 @dataclass(frozen=True)
 class Proof:
-    """What a search states about all structures that it admits, and why.
+    """The statement of a search about all structures that it admits, and its proof.
 
     Attributes
     ----------
     score : Score
         The score that is bounded.
     max_parents : int
-        Most feature parents of a feature that the search admits.
+        Maximum number of feature parents that the search admits.
     required, forbidden : tuple of (parent, child)
-        Arcs between features that must, and must not, be there.
+        Arcs between features that the structure must, and must not, contain.
     largest : int, optional
-        Maximum number of feature parents up to which parent sets were enumerated, if that is less: the proof holds
-        for structures with no more of them.
+        Maximum number of feature parents up to which parent sets were enumerated, if that is less: the proof then
+        holds for structures with at most this many.
     components : tuple of Component
         Their bounds, with the class's own local score, sum to the bound.
     gap : float
-        What the structure lacks at most, in nats, to the best of those for which the proof holds.
+        Maximum difference, in nats, between the best structure for which the proof holds and this one.
     apart : tuple of features
         Features that stand alone in all structures for which the proof holds; they are in no component.
     """

@@ -1,4 +1,4 @@
-"""Structures: the parents of every variable, their score, and the certificate of how good they are."""
+"""Structures: the parents of every variable, the score, and the certificate of how good the structure is."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Certificate:
-    """What a search proved about the structure that it returns.
+    """The statement that a search proved about the structure that it returns.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Certificate:
     method : str
         The search, and the limits under which the statement holds.
     proof : Proof, optional
-        What :func:`anbexact.verify` needs to check the statement without repeating the search.
+        The data that :func:`anbexact.verify` needs to check the statement without repeating the search.
     """
 
     optimal: bool
@@ -48,11 +48,11 @@ class Certificate:
 
     @classmethod
     def unknown(cls, method: str) -> Certificate:
-        """Return the certificate of a structure about whose optimality nothing is known."""
+        """Return the certificate of a structure whose optimality is unknown."""
         return cls(False, float("inf"), float("inf"), 0, 0.0, method)
 
     def statement(self) -> dict[str, Any]:
-        """Return everything but the proof, by name."""
+        """Return everything except the proof, by name."""
         return {own.name: getattr(self, own.name) for own in fields(self) if own.name != "proof"}
 
     def __str__(self) -> str:
@@ -131,7 +131,7 @@ class Structure:
     def given(
         cls, class_name: Hashable, parents: Mapping[Hashable, tuple[Hashable, ...]], score: float = math.nan
     ) -> Structure:
-        """Return a structure about whose optimality nothing is known."""
+        """Return a structure whose optimality is unknown."""
         return cls(class_name, parents, score, Certificate.unknown("structure given, not searched"))
 
     def __post_init__(self) -> None:
@@ -153,7 +153,7 @@ class Structure:
 
     @property
     def features(self) -> tuple[Hashable, ...]:
-        """All variables but the class, in table order."""
+        """All variables except the class, in table order."""
         return tuple(name for name in self.parents if name != self.class_name)
 
     @property
@@ -195,9 +195,9 @@ class Structure:
     def is_subperfect(self) -> bool:
         """Whether variables with a common child are always adjacent, unless both are parents of the class.
 
-        If the graph consists of the class and its Markov blanket, then exactly in this case the network and its
-        logistic regression index the same conditional distributions of the class (Feelders and Ivanovs, Definition 1
-        and Theorem 2); see :func:`anbexact.adapters.to_logit` for other graphs.
+        If the graph consists of the class and its Markov blanket, this is exactly the condition under which the
+        network and its logistic regression represent the same conditional distributions of the class (Feelders and
+        Ivanovs, Definition 1 and Theorem 2); see :func:`anbexact.adapters.to_logit` for other graphs.
         """
         of_class = set(self.parents[self.class_name])
         return all(of_class.issuperset(pair) for child in self.parents for pair in self.unmarried(child))

@@ -23,23 +23,23 @@ from anbexact.tables.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabul
 
 Weights = npt.NDArray[np.float64]
 DENSE_CELLS_PER_ROW = 8
-"""Cells of a contingency table, for each distinct row, up to which it is laid out whole."""
+"""Maximum number of cells per distinct row for which a contingency table is laid out completely."""
 
 
 @dataclass(frozen=True, eq=False)
 class DiscreteTable:
-    """Weighted rows of codes, equal rows collapsed.
+    """Weighted rows of codes, in which equal rows are merged.
 
     Attributes
     ----------
     vocabulary : Vocabulary
         Names and states; column j of ``codes`` belongs to ``vocabulary.names[j]``.
     codes : (distinct rows, variables) int16
-        State of every variable; rows are distinct and in lexicographic order.
+        The state of every variable in every row; rows are distinct and in lexicographic order.
     weights : (distinct rows,) float64
         Positive total weight of each distinct row.
     n_rows : int
-        Rows of positive weight that the table was made from (without those that were left out for missing cells).
+        Number of rows of positive weight from which the table was made (without those left out for missing cells).
     """
 
     vocabulary: Vocabulary
@@ -65,7 +65,7 @@ class DiscreteTable:
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
             The features (and the class, if ``class_name`` names a column of X and ``y`` is None). Or a lazy frame
             (DuckDB, Polars, Dask, Ibis, PySpark), whose rows are counted where they are; ``y`` and ``sample_weight``
-            are names of its columns then.
+            are then names of its columns.
         y : series, array or list, optional
             The class of every row; its name is ``class_name``, otherwise the name of the series, otherwise
             ``"class"``.
@@ -135,11 +135,11 @@ class DiscreteTable:
         return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), weight_sums, self.n_rows + other.n_rows)
 
     def without_class(self) -> DiscreteTable:
-        """Return the same rows, the class being a variable like all others."""
+        """Return the same rows with the class as an ordinary variable."""
         return replace(self, vocabulary=replace(self.vocabulary, class_name=None))
 
     def restricted(self, names: Iterable[Hashable]) -> DiscreteTable:
-        """Return the table of some of the variables, equal rows collapsed; the class stays the class if it is one."""
+        """Return the table of some variables, equal rows merged; if the class is among them, it remains the class."""
         chosen = set(names)
         kept = [name for name in self.vocabulary.names if name in chosen]
         first, inverse = row_groups([self.column(name) for name in kept], self.shape(kept), len(self.codes))
@@ -187,7 +187,7 @@ class DiscreteTable:
         return flat
 
     def cell_weights(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
-        """Return the weights of the observed joint states of the named variables, in no useful order."""
+        """Return the weights of the observed joint states of the named variables, in arbitrary order."""
         if math.prod(self.shape(names)) <= DENSE_CELLS_PER_ROW * len(self.codes):
             counts = self.counts(names).ravel()
             return counts[counts > 0]
@@ -230,8 +230,8 @@ def table_from_columns(
 ) -> DiscreteTable:
     """Make a table from columns that are all discrete (see :meth:`DiscreteTable.from_frame`).
 
-    The states of a column that has ``groups`` are these. In the columns ``measured`` a missing cell cannot be a state
-    of its own. If equal rows were collapsed before, ``repeats`` says how many each row stands for.
+    If a column has ``groups``, these are its states. In the columns ``measured``, a missing cell cannot be a state of
+    its own. If equal rows were merged before, ``repeats`` is the number of rows that each row represents.
     """
     groups = groups or {}
     names = [column.name for column in columns]
@@ -313,7 +313,7 @@ def _collapsed(
     handle_missing: str,
     advice: str,
 ) -> DiscreteTable:
-    """Encode the columns, which stand in the vocabulary's order, and collapse equal rows."""
+    """Encode the columns, which are in the vocabulary's order, and merge equal rows."""
     codes = np.empty((len(weights), len(columns)), dtype=np.int16)
     for j, column in enumerate(columns):
         codes[:, j] = vocabulary.encode(
@@ -325,7 +325,7 @@ def _collapsed(
 
 
 def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:
-    """Return the name of the class: the given one, else that of ``y``, else ``"class"``."""
+    """Return the name of the class: the given name, else that of ``y``, else ``"class"``."""
     name: Hashable = class_name if class_name is not None else getattr(y, "name", None)
     if name is None or (isinstance(name, str) and not name):
         name = "class"
@@ -366,7 +366,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> Weights:
 
 
 def check_declared(categories: Categories, names: Sequence[Hashable]) -> None:
-    """Refuse declared states that are not a mapping, or of a column that does not exist."""
+    """Refuse declared states that are not a mapping, or that are for a column that does not exist."""
     if categories is None:
         return
     if not isinstance(categories, Mapping):

@@ -18,24 +18,24 @@ from anbexact.tables.quantities import Quantity
 MISSING = -1
 """Code of a missing cell."""
 UNKNOWN = -2
-"""Code of a cell that holds no state of the vocabulary."""
+"""Code of a cell whose value is not a state of the vocabulary."""
 MISSING_STATE = "(missing)"
-"""The state that stands for a missing cell where that is a state of its own."""
+"""The state of missing cells in columns where these are a state of their own."""
 LEFT_OUT = "(left out)"
 """The only state of a column that was left out because it looks like an identifier."""
 MAX_STATES = 32_767
-"""Most states that a variable may have (codes are 16-bit)."""
+"""Maximum number of states of a variable (codes are 16-bit)."""
 
 LONGEST_NAME = 60
-"""Characters of a group's name, unless its first value is longer."""
+"""Maximum number of characters in a group's name, unless its first value is longer."""
 
 CodeArray = npt.NDArray[np.int16]
 Groups = tuple[tuple[Any, ...], ...]
-"""Groups of a column's values, each a state: the values of the first group, of the second, and so on."""
+"""Groups of a column's values, each of which is a state: the values of the first group, of the second, and so on."""
 
 
 def group_names(groups: Groups) -> tuple[str, ...]:
-    """Return readable, distinct names of groups: all values, or the first ones and how many more there are.
+    """Return readable, distinct names of groups: all values, or the first values and the number of the others.
 
     Examples
     --------
@@ -84,16 +84,17 @@ class Vocabulary:
     Attributes
     ----------
     states : Mapping
-        The states of every variable, as native Python objects: features in table order, the class last.
-        Declared categories keep their declared order, observed values are sorted; the states of the
-        class are always sorted, as scikit-learn expects of ``classes_``.
+        The states of every variable, as native Python objects: features in table order, the class last. Declared
+        categories keep their declared order, and observed values are sorted; the states of the class are always
+        sorted, as scikit-learn requires for ``classes_``.
     class_name : Hashable, optional
         The class variable.
     quantities : Mapping
-        The meaning of the numbers of variables whose values are dates, durations, decimals and the like, by name.
+        For every variable whose values are dates, durations, decimals or similar, by name: the meaning of its
+        numbers.
     groups : Mapping
-        Of every variable whose states are groups of values, the values of each group, in the order of the states (the
-        state of missing cells has none). A cell that holds one of the values has the group's state.
+        For every variable whose states are groups of values: the values of each group, in the order of the states
+        (the state of missing cells has no values). A cell with one of the values has the group's state.
     """
 
     states: Mapping[Hashable, tuple[Any, ...]]
@@ -148,17 +149,17 @@ class Vocabulary:
 
     @property
     def features(self) -> tuple[Hashable, ...]:
-        """All variables but the class."""
+        """All variables except the class."""
         return tuple(name for name in self.states if name != self.class_name)
 
     @property
     def common_parents(self) -> tuple[Hashable, ...]:
-        """The class, a parent of all features in an augmented naive Bayes; nothing without a class."""
+        """The parents of all features in an augmented naive Bayes: the class, if there is one."""
         return () if self.class_name is None else (self.class_name,)
 
     @property
     def left_out(self) -> tuple[Hashable, ...]:
-        """Features that were left out in training, whose cells are not looked at."""
+        """Features that were left out in training and whose cells are ignored."""
         return tuple(name for name in self.features if self.states[name] == (LEFT_OUT,))
 
     def missing_rules(self, handle_missing: str) -> dict[Hashable, str]:
@@ -184,7 +185,7 @@ class Vocabulary:
         return self._values[name].get(state, UNKNOWN) if code is None else code
 
     def values(self, name: Hashable) -> tuple[Any, ...]:
-        """Return the values that a column may hold: its states, or the members of its groups."""
+        """Return the values that a column may contain: its states, or the members of its groups."""
         return tuple(self._values[name])
 
     def encode(
@@ -205,13 +206,14 @@ class Vocabulary:
         handle_unknown : {"marginalize", "error"}
             A value that is not a known state becomes ``UNKNOWN``, or is refused.
         handle_missing : {"marginalize", "auto", "error", "own_state"}
-            A missing cell becomes ``MISSING``; or the state ``"(missing)"`` where the variable has it, else
-            ``MISSING``; or is refused; or becomes that state, and is treated as an unknown value if the variable does
-            not have it.
+            The treatment of a missing cell. ``"marginalize"``: it becomes ``MISSING``. ``"auto"``: it becomes the
+            state ``"(missing)"`` if the variable has this state, else ``MISSING``. ``"error"``: it is refused.
+            ``"own_state"``: it becomes the state ``"(missing)"`` and is treated as an unknown value if the variable
+            does not have this state.
         advice : str
-            Ends the message about an unknown value.
+            Text at the end of the message about an unknown value.
         rows : (rows,) integers, optional
-            What the message calls the rows; by default their positions.
+            Labels of the rows in messages; by default, their positions.
 
         Returns
         -------

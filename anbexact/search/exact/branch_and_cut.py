@@ -27,7 +27,7 @@ from anbexact.structures.proof import Case, Component, Duals, Exhaustion
 
 _Result = TypeVar("_Result")
 MOST_FEATURES_EXHAUSTED = 14
-"""Features of a component that is solved by dynamic programming."""
+"""Maximum number of features of a component that is solved by dynamic programming."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +71,8 @@ def solve_lists(
 ) -> Choice:
     """Return the best acyclic choice of listed parent sets found by the deadline, with a proved bound.
 
-    Features that lie on no common cycle of possible arcs are solved apart (Fan, Malone & Yuan, Finding optimal
-    Bayesian network structures with constraints learned from data, UAI 2014): small components by dynamic
+    Features that do not lie on a common cycle of possible arcs are solved separately (Fan, Malone & Yuan, Finding
+    optimal Bayesian network structures with constraints learned from data, UAI 2014): small components by dynamic
     programming over all subsets (Silander & Myllymäki, UAI 2006), those without a set of two parents as a maximum
     branching (:func:`~anbexact.search.exact.single_parents.best_branching`), others by branch and cut on arcs, with
     cluster inequalities (Bartlett & Cussens, Integer linear programming for the Bayesian network structure learning
@@ -81,20 +81,21 @@ def solve_lists(
     Parameters
     ----------
     lists : sequence of ParentSets
-        Of every feature, in the order that the masks refer to. Each holds a set such that these are acyclic together.
+        The lists of all features, in the order that the masks refer to. Each contains a set such that these sets
+        together are acyclic.
     names : sequence of features
         Their names, for the proof.
     tolerance : float
         Nats by which the bound may exceed the total for the choice to count as optimal.
     deadline : Deadline
-        When to stop; what has been reached by then is returned. An interrupt (Ctrl-C) lets it pass.
+        When to stop; the best choice found by then is returned. An interrupt (Ctrl-C) makes the deadline pass.
     progress : Progress, optional
-        Told the part of the gap that has been closed.
+        Called with the share of the gap that has been closed.
     threads : int
-        What is found does not depend on it.
+        Number of threads; the result does not depend on it.
     most_nodes : float
-        Branches that are bounded before the search stops as at the deadline; those without which there would be no
-        bound are bounded in any case.
+        Number of branches that are bounded before the search stops as at the deadline. Branches that are necessary
+        for any bound are bounded in any case.
 
     Returns
     -------
@@ -156,7 +157,7 @@ def _kept(
 ) -> list[Positions]:
     """Return the positions of the sets of every feature that can be part of an optimal choice; see :class:`Choice`.
 
-    ``solved`` has the components, and bounds on the totals of the choices that hold a set of theirs.
+    ``solved`` has the components, and bounds on the totals of the choices that contain each of their sets.
     """
     kept = [np.empty(0, np.int64)] * len(lists)
     for group, part, totals_with in solved:
@@ -175,7 +176,7 @@ def _kept(
 
 
 def _completed(work: Callable[[], _Result], deadline: Deadline) -> _Result:
-    """Return what some work results in that nothing can do without: an interrupt lets it begin again."""
+    """Return the result of indispensable work: after an interrupt, the work is repeated."""
     try:
         return work()
     except KeyboardInterrupt:

@@ -22,17 +22,17 @@ from anbexact.search.exact.relaxation import Bound, Relaxation, duals, totals_wi
 from anbexact.structures.proof import Case, Split
 
 ROOT_IDLE_SOLUTIONS = 12
-"""Solutions of the relaxation without much gain after which branching begins."""
+"""Number of solutions of the relaxation without much gain after which branching begins."""
 BRANCHES_DIVIDED = 4
-"""Branches that are divided at a time."""
+"""Number of branches that are divided at a time."""
 ARCS_TRIED = 8
-"""Arcs among which that to branch on is chosen."""
+"""Number of arcs from which the one to branch on is chosen."""
 IDLE_SOLUTIONS = 2
 """The same, in the branches."""
 
 
 class ProofProgress:
-    """Tells the part of the gaps that has been closed, a few times a second."""
+    """Reports the share of the gaps that has been closed, a few times a second."""
 
     def __init__(self, progress: Progress | None, done: int, count: int) -> None:
         self.progress, self.done, self.count = progress, done, count
@@ -40,7 +40,7 @@ class ProofProgress:
         self.shown = time.monotonic()
 
     def gap(self, gap: float) -> None:
-        """Take note of the gap that is left."""
+        """Record the remaining gap."""
         if self.progress is None:
             return
         self.first = max(self.first, gap)
@@ -83,7 +83,7 @@ class ComponentSearch:
 
     @property
     def bound(self) -> float:
-        """What the tree proves, but at least the total of the best choice."""
+        """The bound that the tree proves, but at least the total of the best choice."""
         highest = self.orders.total
         waiting = [self.root]
         while waiting:
@@ -99,8 +99,8 @@ class ComponentSearch:
     ) -> None:
         """Search until the bound is within the tolerance of the best choice, or the deadline or the nodes are over.
 
-        The branches of highest bound are divided, several at a time whatever the number of threads, each by what was
-        known before. An interrupt leaves everything in order.
+        The branches with the highest bounds are divided, several at a time regardless of the number of threads, each
+        using only what was known before. An interrupt leaves everything in a consistent state.
         """
         self.tolerance, self.threads, self.deadline, self.report = tolerance, threads, deadline, report
         report.gap(self.root.bound.value - self.orders.total)
@@ -131,7 +131,7 @@ class ComponentSearch:
     def _divided(self, nodes: Sequence[_Node]) -> list[_Node]:
         """Divide branches, and return the halves; a branch without an open arc has none.
 
-        The most promising arcs are tried out; that is taken for which the product of what either half gains is
+        The most promising arcs are tried; the arc is chosen for which the product of the gains of both halves is
         highest (strong branching: Applegate, Bixby, Chvátal & Cook, Finding cuts in the TSP, DIMACS 1995).
         """
         tried: list[dict[Arc, tuple[float, _Division]]] = [{} for _ in nodes]

@@ -21,14 +21,14 @@ from anbexact.search.exact.solution import Optimum, Stopped, first_optimum, tie_
 from anbexact.tables.table import DiscreteTable
 
 MOST_FEATURES_UNLIMITED = 16
-"""Features whose families may all be scored: half a million."""
+"""Maximum number of features for which all families (half a million) may be scored."""
 BATCH_CELLS = 1 << 20
-"""Counts that are scored together, unless a single family has more."""
+"""Number of counts that are scored together, unless a single family has more."""
 Groups = npt.NDArray[np.int64]
 
 
 def family_memory(table: DiscreteTable, max_parents: int, threads: int) -> int:
-    """Return the bytes that :func:`solve_families` needs: scores of all families, and the counts at work."""
+    """Return the bytes that :func:`solve_families` needs for the scores of all families and the counts in use."""
     arities = sorted(table.shape(table.vocabulary.features), reverse=True)
     n = len(arities)
     configurations = min(len(table.weights), prod(arities[:max_parents]))
@@ -72,7 +72,7 @@ def family_scores(
     """Return the local scores of all families by any decomposable score, in nats; None when time ran out.
 
     Shape (n, 2**(n - 1)). Bit b of a mask stands for the b-th feature; ``[i, s]`` is the score of feature i with the
-    parents whose mask, with bit i taken out, is s, and minus infinity where the constraints do not admit them.
+    parents whose mask without bit i is s, and minus infinity where the constraints do not admit them.
     """
     families = _Families.scored(table, score, constraints, threads, deadline, progress)
     return None if families.stopped else families.scores
@@ -81,8 +81,8 @@ def family_scores(
 class _Families:
     """The local scores of all families; bit b of a mask stands for the b-th feature.
 
-    ``scores[i, s]`` is that of feature i with the parents whose mask, with bit i taken out, is s; -inf where the
-    constraints do not admit it.
+    ``scores[i, s]`` is that of feature i with the parents whose mask without bit i is s; -inf where the constraints
+    do not admit it.
     """
 
     def __init__(self, table: DiscreteTable, score: Score, constraints: Constraints, deadline: Deadline) -> None:
@@ -194,7 +194,7 @@ class _Families:
 
 
 def _without(mask: int, b: int) -> int:
-    """Return a mask with bit b, which is not set, taken out."""
+    """Return a mask with bit b, which is not set, removed."""
     return (mask >> (b + 1) << b) | (mask & ((1 << b) - 1))
 
 

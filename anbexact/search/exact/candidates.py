@@ -26,14 +26,14 @@ from anbexact.search.scoring.set_scores import entropy_order
 from anbexact.tables.table import DiscreteTable
 
 MIN_SETS_TIMED = 50_000
-"""Sets of one size from whose time that of the next is foreseen."""
+"""Number of sets of one size from whose time the time of the next size is estimated."""
 MOST_SETS, FEWER_SETS = 50_000_000, 3_000_000
 """Sets that are scored when neither time nor the number of parents is limited: about two minutes on two processors
 where the penalty is proportional to the number of parent configurations, so that lists come to an end; else less."""
 
 
 def has_candidates(table: DiscreteTable, score: object) -> bool:
-    """Return whether lists can be made: the score says when further parents cannot help."""
+    """Return whether lists can be made, which requires a score that tells when further parents cannot help."""
     return isinstance(score, BoundedScore) and score.bounded_at(table.weight_sum)
 
 
@@ -47,8 +47,8 @@ def candidate_lists(
 ) -> Candidates:
     r"""Return the candidate lists of all features, in table order.
 
-    Sets of one size after the other are scored. A set is *closed*, and no superset of it looked at, once the best
-    score B of its subsets (itself included) reaches a bound on all its supersets:
+    Sets are scored in the order of their sizes. A set is *closed*, and its supersets are not examined, once the best
+    score B of its subsets (including itself) reaches a bound on all its supersets:
 
     - for Dirichlet scores Σ_j min(f_j, g_j, h_j) over its observed joint states j, the class joined, with
       ``f_j = -Σ_k min(1, N_jk) ln r``, ``g_j = Σ_a ML(N_a)`` over the joint states a of all other variables within
@@ -56,28 +56,28 @@ def candidate_lists(
       and the parameters a' that supersets can have (ML: maximum log-likelihood; DM: log marginal likelihood);
     - for penalised likelihoods M - penalty(with one parent more), M being the log-likelihood with all features.
 
-    Features that are copies of each other, but for the names of their states, are put into an order: since an optimal
-    structure stays one when copies are exchanged, none need be a parent of one that comes before it, and a parent set
-    need only hold a copy together with those before it.
+    Features that are copies of each other, except for the names of their states, are put into an order. Because an
+    optimal structure stays optimal when copies are exchanged, no copy has to be a parent of an earlier one, and a
+    parent set has to contain a copy only together with all earlier ones.
 
     Where the penalty is proportional to the number q of joint states of the parents, a parent v is also discarded,
     with all supersets, when what it can add to the likelihood, at most the entropy of the child and of v given the
-    others, does not pay for what it adds to the penalty.
+    others, does not outweigh what it adds to the penalty.
 
-    Where the time does not suffice to lay out the rows for a feature, its list holds the required parents alone, and
-    what lies beyond is bounded by f, or by M = 0.
+    If there is not enough time to lay out the rows for a feature, its list contains only the required parents, and
+    all other sets are bounded by f, or by M = 0.
 
     Parameters
     ----------
     means : ListMeans
-        Time, memory and threads; what is known without the last size is returned when they do not suffice.
+        Time, memory and threads. If they do not suffice, the lists without the last size are returned.
     largest : int, optional
-        Most feature parents that are listed, though more be admitted.
+        Maximum number of feature parents that are listed, even if more are admitted.
 
     Raises
     ------
     SearchTooLargeError
-        When the memory does not suffice for the rows.
+        If there is not enough memory for the rows.
 
     References
     ----------
@@ -91,7 +91,7 @@ def candidate_lists(
 
 
 class Candidates:
-    """The candidate lists of all features, and how far they have come; see :func:`candidate_lists`.
+    """The candidate lists of all features and their progress; see :func:`candidate_lists`.
 
     Attributes
     ----------
@@ -127,26 +127,26 @@ class Candidates:
 
     @property
     def lists(self) -> tuple[ParentSets, ...]:
-        """One for every feature, in table order; a size of sets that was not enumerated is left out."""
+        """One list for every feature, in table order; sizes of sets that were not fully enumerated are left out."""
         return tuple(search.parent_sets(self.limit) for search in self._searches)
 
     @property
     def largest(self) -> int | None:
         """Feature parents up to which every admitted set is listed, or dominated by a listed subset.
 
-        None when that is so whatever their number.
+        None if this holds for any number of parents.
         """
         return min((search.parents for search in self._searches if search.open), default=None)
 
     @property
     def scored(self) -> int:
-        """How many sets were scored."""
+        """Number of sets that were scored."""
         return sum(search.scored for search in self._searches)
 
     def extend(
         self, deadline: Deadline, *, most_sets: float, largest: int | None = None, progress: Progress | None
     ) -> bool:
-        """Go on where the lists ended, until they are complete or a limit is met; return whether a size was ended."""
+        """Continue the lists until they are complete or a limit is reached; return whether a size was completed."""
         began = self._size
         self.limit = self._lay_out(deadline, progress)
         while not self.limit and any(search.open for search in self._searches):

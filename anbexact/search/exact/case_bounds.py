@@ -14,7 +14,7 @@ from anbexact.structures.proof import Case, Duals, Split
 
 Kept = npt.NDArray[np.bool_]
 LARGEST_SUM = float(2**62)
-"""Sums of whole numbers below this are exact."""
+"""Sums of whole numbers below this limit are exact."""
 LARGEST_MULTIPLIER = 1e300
 
 
@@ -43,7 +43,7 @@ class ListedSets:
     starts: npt.NDArray[np.int64]
 
     def has(self, child: Hashable, parent: Hashable) -> Kept:
-        """Return which of all sets are sets of ``child`` that hold ``parent``."""
+        """Return which of all sets are sets of ``child`` that contain ``parent``."""
         k = self.features.index(child)
         held = np.zeros(len(self.scores), dtype=np.bool_)
         own = slice(int(self.starts[k]), int(self.starts[k + 1]))
@@ -62,9 +62,9 @@ def case_bound(case: Case, sets: ListedSets, precision: float) -> float:
     """Return a bound, in nats, on the total of every acyclic choice among listed sets that a case proves.
 
     The bound is within ``precision`` of the one that the multipliers imply in exact arithmetic, and falls below the
-    total of a choice by ``precision`` at most, however large the multipliers are. It is infinite where the case is
-    malformed or its numbers are too large to be added exactly, and -inf where the case leaves no choice. A loop
-    visits the branches, so that any depth is possible.
+    total of a choice by ``precision`` at most, however large the multipliers are. It is infinite if the case is
+    malformed or its numbers are too large to be added exactly, and -inf if the case admits no choice. The branches
+    are visited by a loop, so any depth is possible.
     """
     highest = -inf
     waiting: list[tuple[Case, Kept]] = [(case, np.ones(len(sets.scores), dtype=np.bool_))]

@@ -36,7 +36,7 @@ from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 MOST_PARAMETERS = 1 << 55
-"""Class parameters of a family that are told apart; more count as so many."""
+"""Largest distinguished number of class parameters of a family; larger numbers count as this one."""
 Whole = npt.NDArray[np.int64]
 
 
@@ -54,36 +54,37 @@ def learn_mcp(
 ) -> Structure:
     """Learn the network with the fewest class parameters among I-maps, and prove that none has fewer.
 
-    The class has no parents. Every order of the features, the class before them all, has an I-map by the score: the
-    parents of a feature are the set among the class and the features before it with the highest local score. Of the
-    I-maps of all orders, the result is the one with the fewest class parameters
+    The class has no parents. Every order of the features, with the class before them all, has an I-map according to
+    the score, in which the parents of a feature are the subset of the class and the features before it with the
+    highest local score. Among the I-maps of all orders, the result is the one with the fewest class parameters
 
         (s - 1) + Σ_{i ∈ ch(C)} (r_i - 1) q_i,
 
-    with s classes, r_i states, and q_i joint states of the parents of feature i, the class included; among equals, it
-    is the one with the highest score. These are the parameters on which P(C | x) of a complete row depends. As rows
-    increase, BDeu picks the smallest sets that make a feature independent of the others before it, so the network is
-    an I-map of the distribution that the rows come from.
+    with s classes, r_i states, and q_i joint states of the parents of feature i, including the class; among I-maps
+    with equally few, it is the one with the highest score. These are the parameters on which P(C | x) of a complete
+    row depends. As the number of rows grows, BDeu picks the smallest sets that make a feature independent of the
+    others before it, so the network is an I-map of the distribution that the rows come from.
 
-    There is one search. With F(S) the scores of all sets of features with and without the class, a maximum over
-    subsets gives the best parents of feature i after every set W, and their class parameters d_i(W), which are 0
-    without the class. The fewest class parameters of the features in W are ``D(W) = min_{i ∈ W} [D(W ∖ i) + d_i(W ∖
-    i)]``, in whole numbers, in O(n 2ⁿ) steps. Local scores that are equal to within rounding count as ties: then the
-    set without the class wins, then the one with fewer class parameters. Orders that tie in class parameters and in
-    score are decided as by :func:`~anbexact.learn_anb`.
+    There is one search. It scores all sets of features F(S) with and without the class. A maximum over subsets then
+    gives the best parents of feature i after every set W, and their number of class parameters d_i(W), which is 0
+    without the class. The fewest class parameters of the features in W are
+    ``D(W) = min_{i ∈ W} [D(W ∖ i) + d_i(W ∖ i)]``, in whole numbers, in O(n 2ⁿ) steps. Local scores that are equal to
+    within rounding count as ties: then the set without the class wins, then the one with fewer class parameters. Ties
+    between orders in both class parameters and score are broken as in :func:`~anbexact.learn_anb`.
 
     Parameters
     ----------
     table : DiscreteTable
         A table with a class.
     score : Score, default BDeu()
-        Any score that does not require the class among the parents; without set scores, for up to 15 features.
+        Any score that does not require the class among the parents; a score without set scores supports up to 15
+        features.
     max_parents : int, optional
-        Maximum number of parents of a feature, counting the class. Then "highest local score" is among the sets that
-        are admitted, and the network need not be an I-map.
+        Maximum number of parents of a feature, counting the class. The highest local score is then the highest among
+        the admitted sets, and the network need not be an I-map.
     required, forbidden : iterable of (parent, child)
-        Arcs that the structure must, or must not, contain; the class can be the parent. The I-maps are those of the
-        orders and sets that are admitted.
+        Arcs that the structure must, or must not, contain; the class can be the parent. I-maps are then restricted to
+        the admitted orders and sets.
     time_limit : float, optional
         Time limit in seconds, after which no further work is started; a greedy structure without a proof is then
         returned.
@@ -95,8 +96,9 @@ def learn_mcp(
     Returns
     -------
     Structure
-        ``certificate.optimal`` states that no I-map of an order has fewer class parameters, and none with as few has
-        a higher score; ``upper_bound`` is the highest score of those. :func:`~anbexact.verify` checks both.
+        ``certificate.optimal`` states that no I-map of an order has fewer class parameters, and that no I-map with
+        equally few has a higher score; ``upper_bound`` is the highest score of these. :func:`~anbexact.verify` checks
+        both.
 
     Raises
     ------
@@ -112,8 +114,8 @@ def learn_mcp(
     References
     ----------
     Sugahara, Kato and Ueno, *Learning Bayesian network classifiers to minimize the class variable parameters*, AAAI
-    2024; with Cussens, Journal of Machine Learning Research 27(21), 2026. Their searches are a depth-first search
-    with bounds, and an integer programme; the one here enumerates all sets of features.
+    2024; with Cussens, Journal of Machine Learning Research 27(21), 2026. They use a depth-first search with bounds
+    and an integer programme; this function enumerates all sets of features.
 
     Examples
     --------
@@ -145,7 +147,7 @@ def learn_mcp(
 def class_parameters(
     parents: Mapping[Hashable, Sequence[Hashable]], class_name: Hashable, n_states: Callable[[Hashable], int]
 ) -> int:
-    """Return the number of free probabilities of the class and of its children, of which P(C | x) is made."""
+    """Return the number of free probabilities of the class and of its children, which determine P(C | x)."""
     return sum(
         (n_states(child) - 1) * prod(map(n_states, of_child))
         for child, of_child in parents.items()
@@ -213,17 +215,17 @@ def check_memory(plan: Plan) -> None:
 
 @dataclass(frozen=True)
 class Families:
-    """The local scores of all families; bit b of a mask stands for ``features[b]``, which the class is not among.
+    """The local scores of all families; bit b of a mask represents ``features[b]``, without the class.
 
     Attributes
     ----------
     features, n_states : sequence
-        The features in an order of their own, and their numbers of states.
+        The features in the order of this search, and their numbers of states.
     n_classes : int
         Number of classes.
     raw : callable
-        ``raw(b)``: local scores of feature b given every set of other features, without and with the class; its own
-        bit is taken out of the masks.
+        ``raw(b)``: local scores of feature b given every set of other features, without and with the class; the masks
+        do not include its own bit.
     admits : callable
         ``admits(b)``: which of these families the constraints admit, or None for all.
     """

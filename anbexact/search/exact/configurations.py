@@ -12,21 +12,21 @@ from anbexact._runtime.arrays import Floats
 
 Counted = tuple[tuple[int, int], ...]
 MOST_JOINT_STATES = 1e280
-"""Joint states of parents that are told apart; beyond, numbers would overflow."""
+"""Maximum number of joint states of parents that is tracked; beyond, numbers would overflow."""
 MOST_CONFIGURATION_COUNTS = 1 << 20
-"""Distinct numbers of parent configurations that are told apart."""
+"""Maximum number of distinct numbers of parent configurations that are tracked."""
 
 
 @dataclass(frozen=True)
 class Configurations:
-    """The numbers q of joint states that parent sets can have, smaller sets first, and what depends on q alone.
+    """The numbers q of joint states that parent sets can have, smaller sets first, and what depends only on q.
 
     Attributes
     ----------
     following : (numbers, distinct numbers of states) int32
-        The number q of a set with one parent more, by how many states this has; -1 where there is none.
+        The number q of a set with one more parent, by the number of states of this parent; -1 if there is none.
     largest : int
-        Size of the sets that are told apart.
+        Size of the largest sets that are tracked.
     child_parameter, parameter, penalty : (numbers,) float64
         Parameters of the cells of the child with its parents, and of the parents alone; penalty of the local score.
     next_parameter, next_penalty : (numbers,) float64
@@ -43,7 +43,7 @@ class Configurations:
 
 
 def configurations(counted: Counted, base: float, last_size: int) -> tuple[int, Floats, npt.NDArray[np.int32]]:
-    """Return up to which size, ``last_size`` at most, sets of parents are told apart, all their q, and what follows.
+    """Return the size, at most ``last_size``, up to which sets of parents are tracked, all their q, and the next q.
 
     Parameters
     ----------

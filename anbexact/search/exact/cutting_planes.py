@@ -5,8 +5,8 @@ Variables x_iW ≥ 0 with Σ_W x_iW = 1 for every feature i, and for clusters K 
     Σ_{i ∈ K} Σ_{|W ∩ K| < k} x_iW ≥ k,  1 ≤ k < |K|
 
 (k = 1: Jaakkola et al., Learning Bayesian network structure using LP relaxations, AISTATS 2010; k > 1: Cussens,
-Bayesian network learning with cutting planes, UAI 2011). The multipliers z_K of the clusters prove the bound
-Σ_i max_W [score + Σ_{K ∋ i, |W ∩ K| < k} z_K] - Σ_K k z_K, whatever way they were found.
+Bayesian network learning with cutting planes, UAI 2011). The multipliers z_K of the clusters prove the bound Σ_i
+max_W [score + Σ_{K ∋ i, |W ∩ K| < k} z_K] - Σ_K k z_K, no matter how they were found.
 """
 
 from __future__ import annotations
@@ -24,26 +24,26 @@ from anbexact.search.exact.listed_sets import Arc, Lists
 from anbexact.search.exact.parent_sets import Masks, pack, unpack
 
 NEW_CUTS = 80
-"""Most clusters that are added at a time."""
+"""Maximum number of clusters added at a time."""
 ENOUGH_CUTS = 0.5
-"""Violated clusters, for each feature, with which the search for more of them ends."""
+"""Number of violated clusters per feature at which the search for more of them ends."""
 MOST_FOUND = 2000
 """Violated clusters among which the most violated are chosen."""
 RANDOM_STARTS = 40
-"""Random sets from which violated clusters are searched for, besides others."""
+"""Number of random sets, in addition to others, from which the search for violated clusters starts."""
 MOST_LEAST = 3
 """Highest k of the inequalities."""
 MOST_STEPS = 30
 """Features added or removed in the search for violated clusters, from every start."""
 MOST_SHARED_FEATURES = 0.7
-"""Most features that clusters added together share, of those in either."""
+"""Maximum share of common features, among the features in either, of two clusters added together."""
 LEAST_VIOLATION = 1e-3
-"""Least violation of a cluster inequality that is worth adding it."""
+"""Minimum violation of a cluster inequality for it to be added."""
 
 
 @dataclass(frozen=True)
 class Clusters:
-    """Clusters, and for each a number: so many of its features must have fewer parents in it than that.
+    """Clusters K, each with a number k: at least k features of K must have fewer than k parents in K.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Clusters:
 
     @classmethod
     def none(cls, lists: Lists) -> Clusters:
-        """Return no clusters of the features of some lists."""
+        """Return an empty collection of clusters for the features of some lists."""
         return cls(np.zeros((0, lists.masks.shape[1]), np.uint64), np.zeros(0, np.int64))
 
     def __len__(self) -> int:
@@ -74,7 +74,7 @@ class Clusters:
         return Clusters(np.ascontiguousarray(whole[:, :-1]), whole[:, -1].astype(np.int64))
 
     def and_also(self, other: Clusters) -> Clusters:
-        """Return these clusters and others."""
+        """Return the union of these clusters and others."""
         return Clusters(np.concatenate([self.masks, other.masks]), np.concatenate([self.least, other.least]))
 
 
@@ -83,7 +83,8 @@ def separate(
 ) -> tuple[Clusters, tuple[Arc, ...]]:
     """Return clusters that a solution of the relaxation violates, and the arcs with shares between 0 and 1.
 
-    Those arcs come first whose two cases differ most in mean score, times the share of either case.
+    The arcs are sorted by the difference in mean score between their two cases, multiplied by the shares of both
+    cases, the largest first.
 
     Parameters
     ----------

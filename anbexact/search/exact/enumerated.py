@@ -1,4 +1,4 @@
-"""Parent-set lists by plain enumeration, where a score does not say when further parents cannot help."""
+"""Parent-set lists by plain enumeration, for scores that cannot tell when further parents do not help."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ from anbexact.search.scoring.set_scores import n_sets
 from anbexact.tables.table import DiscreteTable
 
 FAMILY_BYTES = 80
-"""Memory that a family takes while it is scored, for each of its variables."""
+"""Memory per variable of a family while the family is scored."""
 
 
 class EnumeratedLists:
-    """The parent sets of all features that score higher than all their subsets, up to the most parents admitted.
+    """The parent sets of all features that score higher than all their subsets, up to the maximum number of parents.
 
     Attributes
     ----------
     limit : str
         What ended the lists; empty if they are complete.
     scored : int
-        How many families were scored.
+        Number of families that were scored.
     copies : tuple
         Empty: all sets of copies are listed, too; see :class:`~anbexact.search.exact.candidates.Candidates`.
     """
@@ -52,7 +52,7 @@ class EnumeratedLists:
     def largest(self) -> int | None:
         """Feature parents up to which every admitted set is listed, or dominated by a listed subset.
 
-        None when that is so whatever their number.
+        None if this holds for any number of parents.
         """
         return self._size - 1 if self.limit else None
 
@@ -65,7 +65,7 @@ class EnumeratedLists:
     def extend(
         self, deadline: Deadline, *, most_sets: float, largest: int | None = None, progress: Progress | None
     ) -> bool:
-        """Go on where the lists ended, until they are complete or a limit is met; return whether a size was ended."""
+        """Continue the lists until they are complete or a limit is reached; return whether a size was completed."""
         self._scorer = FamilyScorer(self._scorer.table, self._scorer.score, self._scorer.threads, deadline)
         began = self._size
         self.limit = ""
@@ -81,7 +81,7 @@ class EnumeratedLists:
         return self._size > began
 
     def _score(self, size: int, progress: Progress | None) -> bool:
-        """Score all sets of so many parents; return whether the time sufficed."""
+        """Score all sets with this number of parents; return whether there was enough time."""
         found: list[tuple[_Child, int, Floats]] = []
         for width in sorted({len(child.required) for child in self._children}):
             own = [child for child in self._children if len(child.required) == width]
@@ -95,7 +95,7 @@ class EnumeratedLists:
             ends = np.cumsum([len(sets) for sets in parents])
             shares = np.split(scores, ends[:-1])
             found += [(child, size - width, of_child) for child, of_child in zip(own, shares, strict=True)]
-        for child, extra, of_child in found:  # all or none of them, as sizes are taken up again
+        for child, extra, of_child in found:  # all or none of them, because sizes are started again
             child.add(extra, of_child)
             self.scored += len(of_child)
         return True
@@ -117,18 +117,18 @@ class _Child:
         self._scored = 0
 
     def n_sets(self, size: int) -> int:
-        """Return the number of admitted sets of so many parents, the required ones among them."""
+        """Return the number of admitted sets with this number of parents, including the required ones."""
         extra = size - len(self.required)
         return comb(len(self.free), extra) if extra >= 0 else 0
 
     def parents_of_size(self, size: int) -> Positions:
-        """Return the sets of the required parents and so many free ones, ascending, shape (sets, parents)."""
+        """Return the sets of the required parents and this number of free ones, ascending, shape (sets, parents)."""
         free = np.empty((0, 0), np.int64) if size < 0 else self.free[subsets(len(self.free), size)]
         joined = np.concatenate([np.tile(self.required, (len(free), 1)), free], axis=1)
         return np.sort(joined, axis=1)
 
     def add(self, size: int, scores: Floats) -> None:
-        """Keep the sets of so many free parents that score higher than all their subsets."""
+        """Keep the sets with this number of free parents that score higher than all their subsets."""
         if size < 0 or len(scores) == 0:
             return
         if np.isnan(scores).any() or (scores == inf).any() or (size == 0 and scores[0] == -inf):
@@ -144,7 +144,7 @@ class _Child:
         self._scored += len(scores)
 
     def parent_sets(self, scorer: FamilyScorer, limit: str, bound: object) -> ParentSets:
-        """Return the list; until something is scored, the required parents stand in for it."""
+        """Return the list; until something is scored, it contains only the required parents."""
         kept = self._kept
         if not kept:
             names = [scorer.names[v] for v in (*scorer.common, *self.required)]
@@ -164,7 +164,7 @@ class _Child:
 
 
 def enumerated_families(n: int, max_parents: int) -> int:
-    """Return the number of families of n features with up to so many parents."""
+    """Return the number of families of n features with up to ``max_parents`` parents."""
     return n * n_sets(n - 1, max_parents)
 
 

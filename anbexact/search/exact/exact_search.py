@@ -1,4 +1,4 @@
-"""The exact searches carried out: by candidate lists, or over all sets of features."""
+"""The execution of exact searches: by candidate lists, or over all sets of features."""
 
 from __future__ import annotations
 
@@ -35,21 +35,21 @@ from anbexact.tables.table import DiscreteTable
 COMPILED_SHARE = 0.1
 """Part of a trial that the compilation of kernels may take."""
 SURE_SHARE, HOPELESS_SHARE = 1 / 3, 4.0
-"""Estimated part of the time left below which a search will end in time, and above which it will not."""
+"""Estimated shares of the remaining time below which a search will end in time, and above which it will not."""
 
 
 Solve = Callable[[DiscreteTable, Any, Constraints, int, Deadline, Progress | None], Optimum | Stopped]
 
 
 class Solver(NamedTuple):
-    """What solves a problem without candidate lists, and its name for the certificate."""
+    """A function that solves a problem without candidate lists, and its name for the certificate."""
 
     solve: Solve
     method: str
 
 
 class Fallback(NamedTuple):
-    """The feature parents to return where the time does not suffice, and whether that is sure from the beginning."""
+    """The feature parents to return if there is not enough time, and whether this is certain from the beginning."""
 
     parents: Mapping[Hashable, tuple[Hashable, ...]] | None
     hopeless: bool = False
@@ -57,7 +57,7 @@ class Fallback(NamedTuple):
 
 @dataclass(frozen=True)
 class ExactSearch:
-    """A search by a plan; in a table without class, for a general network."""
+    """A search that follows a plan; in a table without a class, it is a search for a general network."""
 
     plan: Plan
     class_name: Hashable
@@ -66,7 +66,7 @@ class ExactSearch:
     def pruned(self) -> Structure | None:
         """Return the best structure by candidate lists; None if enumerating everything is expected to be better.
 
-        A trial that ends while kernels were being compiled says nothing of the lists, and is repeated.
+        A trial during which kernels were compiled says nothing about the lists, and is repeated.
         """
         plan = self.plan
         deadline, most_sets = plan.deadline, inf
@@ -125,9 +125,10 @@ class ExactSearch:
         return ", interrupted" if self.plan.deadline.interrupted else ", stopped by time_limit"
 
     def exhaustive(self) -> tuple[Solver, Fallback]:
-        """Return what solves the problem over all sets of features, or all families, and what to return if it cannot.
+        """Return the solver over all sets of features, or all families, and the fallback if it does not finish.
 
-        Where the time left is sure not to suffice for all sets of features, they are not begun.
+        If the remaining time is certainly too short to enumerate all sets of features, the enumeration is not
+        started.
         """
         plan = self.plan
         check_fits(plan)
@@ -175,7 +176,7 @@ class ExactSearch:
 
     @cached_property
     def forest(self) -> dict[Hashable, tuple[Hashable, ...]] | None:
-        """The feature parents in the best forest, if it is admitted; for searches with a time limit."""
+        """The feature parents in the best forest, if the constraints admit it; for searches with a time limit."""
         if isinf(self.plan.deadline.left):
             return None
         return best_forest(

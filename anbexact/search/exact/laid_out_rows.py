@@ -1,4 +1,4 @@
-"""The rows of a table as the search for the parent sets of one feature looks at them."""
+"""The rows of a table, prepared for the search for the parent sets of one feature."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from anbexact.tables.table import DiscreteTable
 TABULATED_WEIGHTS = 1024
 """Whole weights whose cell values are tabulated."""
 MOST_TABLES = 128
-"""Distinct numbers of parent configurations with tables of their own (2 MB a feature at most)."""
+"""Maximum number of distinct numbers of parent configurations with separate tables (at most 2 MB per feature)."""
 
 
 class LaidOutRows(NamedTuple):
-    """The rows of one child, sorted and merged, and what its parent sets are scored and bounded by.
+    """The rows of one child, sorted and merged, and the data needed to score and bound its parent sets.
 
     Attributes
     ----------
     features : Features
         The features that may be added, by row.
     cells : Cells
-        The rows grouped by the joint states of the parents in any case.
+        The rows grouped by the joint states of the parents that are always there.
     tables : CellTables
         Tabulated values of cells, of which ``n_tables`` are filled.
     atoms : Atoms
@@ -44,7 +44,7 @@ class LaidOutRows(NamedTuple):
     scoring : Scoring
         The score, by the number of parent configurations.
     largest : int
-        Size of the sets whose numbers of configurations are told apart.
+        Size of the largest sets whose numbers of configurations are tracked.
     """
 
     features: Features

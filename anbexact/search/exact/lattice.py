@@ -34,9 +34,9 @@ LEAST_SAMPLES, MOST_SAMPLES, STEPS_TRIED = 4, 32, 100_000_000
 FEWER_SETS_TIMES_ROWS = 23
 """Binary logarithm of the sets times rows of such a part, about."""
 LEAST_ROWS_COUNTED = 10_000
-"""Distinct rows from which on sets may be counted one by one."""
+"""Minimum number of distinct rows for counting sets one by one."""
 LAY_OUT_SECONDS, LAID_OUT_SHARE = 50e-9, 0.1
-"""Processor seconds that a row takes for each feature when it is laid out, and the part of the time left for this."""
+"""Processor seconds per row and feature to lay out the rows, and the share of the remaining time for this."""
 COUNTING_SECONDS, REFINING_SECONDS = 1.6e-9, 2.5e-9
 """Processor seconds that a row takes when a set is counted, and an entry when groups of rows are refined."""
 MOST_FEATURES = 62
@@ -45,7 +45,7 @@ MOST_FEATURES = 62
 
 @dataclass(frozen=True)
 class Cost:
-    """What a lattice search will take.
+    """The estimated cost of a lattice search.
 
     Attributes
     ----------
@@ -66,12 +66,12 @@ class Cost:
 
 
 def lattice_cost(n_features: int, n_rows: int, *, max_parents: int | None = None, threads: int = 1) -> Cost:
-    """Estimate what :func:`learn_anb` takes, before anything is computed.
+    """Estimate the cost of :func:`learn_anb` before anything is computed.
 
-    The memory is what the arrays occupy: set scores and best totals (2ⁿ float64 each), two layers of
-    best parent-set scores, and the row buffers of each thread. The time is a rule of thumb, right to within a
-    factor of two or so on tables without much structure, too high on others: 100 ns a set and 0.7 ns for each of
-    its rows, then 16 ns for each of the n 2ⁿ⁻¹ steps of the dynamic programme.
+    The memory is that of the arrays: set scores and best totals (2ⁿ float64 each), two layers of best parent-set
+    scores, and the row buffers of each thread. The time is a rule of thumb, accurate to within a factor of about two
+    on tables without much structure and too high on others: 100 ns a set and 0.7 ns for each of its rows, then 16 ns
+    for each of the n 2ⁿ⁻¹ steps of the dynamic programme.
 
     Parameters
     ----------
@@ -95,11 +95,11 @@ def lattice_cost(n_features: int, n_rows: int, *, max_parents: int | None = None
 
 
 def lattice_seconds(table: DiscreteTable, score: SetScore, max_parents: int, deadline: Deadline) -> float | None:
-    """Estimate the processor time better than :func:`lattice_cost`, by the work of a few small parts.
+    """Estimate the processor time more accurately than :func:`lattice_cost`, from the work of a few small parts.
 
-    The estimate goes by steps, not by the clock, and so is always the same for a table. Right to within a factor of
-    two or so. It takes a second or two on a million rows, milliseconds on a thousand. None when time ran out, or when
-    this would take too much of it.
+    The estimate counts steps and does not use the clock, so it is always the same for a table. It is accurate to
+    within a factor of about two. It takes a second or two on a million rows, and milliseconds on a thousand. The
+    result is None if time ran out, or if the estimate itself would take too much of it.
     """
     n = len(table.vocabulary.features)
     problem = prepare(table, score, max_parents + 1)
@@ -124,16 +124,17 @@ def lattice_seconds(table: DiscreteTable, score: SetScore, max_parents: int, dea
 
 
 def _random_set(rng: np.random.Generator, n: int, max_size: int) -> int:
-    """Return the mask of a random subset of ``range(n)`` with at most so many members, all equally probable."""
+    """Return the mask of a random subset of ``range(n)`` with a limited number of members, all equally probable."""
     sizes = np.array([comb(n, k) for k in range(min(n, max_size) + 1)], dtype=np.float64)
     size = int(rng.choice(len(sizes), p=sizes / sizes.sum()))
     return sum(1 << int(b) for b in rng.choice(n, size, replace=False))
 
 
 def counting_pays(problem: SetScoreProblem) -> bool:
-    """Whether counting every set by itself promises to be quicker than refining groups of rows.
+    """Whether counting every set separately is expected to be quicker than refining groups of rows.
 
-    So it is where sets are few and small, rows many, and groups of rows do not become so small that they are settled.
+    This is the case if there are few, small sets and many rows, and groups of rows do not become so small that they
+    need no further work.
     """
     n, most, rows = len(problem.features), problem.max_size, len(problem.table.weights)
     if most >= n or rows < LEAST_ROWS_COUNTED:
@@ -159,7 +160,7 @@ def counting_seconds(problem: SetScoreProblem) -> float:
 def _counted_scores(
     problem: SetScoreProblem, threads: int, deadline: Deadline, progress: Progress | None
 ) -> npt.NDArray[np.float64] | None:
-    """Return what :func:`score_all_sets` does, every set counted by itself."""
+    """Return the same as :func:`score_all_sets`, with every set counted separately."""
     n, names = len(problem.features), problem.table.vocabulary.names
     scorer = FamilyScorer(problem.table, problem.score, threads, deadline)
     place = np.array([names.index(name) for name in problem.features])
@@ -186,7 +187,7 @@ def _layer_sizes(low: int, high: int) -> list[int]:
 
 
 def set_scorer(problem: SetScoreProblem) -> SetScorer:
-    """Return what scores all sets of a problem soonest: :func:`score_all_sets`, or counting each set by itself."""
+    """Return the faster way to score all sets of a problem: :func:`score_all_sets`, or counting every set."""
     return _counted_scores if counting_pays(problem) else score_all_sets
 
 
@@ -201,8 +202,9 @@ def at_all_levels(
 ) -> npt.NDArray[np.float64] | None:
     """Return F(set ∪ class) for every mask, given the scores of the problem that :func:`prepare` made of a table.
 
-    They are the same, but for a mixed score: of that, the problem has all variables at their coarsest level, and sets
-    that have variables at several levels are scored at each of their tuples of levels. None when time ran out.
+    They are the scores of the problem, except with a mixed score. Its problem has all variables at their coarsest
+    level, and sets that have variables at several levels are scored at each of their tuples of levels. None when time
+    ran out.
     """
     scorer = FamilyScorer(table, score, threads, deadline)
     mixture = scorer.mixture
@@ -346,7 +348,7 @@ def read_back(
 
 
 def unsolved(table: DiscreteTable, score: SetScore | MixedSetScore, *_: object) -> Stopped:
-    """Return what is known before any set was scored; for the arguments of :func:`solve_lattice`."""
+    """Return what is known before any set is scored, given the arguments of :func:`solve_lattice`."""
     return Stopped(sum(local_bound(table, score, child) for child in table.vocabulary.features), 0)
 
 
@@ -361,5 +363,5 @@ def _upper_bound(
     total = 0.0
     for b, name in enumerate(problem.features):
         pairs = scores.reshape(-1, 2, 1 << b)
-        total += min(bounds[name], float((pairs[:, 1] - pairs[:, 0]).max()))  # sets too large hold no score
+        total += min(bounds[name], float((pairs[:, 1] - pairs[:, 0]).max()))  # sets that are too large have no score
     return total

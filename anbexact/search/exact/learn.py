@@ -1,4 +1,4 @@
-"""Exact search for the optimal augmented naive Bayes, and the optimal general network: the front door."""
+"""Exact search for the optimal augmented naive Bayes and the optimal general network: the public functions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def learn_anb(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Structure:
-    """Learn the augmented naive Bayes of highest score and prove that it is optimal.
+    """Learn the highest-scoring augmented naive Bayes and prove that it is optimal.
 
     The class is a parent of every feature; the arcs between features form the acyclic graph that maximises
     ``Σ_i local(i | {class} ∪ Π_i)``. There are two searches; the certificate names the one that was used.
@@ -100,14 +100,14 @@ def learn_anb(
     ValueError
         For invalid constraints or limits.
     KeyboardInterrupt
-        When interrupted while it enumerates all sets of features, as soon as the current work (about a second) has
+        When interrupted while it enumerates all sets of features, as soon as the current step (about a second) has
         ended. The search by candidate lists returns the best structure so far instead, with a warning.
 
     References
     ----------
-    Sugahara and Ueno, *Exact Learning Augmented Naive Bayes Classifier*, section 4; the dynamic programme is
-    that of Silander and Myllymäki, UAI 2006, with the layers of Malone, Yuan and Hansen, AAAI 2011. Candidate lists
-    and branch and cut: the functions named.
+    Sugahara and Ueno, *Exact Learning Augmented Naive Bayes Classifier*, section 4; the dynamic programme is that of
+    Silander and Myllymäki, UAI 2006, with the layers of Malone, Yuan and Hansen, AAAI 2011. For candidate lists and
+    branch and cut, see the references of the functions named above.
 
     Examples
     --------
@@ -138,12 +138,12 @@ def learn_gbn(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Structure:
-    """Learn the general Bayesian network of highest score and prove that it is optimal.
+    """Learn the highest-scoring general Bayesian network and prove that it is optimal.
 
     The result is the acyclic graph over all variables that maximises ``Σ_v local(v | Π_v)``; the class is treated
-    like any other variable. The searches, their cost, their ties and what they prove are those of :func:`learn_anb`,
-    over one variable more. Markov equivalent networks have the same score by a score-equivalent score (and the same
-    posterior by EAP tables); which of them is returned is decided by the rule for ties.
+    like any other variable. The searches, their cost, their tie rule and their proofs are those of :func:`learn_anb`,
+    with one more variable. With a score-equivalent score, Markov equivalent networks have the same score (and, with
+    EAP tables, the same posterior); the tie rule decides which of them is returned.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def learn_gbn(
 
 
 class SearchLimits(NamedTuple):
-    """What limits a search: the structures that it admits, and the means that it has."""
+    """The limits of a search: the structures that it admits, and its time, memory and threads."""
 
     max_parents: int | None
     required: Iterable[Edge]
@@ -217,7 +217,7 @@ def _learn(
         return replace(naive, certificate=replace(naive.certificate, proof=Proof(score, 0, (), (), None, ())))
     plan = Plan(table, score, constraints, thread_count(limits.n_jobs), deadline, limits.memory_limit)
     search = ExactSearch(plan, class_name, progress)
-    _ = search.forest  # first of all, in case that there is no time for more
+    _ = search.forest  # first, in case there is no time for more
     if not plan.prunes:
         check_fits(plan)
     if limits.time_limit is None and plan.foreseen > LONG_SEARCH:

@@ -15,7 +15,7 @@ Arc = tuple[int, int]
 
 @dataclass(frozen=True)
 class Lists:
-    """The parent sets of some features, end to end.
+    """The parent sets of some features, concatenated.
 
     Attributes
     ----------
@@ -44,18 +44,18 @@ class Lists:
 
 @dataclass(frozen=True)
 class Branch:
-    """What was decided about arcs: feature i has no parent in ``forbidden[i]``, and all those in ``required[i]``."""
+    """Decisions about arcs: feature i has no parent in ``forbidden[i]``, and all parents in ``required[i]``."""
 
     forbidden: Masks
     required: Masks
 
     @classmethod
     def everything(cls, lists: Lists) -> Branch:
-        """Return the branch in which nothing is decided."""
+        """Return the branch without decisions."""
         return cls(*np.zeros((2, lists.n, lists.masks.shape[1]), np.uint64))
 
     def with_arc(self, parent: int, child: int, present: bool) -> Branch:
-        """Return the branch in which one more arc is there, or absent."""
+        """Return the branch in which one more arc is present, or absent."""
         forbidden, required = self.forbidden.copy(), self.required.copy()
         if present:
             add_feature(required[child], parent)

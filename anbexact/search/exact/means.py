@@ -1,4 +1,4 @@
-"""What a search by lists of parent sets may use."""
+"""The resources of a search by lists of parent sets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from anbexact._runtime.progress import Progress
 
 
 class ListMeans(NamedTuple):
-    """What making lists of parent sets may use.
+    """The resources for making lists of parent sets.
 
     Attributes
     ----------
@@ -21,8 +21,7 @@ class ListMeans(NamedTuple):
     memory : float
         Bytes that the lists may take.
     most_sets : float
-        No size of parent sets is begun that would take the number of scored sets above this, as far as can be
-        foreseen.
+        Maximum number of scored sets. A size of parent sets that is expected to exceed it is not started.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
     """

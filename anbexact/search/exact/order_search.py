@@ -10,9 +10,9 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.listed_sets import Lists
 
 RESTARTS_PER_LOOK = 20
-"""Restarts between looks at the clock."""
+"""Number of restarts between checks of the clock."""
 IDLE_LOOKS = 10
-"""Times that many restarts without a better choice after which the search ends."""
+"""Number of such rounds without a better choice after which the search ends."""
 
 
 class Orders:
@@ -42,7 +42,7 @@ class Orders:
         return self._search(greedy_order(lists.masks, lists.starts, lists.scores, hoped), rounds)
 
     def search(self, deadline: Deadline) -> None:
-        """Restart from the best order and from greedy ones, in turn, until that has not helped for some time."""
+        """Restart from the best order and from greedy orders in turn, until there is no improvement for a while."""
         highest = self.lists.scores[self.lists.starts[:-1]]
         idle = 0
         while idle < IDLE_LOOKS and not deadline.passed:

@@ -28,13 +28,13 @@ from anbexact.search.exact.solution import rough_bound
 from anbexact.tables.table import DiscreteTable
 
 SETS_PER_CALL = 20_000
-"""Sets that a kernel scores, about, between two looks at the clock and the memory (0.05 s)."""
+"""Approximate number of sets that a kernel scores between two checks of the clock and the memory (0.05 s)."""
 
 
 class ParentSetSearch:
     """The search for the parent sets of one child, size by size; see :mod:`anbexact._kernels.candidates`.
 
-    Until the rows are laid out, the required parents stand in for the list.
+    Until the rows are laid out, the list contains only the required parents.
     """
 
     def __init__(
@@ -102,16 +102,16 @@ class ParentSetSearch:
 
     @property
     def parents(self) -> int:
-        """Feature parents of the sets that were enumerated last."""
+        """Number of feature parents of the sets that were enumerated last."""
         return len(self.possible.required) + self.size
 
     @property
     def open(self) -> bool:
-        """Whether larger sets could be of use."""
+        """Whether larger sets could be useful."""
         return self.ahead > 0
 
     def begin(self) -> None:
-        """Begin to enumerate the sets with one member more."""
+        """Begin to enumerate the sets with one more member."""
         self.behind = self.open
         self.extent = self.extent._replace(bound=-inf)
 
@@ -130,7 +130,7 @@ class ParentSetSearch:
 
     @property
     def scored(self) -> int:
-        """How many sets were scored."""
+        """Number of sets that were scored."""
         return self.extent.n_scored
 
     def grow(self, deadline: Deadline) -> None:
@@ -158,7 +158,7 @@ class ParentSetSearch:
         self.shared.take(-laid_out)
 
     def _grow_arrays(self) -> bool:
-        """Let the arrays hold what one call of the kernel adds; return whether the memory sufficed."""
+        """Enlarge the arrays for the results of one call of the kernel; return whether there was enough memory."""
         most, words = SETS_PER_CALL + len(self.possible.added), self.open_sets.masks.shape[1]
         n_open, n_listed, old = self.extent.n_open, self.extent.n_listed, self.open_sets
         if n_open + most > len(old.best):
@@ -187,7 +187,7 @@ class ParentSetSearch:
         self.shared.take(-size)
 
     def parent_sets(self, limit: str) -> ParentSets:
-        """Return the list; ``limit`` says why the walk ended, if it has not come to its end."""
+        """Return the list; ``limit`` says why the walk stopped if it is not finished."""
         listed, features = self.n_listed, self.table.vocabulary.features
         members = np.zeros((listed, len(features)), dtype=bool)
         place = {name: k for k, name in enumerate(features)}
@@ -201,7 +201,7 @@ class ParentSetSearch:
 
 
 def _lowest(keys: Masks) -> npt.NDArray[np.int64]:
-    """Return the smallest member of every set, none of which is empty."""
+    """Return the smallest member of every set; sets must not be empty."""
     lowest = np.zeros(len(keys), np.int64)
     for w in reversed(range(keys.shape[1])):
         word = keys[:, w]

@@ -13,7 +13,7 @@ Masks = npt.NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class ParentSets:
-    """The candidate parent sets of one feature, the class joined to each without being named.
+    """The candidate parent sets of one feature; each also contains the class, which is not listed.
 
     Attributes
     ----------
@@ -24,10 +24,10 @@ class ParentSets:
     scored : int
         Parent sets that were scored to make the list.
     limit : str
-        What kept sets out of the list that could be optimal; empty when the list is complete.
+        The reason why sets that could be optimal are missing from the list; empty if the list is complete.
     beyond : float
-        Upper bound on the local score of every admitted parent set that the list neither holds nor dominates (by a
-        subset that scores at least as high); -inf when the list is complete. In nats.
+        Upper bound on the local score of every admitted parent set that is neither in the list nor dominated by it
+        (by a subset that scores at least as high); -inf if the list is complete. In nats.
     """
 
     masks: Masks
@@ -43,7 +43,7 @@ class ParentSets:
 
 
 def n_words(n_features: int) -> int:
-    """Return the words of 64 bits that a set of features takes."""
+    """Return the number of 64-bit words that a set of features takes."""
     return max(1, -(-n_features // 64))
 
 

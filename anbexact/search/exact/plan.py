@@ -1,4 +1,4 @@
-"""Which exact search to take, and at what cost."""
+"""Which exact search to use, and at what cost."""
 
 from __future__ import annotations
 
@@ -24,22 +24,22 @@ LEAST_SECONDS_FOR_SHORT_LISTS, LEAST_SECONDS_FOR_LISTS = 2.0, 20.0
 """Estimated processor seconds of enumerating all sets of features from which on candidate lists are tried first:
 where a limit on parents promises short lists, and where nothing does."""
 TRIAL_SHARE = 0.3
-"""Part of these seconds that candidate lists may take before all sets of features are enumerated after all."""
+"""Share of these seconds that candidate lists may take before all sets of features are enumerated after all."""
 SECONDS_PER_LISTED_ROW = 4e-9
-"""Processor seconds that a parent set of a candidate list takes for each distinct row."""
+"""Processor seconds per parent set of a candidate list and distinct row."""
 SECONDS_PER_ROW_PAIR, BYTES_PER_ROW_PAIR = 30e-9, 16
-"""Processor seconds, and bytes, that it takes to lay a row out for the lists, for each ordered pair of features."""
+"""Processor seconds and bytes per row and ordered pair of features to lay out the rows for the lists."""
 BYTES_IN_ANY_CASE = 1_000_000_000
 """Bytes that candidate lists may take in any case, instead of all sets of features."""
 SETS_PER_SECOND = 100_000
 """Parent sets per processor second that candidate lists may take to be preferred to all sets of features; a fifth of
 what is scored."""
 MOST_ENUMERATED = 20_000_000
-"""Families that are all scored at most, by scores without candidate lists (a few minutes)."""
+"""Maximum number of families that are all scored, for scores without candidate lists (a few minutes)."""
 COMMON_FEATURES = 27
-"""Features all sets of which can be enumerated on most machines (16 GB)."""
+"""Number of features whose sets can all be enumerated on most machines (16 GB)."""
 MOST_TUPLES, MOST_TERMS = 1 << 20, 10**9
-"""Tuples of levels that a set may have by a mixed score, and that all sets together may have."""
+"""Maximum number of tuples of levels with a mixed score, of one set and of all sets together."""
 
 
 def affordable_parents(n: int, most: int) -> int:
@@ -54,7 +54,7 @@ def affordable_parents(n: int, most: int) -> int:
 
 @dataclass(frozen=True)
 class Plan:
-    """What is searched, with what means, and what each way to search would take."""
+    """The search problem, the resources for it, and the estimated cost of each method."""
 
     table: DiscreteTable
     score: Score
@@ -70,7 +70,7 @@ class Plan:
 
     @cached_property
     def memory(self) -> float:
-        """Bytes that may be used."""
+        """Memory in bytes that may be used."""
         return available_memory() if self.memory_limit is None else self.memory_limit
 
     @cached_property
@@ -80,17 +80,17 @@ class Plan:
 
     @property
     def largest_set(self) -> int:
-        """Most features of a set that is scored."""
+        """Maximum number of features of a set that is scored."""
         return min(self.constraints.max_parents + 1, self.n)
 
     @cached_property
     def _mixture(self) -> Mixture | None:
-        """How sets are scored at several levels of their variables; None where there are no levels."""
+        """How sets are scored at several levels of their variables; None if there are no levels."""
         return mixture_of(self.table, self.score)
 
     @cached_property
     def few_levels(self) -> bool:
-        """Whether sets do not have too many tuples of levels."""
+        """Whether the number of tuples of levels is small enough."""
         mixture = self._mixture
         return mixture is None or (
             mixture.most_tuples(self.largest_set) <= MOST_TUPLES and mixture.n_terms(self.largest_set) <= MOST_TERMS
@@ -98,7 +98,7 @@ class Plan:
 
     @cached_property
     def cost(self) -> Cost:
-        """What enumerating all sets of features takes."""
+        """The cost of enumerating all sets of features."""
         cost = lattice_cost(
             self.n, len(self.table.weights), max_parents=self.constraints.max_parents, threads=self.threads
         )
@@ -120,7 +120,7 @@ class Plan:
 
     @cached_property
     def prunes(self) -> bool:
-        """Whether candidate lists come first: where enumerating everything is slow, or impossible."""
+        """Whether candidate lists are tried first, because enumerating everything is slow or impossible."""
         if not has_candidates(self.table, self.score):
             return not self.fits and self.enumerates
         if not self.fits:
@@ -147,7 +147,7 @@ class Plan:
 
     @cached_property
     def foreseen(self) -> float:
-        """Estimated seconds of the search, more or less."""
+        """Rough estimate of the seconds of the search."""
         rows, most = len(self.table.weights), self.constraints.max_parents
         through_all = self.seconds * (1 + TRIAL_SHARE * self.prunes) / self.threads if self.all_sets else inf
         if self.all_sets and not (self.prunes and self.enumerates):
@@ -167,7 +167,7 @@ class Plan:
 
     @cached_property
     def enumerates(self) -> bool:
-        """Whether the parents are so few that every family can be scored."""
+        """Whether the limit on parents is so low that every family can be scored."""
         most = self.constraints.max_parents
         return most < self.n - 1 and enumerated_families(self.n, most) <= MOST_ENUMERATED and self.few_levels
 

@@ -1,4 +1,4 @@
-"""The possible parents of one feature, as the search for its parent sets numbers them."""
+"""The possible parents of one feature, numbered for the search for its parent sets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from anbexact.tables.table import DiscreteTable
 
 @dataclass(frozen=True, eq=False)
 class PossibleParents:
-    """What can be a parent of a child, and what must be.
+    """The variables that can be parents of a child, and those that must be.
 
     Attributes
     ----------
@@ -23,21 +23,21 @@ class PossibleParents:
     states : int
         Its number of states.
     required : list of int
-        Features that are parents in any case, by their place in the table.
+        Features that are always parents, by their position in the table.
     given : list
-        All variables that are parents in any case, by name: the class, if it is one, and the required features.
+        All variables that are always parents, by name: the class, if it is a parent, and the required features.
     joint_states : float
         Number of joint states of ``given``.
     places : list of int
-        Features that may be added, by their place in the order of the search.
+        Features that may be added, by their position in the order of the search.
     added : list
         The same features by name.
     arities : (added,) int64
         Their numbers of states.
     before, after : (added,) int
-        Of a feature that is a copy of others, the copy before it and the one after it; -1 where there is none.
+        For a feature that is a copy of others, the previous and the next copy; -1 if there is none.
     most_added : int
-        Most features that may be added.
+        Maximum number of features that may be added.
     """
 
     child: Hashable
@@ -68,7 +68,7 @@ class PossibleParents:
         order : sequence
             All features, in the order of the search.
         copied : mapping
-            Of features that are copies of an earlier one, that one.
+            The earlier feature of which a feature is a copy, for every copy.
         """
         arity, features = table.vocabulary.arity, table.vocabulary.features
         required = constraints.required[child]
@@ -104,5 +104,5 @@ class PossibleParents:
 
     @property
     def least_arity(self) -> float:
-        """Fewest states of a feature that may be added."""
+        """Minimum number of states of the features that may be added."""
         return float(self.arities.min(initial=2))

@@ -19,7 +19,7 @@ from anbexact.structures.proof import Proof
 from anbexact.tables.table import DiscreteTable
 
 SHARE_OF_LISTS = 0.7
-"""Part of the time left that candidate lists may take; where less suffices for the proof, they are taken up again."""
+"""Share of the remaining time that candidate lists may take; they are continued if the proof leaves time."""
 MOST_NODES, PROOF_SECONDS = 20, 30.0
 """Branches that are bounded, and seconds, where parent sets were left out for another reason than the time, or where
 the score has no bounds."""
@@ -27,7 +27,7 @@ the score has no bounds."""
 
 @dataclass(frozen=True)
 class Pruned:
-    """What the pruned search found and proved.
+    """The result of the pruned search, and what it proved.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Pruned:
     sets : int
         Parent sets that were scored.
     limit : str
-        What kept the candidate lists from being complete; empty if they are.
+        The reason why the candidate lists are not complete; empty if they are.
     proof : Proof
         The proof of ``bound``.
     """
@@ -85,7 +85,7 @@ def solve_pruned(
     means : ListMeans
         Time, memory and threads.
     complete : bool
-        Whether lists that are not complete are of no use: then None is returned.
+        Whether complete lists are required; None is returned if they cannot be completed.
     """
     features, deadline, progress = table.vocabulary.features, means.deadline, means.progress
     share = deadline.within(SHARE_OF_LISTS * deadline.left)

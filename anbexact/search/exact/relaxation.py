@@ -19,21 +19,21 @@ from anbexact.search.exact.parent_sets import members, unpack
 from anbexact.structures.proof import Duals
 
 FIRST_COLUMNS = 30
-"""Parent sets per feature, the best, with which the relaxation begins."""
+"""Number of parent sets per feature, the best ones, with which the relaxation begins."""
 NEW_COLUMNS = 20
-"""Most parent sets per feature that are added at a time."""
+"""Maximum number of parent sets per feature added at a time."""
 LEAST_GAIN = 0.02
-"""Part of the gap that so many solutions must close together for the improvement of a bound to go on."""
+"""Share of the gap that this many solutions together must close for the improvement of a bound to continue."""
 IDLE_ROUNDS = 1
-"""Solutions after which a cluster that none of them needed is dropped."""
+"""Number of solutions after which a cluster that none of them needed is dropped."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """A proved bound: clusters, multipliers, and what follows from them.
+    """A proved bound: clusters, multipliers and their consequences.
 
-    Of the last solution of the relaxation there are the arcs to branch on, most promising first, and
-    Σ_W x_iW · score of every feature i.
+    From the last solution of the relaxation, it also has the arcs to branch on, the most promising first, and Σ_W
+    x_iW · score for every feature i.
     """
 
     value: float
@@ -53,7 +53,7 @@ def proved(lists: Lists, branch: Branch, clusters: Clusters, multipliers: Floats
 
 
 def totals_with_each(lists: Lists, branch: Branch, clusters: Clusters, multipliers: Floats) -> Floats:
-    """Return the bounds that multipliers prove for the choices of a branch that hold a set, for every set."""
+    """Return, for every set, the bound that multipliers prove for the choices of a branch that contain it."""
     value, credited_scores = proved(lists, branch, clusters, multipliers)
     best = np.maximum.reduceat(credited_scores, lists.starts[:-1])
     bounds: Floats = value - best[lists.children] + credited_scores
@@ -89,7 +89,7 @@ class Relaxation:
         return self.inherited(branch, Bound(0.0, *self._no_clusters, (), self.best))
 
     def inherited(self, branch: Branch, bound: Bound) -> Bound:
-        """Return what the multipliers of another branch prove for this one."""
+        """Return the bound that the multipliers of another branch prove for this one."""
         value, _ = proved(self.lists, branch, bound.clusters, bound.multipliers)
         return Bound(value, bound.clusters, bound.multipliers, (), bound.hoped)
 
@@ -98,8 +98,8 @@ class Relaxation:
     ) -> Bound:
         """Lower the bound of a branch by adding clusters to those of ``start``.
 
-        Ends when the bound is at most its target, asked for after every solution of the relaxation; when there is
-        no violated cluster; when ``patience`` solutions gained next to nothing; or at the deadline.
+        Ends when the bound is at most its target, which is checked after every solution of the relaxation; when there
+        is no violated cluster; when ``patience`` solutions gained almost nothing; or at the deadline.
         """
         best = start
         rng = np.random.default_rng(0)
@@ -141,9 +141,9 @@ class Relaxation:
         return best
 
     def estimate(self, branch: Branch, start: Bound, goal: float, deadline: Deadline) -> tuple[Bound, float]:
-        """Return what a solution with the clusters of ``start`` proves for a branch, and the optimum.
+        """Return the bound that a solution with the clusters of ``start`` proves for a branch, and the optimum.
 
-        The optimum, with the sets at hand, counts as ``goal`` when it is lower: the branch is closed then.
+        The optimum over the current sets counts as ``goal`` if it is lower; the branch is then closed.
         """
         best, optimum = start, start.value
         if start.value > goal:
@@ -161,7 +161,7 @@ class Relaxation:
         return best, max(goal, min(start.value, optimum))
 
     def open_arc(self, branch: Branch) -> Arc | None:
-        """Return an arc that is not decided, of the best set that a branch admits; None if there is none."""
+        """Return an undecided arc of the best set that a branch admits; None if there is none."""
         _, values = proved(self.lists, branch, *self._no_clusters)
         for i in range(self.lists.n):
             own = np.flatnonzero(np.isfinite(values[self.lists.starts[i] : self.lists.starts[i + 1]]))
@@ -173,7 +173,7 @@ class Relaxation:
     def _first(self, values: Floats, gap: float) -> npt.NDArray[np.bool_]:
         """Return which sets to begin with: of every feature, those of highest value, and the one chosen.
 
-        Those that cost more than the gap are left out: a choice better than the best known holds none of them.
+        Those that cost more than the gap are left out: a choice better than the best known contains none of them.
         """
         active = np.zeros(len(values), np.bool_)
         active[self.chosen] = np.isfinite(values[self.chosen])

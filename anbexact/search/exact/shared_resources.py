@@ -1,4 +1,4 @@
-"""What the searches for the parent sets of all features share."""
+"""The resources that the searches for the parent sets of all features share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from anbexact.tables.table import DiscreteTable
 
 
 class SharedResources:
-    """What the searches for all features share: memory, and what depends on numbers of states alone."""
+    """Resources shared by the searches for all features: memory, and tables that depend only on numbers of states."""
 
     def __init__(self, memory: float) -> None:
         self._left = memory
@@ -22,7 +22,7 @@ class SharedResources:
         self._known: dict[tuple[int, float, int, Counted], Configurations] = {}
 
     def take(self, size: int) -> bool:
-        """Take some bytes if there are as many left."""
+        """Reserve some bytes if as many are available."""
         with self._lock:
             if size > self._left:
                 self.exceeded = True
@@ -31,14 +31,14 @@ class SharedResources:
             return True
 
     def take_for_rows(self, size: int, table: DiscreteTable) -> None:
-        """Take memory without which there can be no list."""
+        """Reserve memory without which no list can be made."""
         if not self.take(size):
             raise too_many_rows(table)
 
     def configurations(
         self, table: DiscreteTable, score: BoundedScore, parents: PossibleParents, counted: Counted
     ) -> Configurations:
-        """Tabulate what depends on the number q of parent configurations alone."""
+        """Tabulate the quantities that depend only on the number q of parent configurations."""
         states, weight_sum = parents.states, table.weight_sum
         key = states, parents.joint_states, parents.most_added, counted
         with self._counting:

@@ -13,7 +13,7 @@ from anbexact.search.exact.listed_sets import Lists
 from anbexact.search.exact.parent_sets import pack, unpack
 
 LARGEST_SUM = 2.0**60
-"""Largest absolute value of a sum of the whole numbers that stand for scores."""
+"""Largest absolute value of a sum of the whole numbers that represent scores."""
 
 
 class Branching(NamedTuple):
@@ -24,9 +24,9 @@ class Branching(NamedTuple):
     places : (features,) int64
         Positions in the lists.
     clusters : Clusters
-        Sets of features of which one at least has no parent within the set.
+        Sets of features in which at least one feature has no parent within the set.
     multipliers : (clusters,) float64
-        What this is worth, in nats: with these the bound is the total of the choice, but for rounding.
+        The multipliers of the clusters, in nats, with which the bound equals the total of the choice up to rounding.
     """
 
     places: Positions
@@ -42,10 +42,10 @@ def have_single_parents(part: Lists) -> bool:
 def best_branching(part: Lists) -> Branching:
     """Return the best choice of sets with at most one parent each, by Edmonds' algorithm.
 
-    A choice without cycles is an arborescence from an additional root, the parent of those that have none. The dual
-    variables of the sets that the algorithm contracts are multipliers of their cluster constraints: they lie within
-    each other, n - 1 of them at most, and leave no gap (Edmonds, J. Research of the National Bureau of Standards 71B,
-    1967). Scores become whole numbers, so that what is added and subtracted is exact.
+    A choice without cycles is an arborescence from an additional root, which is the parent of all features without
+    one. The dual variables of the sets that the algorithm contracts are multipliers of their cluster constraints:
+    they are nested, at most n - 1 of them, and leave no gap (Edmonds, J. Research of the National Bureau of Standards
+    71B, 1967). Scores are converted to whole numbers, so additions and subtractions are exact.
 
     Raises
     ------

@@ -22,7 +22,7 @@ def _highest(part: Lists) -> tuple[Floats, Positions]:
 
 
 def _without_child(masks: Positions, children: Positions) -> Positions:
-    """Return masks with the bit of the child, which is not set, taken out."""
+    """Return masks with the bit of the child, which is not set, removed."""
     compressed: Positions = (masks >> (children + 1) << children) | (masks & ((1 << children) - 1))
     return compressed
 
@@ -46,7 +46,7 @@ def exhausted(part: Lists) -> tuple[Positions, float]:
 
 
 def totals_with_each_exhausted(part: Lists) -> Floats:
-    """Return the highest total of an acyclic choice with every single set: what comes before it, and after it."""
+    """Return, for every set, the highest total of an acyclic choice with it: what comes before and after it."""
     n = part.n
     best, masks = _highest(part)
     totals, following = best_totals(best), best_completions(best)

@@ -1,4 +1,4 @@
-"""What a solver of the exact search returns, and the rule that breaks ties between equally good networks."""
+"""The results of a solver of the exact search, and the rule that breaks ties between equally good networks."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from anbexact.tables.table import DiscreteTable
 Parents = tuple[int, ...]
 """Numbers of features in table order, ascending."""
 ROUNDING = 1e-12
-"""Local scores closer than this share of N ln(1+N), N the total weight, count as equal."""
+"""Local scores that differ by less than this share of N ln(1+N), where N is the total weight, count as equal."""
 MOST_CELLS_READ = 4_000_000
 """Distinct rows times variables up to which a feature's bound looks at all rows (0.03 s or so for each feature)."""
 
 
 def rounding_error(table: DiscreteTable, total: float = 0.0) -> float:
-    """Return by how much two ways to compute a structure's score may differ, in nats; N ln(1+N) sets the scale."""
+    """Return the maximum rounding error of a structure's score, in nats; N ln(1+N) sets the scale."""
     return 10 * len(table.vocabulary.names) * max(ROUNDING * abs(total), tie_tolerance(table))
 
 
 def tie_tolerance(table: DiscreteTable, rounding: float = ROUNDING) -> float:
-    """Return by how much local scores may differ, in nats, to count as equal; the same in every search."""
+    """Return the maximum difference, in nats, of local scores that count as equal; the same in every search."""
     return rounding * max(1.0, float(table.weight_sum * np.log1p(table.weight_sum)))
 
 
@@ -39,8 +39,8 @@ def first_optimum(n: int, sinks: Callable[[int], Iterable[tuple[int, Parents]]])
     Parameters
     ----------
     sinks : callable
-        ``sinks(members)`` yields, for a mask of features, those that can be the last in an optimal structure over
-        them, each with the first of the parent sets with which it can. A feature that cannot win may be left out.
+        ``sinks(members)`` yields, for a mask of features, those that can be last in an optimal structure over them,
+        each with the first parent set for which this is possible. A feature that cannot win may be left out.
     """
     members = (1 << n) - 1
     chosen: dict[int, Parents] = {}
@@ -97,7 +97,7 @@ class Optimum:
 
 @dataclass(frozen=True)
 class Stopped:
-    """What is known when the time ran out.
+    """The results when the time ran out.
 
     Attributes
     ----------

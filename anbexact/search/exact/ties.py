@@ -16,9 +16,9 @@ from anbexact.search.exact.parent_sets import ParentSets, pack, unpack
 from anbexact.search.exact.solution import Parents, first_optimum, precedence
 
 MOST_SETS = 20_000
-"""Parent sets among which ties are broken; where more of them can be optimal, the choice found first stays."""
+"""Maximum number of parent sets among which ties are broken; beyond, the choice found first is kept."""
 MOST_NODES = 100
-"""Branches that are bounded while ties are broken; where more are needed, the choice found first stays."""
+"""Maximum number of branches that are bounded to break ties; beyond, the choice found first is kept."""
 
 
 def first_choice(
@@ -31,7 +31,7 @@ def first_choice(
     deadline: Deadline,
     threads: int,
 ) -> dict[int, Parents] | None:
-    """Return the parents in the optimal choice that the rule prefers; None where that takes too much.
+    """Return the parents in the optimal choice that the rule prefers; None if this takes too much work.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def first_choice(
     kept : sequence of arrays
         Positions of the sets that can be part of an optimal choice.
     copies : iterable of sequences of features
-        Features that can take each other's place, though the lists hold only some of the sets that result.
+        Features that can be exchanged, although the lists contain only some of the resulting sets.
     tie : float
         Nats by which equal scores may differ.
     tolerance : float

@@ -1,4 +1,4 @@
-"""A check of certificates that repeats no search."""
+"""A check of certificates without repeating the search."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from anbexact.tables.table import DiscreteTable
 
 
 def verify(structure: Structure, table: DiscreteTable) -> bool:
-    """Check from the table that the score of a structure and the statement of its certificate are right.
+    """Check, against the table, the score of a structure and the statement of its certificate.
 
     The score is computed again, family by family. To check the bound, the candidate lists are made again (their
     completeness is not checked), and every case of the proof is checked with them,
@@ -43,14 +43,14 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
 
     where W ranges over the parent sets of i that the case admits. The sums over z are exact. Components that the
     search solved by dynamic programming are solved again, by a plain dynamic programme. Scores and bounds may differ
-    by rounding, 10⁻¹¹ per variable of the largest total, once for all components together.
+    by rounding: by 10⁻¹¹ of the largest total per variable, once for all components together.
 
     The statement of :func:`~anbexact.search.learn_mcp`, that no I-map has fewer class parameters, is checked by a
-    plain dynamic programme over all orders; so is that the structure is one of these I-maps.
+    plain dynamic programme over all orders, which also checks that the structure is one of these I-maps.
 
-    What is checked is the statement of the proof: about all structures with up to ``proof.max_parents`` feature
-    parents that have its required and none of its forbidden arcs, with ``proof.apart`` alone. The text of
-    ``certificate.method`` is not checked.
+    The statement that is checked is that of the proof. It refers to all structures with up to ``proof.max_parents``
+    feature parents that have all required arcs and no forbidden ones, and in which the features of ``proof.apart``
+    stand alone. The text of ``certificate.method`` is not checked.
 
     Parameters
     ----------
@@ -69,9 +69,10 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
     ValueError
         If the certificate has no proof, or the variables of the table and the structure differ.
     SearchTooLargeError
-        If the search enumerated all sets of features, and enumerating them again takes more memory than there is.
+        If the search enumerated all sets of features, and enumerating them again would take more memory than is
+        available.
     KeyboardInterrupt
-        When interrupted: a check that did not end has no answer.
+        When interrupted, because a check that did not end has no answer.
 
     Examples
     --------
@@ -141,7 +142,7 @@ def _is_consistent(structure: Structure, slack: float) -> bool:
 def _without(
     structure: Structure, proof: Proof, table: DiscreteTable, apart: Collection[Hashable]
 ) -> tuple[Structure, DiscreteTable]:
-    """Return structure and table without the features that stand apart, which have no children."""
+    """Return structure and table without the features that stand alone, which have no children."""
     alone = sum(proof.score.local_score(table, name, structure.parents[name]) for name in apart)
     certificate = structure.certificate
     stated = replace(certificate, upper_bound=certificate.upper_bound - alone, proof=replace(proof, apart=()))
@@ -179,7 +180,7 @@ class _Check:
 
     @cached_property
     def _lists(self) -> Sequence[ParentSets] | None:
-        """The candidate lists, made anew; None if they do not reach as far as the proof.
+        """The candidate lists, made again; None if they do not reach as far as the proof.
 
         An interrupt, which ends the lists, is raised again.
         """
@@ -192,7 +193,7 @@ class _Check:
         return made.lists if reached is None or (largest is not None and reached >= largest) else None
 
     def holds(self, structure: Structure, total: float) -> bool:
-        """Return whether the bounds hold, of the components and of the structure, whose score is ``total``.
+        """Return whether the bounds of the components and of the structure, whose score is ``total``, hold.
 
         Rounding is allowed once, in the sum, however many components there are.
         """

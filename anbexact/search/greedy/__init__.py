@@ -1,1 +1,1 @@
-"""Searches that climb, and prove nothing."""
+"""Greedy searches, which find good structures without a proof."""

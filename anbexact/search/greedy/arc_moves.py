@@ -17,7 +17,7 @@ DELETE, ADD, REVERSE = range(3)
 
 @dataclass(frozen=True)
 class Arcs:
-    """Which moves there are, by masks of the parents of every node.
+    """The possible moves, as masks of the parents of every node.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class Arcs:
         return np.stack([matrix(deleted), matrix(added), matrix(turned)])
 
     def after(self, parents: Graph, move: int) -> Graph:
-        """Return the graph after the move at this place, of all, in row-major order."""
+        """Return the graph after the move at this position in the row-major order of all moves."""
         n = len(parents)
         kind, child, parent = move // n**2, move // n % n, move % n
         moved = list(parents)

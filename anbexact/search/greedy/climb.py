@@ -14,7 +14,7 @@ from anbexact.search.greedy.arc_moves import Arcs
 
 
 class Objective(Protocol):
-    """What is climbed: the score of a graph, and what the moves from there gain.
+    """The objective of a climb: the score of a graph, and the gains of the moves from there.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Objective(Protocol):
         """Score a graph; the gains are those from here. Returns False when time ran out."""
 
     def gains(self, admitted: Bools) -> Floats | None:
-        """Return what the admitted moves gain, -inf elsewhere, in nats; None when time ran out.
+        """Return the gains of the admitted moves, -inf elsewhere, in nats; None if time ran out.
 
         Shape (kinds, children, parents): deleted, added, and reversed from ``parent → child``.
         """

@@ -1,4 +1,4 @@
-"""Conditional log likelihood of a network, and of all networks that are a family or two away."""
+"""Conditional log likelihood of a network, and of all networks that differ from it in one or two families."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Family = tuple[int, int]
 
 @dataclass(frozen=True)
 class Exchange:
-    """Families to be taken out of the network, and others, of one child, one of which is to be put in.
+    """Families to remove from the network, and alternative families of one child, one of which is to be inserted.
 
     Attributes
     ----------
@@ -47,9 +47,10 @@ class Exchange:
 class ConditionalLikelihood:
     """Log joint probabilities of every distinct row and class, at the maximum likelihood parameters of a network.
 
-    Variables go by their positions in the table. Only families that hold the class are looked at: the other factors
-    are equal for all classes. Of each row and class, the sum of the log factors that are not 0 and the number of
-    those that are 0 are kept (as in :mod:`anbexact._kernels.conditional`), so that factors can be taken out again.
+    Variables are identified by their positions in the table. Only families that contain the class matter, because the
+    other factors are equal for all classes. Of each row and class, the sum of the log factors that are not 0 and the
+    number of those that are 0 are kept (as in :mod:`anbexact._kernels.conditional`), so that factors can be removed
+    again.
 
     Memory: 10 bytes a class and distinct row of features, 18 more for every thread, and what the joint states of a
     family take.
@@ -120,7 +121,7 @@ class ConditionalLikelihood:
         return out
 
     def _features(self, parents: int, out: Sequence[Family] = ()) -> list[int]:
-        """Return the feature parents, those first that are in a family that is taken out."""
+        """Return the feature parents, starting with those in a family that is removed."""
         own = parents & ~(1 << self.class_position)
         common = own & out[-1][1] if out else own
         return [*elements(common), *elements(own & ~common)]
@@ -162,7 +163,7 @@ class ConditionalObjective:
         return True
 
     def gains(self, admitted: Bools) -> Floats | None:
-        """Return what the admitted moves gain; see :class:`~anbexact.search.greedy.climb.Objective`."""
+        """Return the gains of the admitted moves; see :class:`~anbexact.search.greedy.climb.Objective`."""
         network, parents, n = self._likelihood, self._parents, self._likelihood.n
         gains = np.where(admitted, 0.0, -np.inf)
         exchanges: list[Exchange] = []

@@ -49,17 +49,17 @@ def learn_greedy_gbn(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Structure:
-    """Learn a general network of high score by hill climbing from the empty graph.
+    """Learn a high-scoring general network by hill climbing from the empty graph.
 
     The class is treated like any other variable. A move deletes, adds or reverses an arc so that the graph stays
     acyclic. The search makes the move with the largest gain, until no move has a positive gain. Ties (gains that
     differ only by rounding) are broken by the kind of move, in this order, then by the child, then by the parent that
     comes first in table order (the class comes last).
 
-    By a decomposable score, a step needs the local scores of about 2 n families, for n variables. By conditional
-    likelihood (:class:`~anbexact.scores.CLL`, :class:`~anbexact.scores.CMDL`), which is not a sum over families, it
-    needs O(n² s N) steps for s classes and N distinct rows; moves between families without the class do not change
-    it.
+    With a decomposable score, a move needs the local scores of about 2 n families, for n variables. Conditional
+    likelihood (:class:`~anbexact.scores.CLL`, :class:`~anbexact.scores.CMDL`) is not a sum over families; with it, a
+    move needs O(n² s N) steps for s classes and N distinct rows. Moves between families without the class do not
+    change it.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def learn_greedy_gbn(
     Raises
     ------
     SearchTooLargeError
-        If all moves, n² of them, would need more memory than is available.
+        If the n² possible moves would need more memory than is available.
     TypeError
         For a score that needs the class among the parents.
     ValueError
@@ -165,9 +165,9 @@ def add_arcs(
     start: Mapping[Hashable, Sequence[Hashable]] | None = None,
     threads: int = 1,
 ) -> dict[Hashable, tuple[Hashable, ...]]:
-    """Climb over the graphs between features; the class, if any, stays a parent of all.
+    """Climb over the graphs between features; the class, if there is one, stays a parent of all features.
 
-    Climbs from the required arcs and, before, from another start; stops early at the deadline.
+    Climbs first from ``start``, if given, and then from the required arcs; stops early at the deadline.
 
     Parameters
     ----------

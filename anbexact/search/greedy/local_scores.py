@@ -1,4 +1,4 @@
-"""A decomposable score as something that can be climbed."""
+"""A decomposable score as the objective of a climb."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ FAMILY_BYTES = 400
 
 
 class LocalScores:
-    """A decomposable score as something that can be climbed.
+    """A decomposable score as the objective of a climb.
 
-    Every family is scored once. What an arc gains, added or deleted, is a difference of two local scores; after a
-    move only those into the changed children are new. A reversal is a deletion and an addition.
+    Every family is scored once. The gain from adding or deleting an arc is a difference of two local scores; after a
+    move, only the gains of arcs into the changed children are new. A reversal is a deletion and an addition.
     """
 
     def __init__(self, scorer: FamilyScorer, progress: Progress | None) -> None:
@@ -60,7 +60,7 @@ class LocalScores:
         return True
 
     def gains(self, admitted: Bools) -> Floats | None:
-        """Return what the admitted moves gain, -inf elsewhere; see :class:`Objective`."""
+        """Return the gains of the admitted moves, -inf elsewhere; see :class:`Objective`."""
         wanted = admitted.any(axis=0) | admitted[REVERSE].T
         places = np.argwhere(wanted & np.isnan(self._toggles)).tolist()
         families = [(child, self._parents[child] ^ 1 << parent) for child, parent in places]

@@ -40,27 +40,27 @@ def learn_logit_fan(
         ``max_β Σ_t w_t ln P_β(c_t | x_t) - (s-1) (1 + Σ_{i in F} (r_i-1) + Σ_{ij in E} (r_i-1) (r_j-1))``,
 
     where P_β is the multinomial logistic regression with a coefficient for every state of a feature in F and every
-    pair of states of an edge (for s classes and r_i states; never-seen ones are counted too). The start is naive
-    Bayes with all features. A step adds an edge between two features linked to the class that closes no cycle,
-    removes an edge, or removes the class as a parent of a feature without edges. The search makes the step that
-    raises the score most, until none raises it. Equal scores (to within 10⁻⁵ nats plus 10⁻¹¹ of the weight) are
-    ordered by fewer parameters, then by the features of the edge, or the one feature, that come first in table order;
-    steps that do not raise the score by more than that are not made.
+    pair of states of an edge (for s classes and r_i states, including those never seen). The start is naive Bayes
+    with all features. A step adds an edge between two features linked to the class that closes no cycle, removes an
+    edge, or removes the class as a parent of a feature without edges. The search makes the step that raises the score
+    most, until none raises it. Equal scores (to within 10⁻⁵ nats plus 10⁻¹¹ of the weight) are ordered by fewer
+    parameters, then by the features of the edge, or the one feature, that come first in table order; steps that do
+    not raise the score by more than that are not made.
 
-    Every fit ends where a Newton step promises less than 10⁻⁶ nats plus 10⁻¹² of the weight. This compares suprema
-    too, where the classes are separated. All moves are considered, but most need a single Newton step, which bounds
-    what they can gain (see :mod:`anbexact.logit.newton`). A step takes O(n² N) for n features and N distinct rows, if
-    numbers of states are small, plus O(p³) for a few models of p coefficients.
+    Every fit ends when a Newton step promises a gain of less than 10⁻⁶ nats plus 10⁻¹² of the weight. Where the
+    classes are separable, the search thus compares suprema. All moves are considered, but most need a single Newton
+    step, which bounds their gain (see :mod:`anbexact.logit.newton`). A step takes O(n² N) for n features and N
+    distinct rows, if numbers of states are small, plus O(p³) for a few models of p coefficients.
 
     Parameters
     ----------
     table : DiscreteTable
         A table with a class.
     edges : bool, default True
-        Whether edges are added; without, features are only removed (pruned naive Bayes).
+        Whether edges may be added; if not, features are only removed (pruned naive Bayes).
     time_limit : float, optional
-        Time limit in seconds, after which the best structure found so far is returned; naive Bayes with coefficients
-        of 0 for its score, if there was no time to fit it.
+        Time limit in seconds, after which the best structure found so far is returned. If there was no time to fit
+        any model, this is naive Bayes, scored with coefficients of 0.
     n_jobs : int, optional
         Number of threads; None and -1 use all processors. The result does not depend on it.
     progress : callable, optional
@@ -261,7 +261,7 @@ def addable(terms: Iterable[Term]) -> list[Term]:
 
 
 def forest_parents(table: DiscreteTable, terms: Iterable[Term]) -> dict[Hashable, tuple[Hashable, ...]]:
-    """Return the parents of all variables, edges directed away from the first feature of every tree."""
+    """Return the parents of all variables, with edges directed away from the first feature of every tree."""
     import networkx as nx  # it takes a while
 
     name, features = class_of(table), table.vocabulary.features

@@ -21,7 +21,7 @@ from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 OPERATORS_PER_LOOK = 1000
-"""Operators that are drawn between two looks at the clock."""
+"""Number of operators between two checks of the clock."""
 
 
 @single_states_apart(below_class=False)
@@ -39,14 +39,14 @@ def learn_mc_dag(
     data, these graphs can represent every class posterior that Bayesian networks can. The search moves between their
     Markov equivalence classes. Starting from the empty graph, it makes the insertion that raises
     :class:`~anbexact.scores.CLL` most until none raises it. Then it makes deletions in the same way. Both phases are
-    repeated until neither raises it. Equal gains (to within rounding) are ordered by the head of the arc, then its
-    tail, that comes first in table order (the class comes last), then by fewer changed edges.
+    repeated until neither raises it. Ties (to within rounding) are broken by the head of the arc that comes first in
+    table order, then by the tail that does (the class comes last), then by fewer changed edges.
 
-    Chickering's operators change one family of some graph of the class, so its gain follows from two families: at the
-    maximum likelihood parameters (uniform for joint states of the parents that do not occur), Markov equivalent
-    networks are the same distribution. A step needs O(n² s N) steps for n variables, s classes and N distinct rows,
-    times the number of sets of neighbours that an operator can turn into parents, which is small unless there are
-    large cliques.
+    Each of Chickering's operators changes one family of some graph of the equivalence class, so its gain follows from
+    two families: at the maximum likelihood parameters (uniform for joint states of the parents that do not occur),
+    Markov equivalent networks represent the same distribution. A step needs O(n² s N) steps for n variables, s
+    classes and N distinct rows, times the number of sets of neighbours that an operator can turn into parents, which
+    is small unless there are large cliques.
 
     Parameters
     ----------
@@ -112,14 +112,14 @@ def learn_mc_dag(
 
 @dataclass(frozen=True)
 class EquivalenceClass:
-    """What Markov equivalent graphs share: the arcs that all of them have, and the edges that may point either way.
+    """A Markov equivalence class of graphs: the arcs that all of them have, and the edges that may point either way.
 
     Attributes
     ----------
     parents : tuple of int
-        By node, the mask of those with an arc to it in all graphs.
+        For every node, the mask of the nodes with an arc to it in all graphs.
     neighbours : tuple of int
-        By node, the mask of those joined to it by an edge that has no direction of its own.
+        For every node, the mask of the nodes joined to it by an undirected edge.
     """
 
     parents: Graph
@@ -203,7 +203,7 @@ def extension(found: EquivalenceClass, *first: int) -> Graph:
 
 
 def is_class_focused(found: EquivalenceClass, class_node: int) -> bool:
-    """Whether the equivalence class holds a graph in which every arc points to the class or to a child of it.
+    """Whether the equivalence class contains a graph in which every arc points to the class or to its children.
 
     If there is such a graph, then there is one in which the class is the first node of its component (of nodes
     joined by edges without direction). For else the class has a parent there; as this is not a child of the class, it
@@ -254,7 +254,7 @@ def deletions(found: EquivalenceClass) -> Iterator[Operator]:
 
 
 def cliques(core: int, others: int, joined: list[int], most: int) -> Iterator[int]:
-    """Yield the cliques of at most so many nodes that hold a core and some others: smaller ones first."""
+    """Yield the cliques of limited size that contain a core and some other nodes, smaller ones first."""
     if core.bit_count() > most or any(core & ~(joined[v] | 1 << v) for v in elements(core)):
         return
     common = others

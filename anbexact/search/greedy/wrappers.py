@@ -1,4 +1,4 @@
-"""Greedy searches for the network by which rows are predicted best from the other rows."""
+"""Greedy searches for the network that predicts each row best from the other rows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Families = dict[Hashable, tuple[Hashable, ...]]
 MOST_CELLS = 1 << 22
 """Cells that the table of a family may have (32 MB): with few rows, joining might otherwise not end."""
 ROUNDING = 1e-9
-"""Part by which a log likelihood must be higher to count as such."""
+"""Relative amount by which a log likelihood must be higher to count as higher."""
 
 
 def join_forwards(features: tuple[Hashable, ...], families: Families) -> Iterator[Families]:
@@ -94,7 +94,7 @@ class LeaveOneOutClimb:
     )
 
     def best(self, start: Families, steps: Steps) -> tuple[Families, float]:
-        """Return the families from which no step leads higher, and their value; of equal steps the first is taken."""
+        """Return the families that no step improves, and their value; of equally good steps, the first is taken."""
         features = self.table.vocabulary.features
         families, value = start, self.value(start)
         while True:
@@ -131,7 +131,7 @@ class LeaveOneOutClimb:
         return float(table.weights @ (own - logsumexp(logs, axis=1)))
 
     def _family(self, child: Hashable, parents: tuple[Hashable, ...]) -> tuple[npt.NDArray[np.int64], Floats, Floats]:
-        """Return the joint state of every row, and ln θ of every joint state and class, also with a row taken out."""
+        """Return the joint state of every row, and ln θ of every joint state and class, also with a row removed."""
         key = child, frozenset(parents)
         if key not in self._known:
             class_name = class_of(self.table)

@@ -1,1 +1,1 @@
-"""How searches ask for scores: of families, of pairs, of all sets of parents."""
+"""How searches compute scores of families, of pairs and of all sets of parents."""

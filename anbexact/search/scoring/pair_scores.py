@@ -1,4 +1,4 @@
-"""Local scores of many small families at once, above all of every pair of features with the class."""
+"""Local scores of many small families at once, in particular of every pair of features with the class."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from anbexact.tables.table import DiscreteTable
 ROUNDING = 1e-12
 """Scores that differ by less than this share of the score of naive Bayes, or of W ln W, count as equal."""
 LARGEST_TABLE = 1 << 22
-"""Joint states of a contingency table that is laid out (32 MB a thread); larger ones are left to the score."""
+"""Maximum size of a contingency table in joint states (32 MB a thread); larger ones are left to the score."""
 BATCH_CELLS = 1 << 19
 """Cells that are handed to ``family_scores`` at once (4 MB a thread, and a few times that within the score)."""
 TASK_STEPS = 20_000_000
@@ -41,10 +41,10 @@ TABULATED_WEIGHTS = 256
 class FamilyScorer:
     """Local scores of features given some other features and the class, if there is one.
 
-    By the fastest way that the score allows.
+    Uses the fastest method that the score allows.
 
-    A score with set scores is summed by a kernel, every set once; a :class:`~anbexact.scores.FamilyScore` gets
-    the counts of many families of one shape; any other score is asked family by family.
+    For a score with set scores, a kernel sums every set once. A :class:`~anbexact.scores.FamilyScore` gets the counts
+    of many families of one shape. Any other score is called family by family.
 
     Variables are given by their positions in the table. Memory beyond the arguments and results: a copy of the
     codes, and for each thread one contingency table (32 MB at most) or batch of them (4 MB, and what
@@ -272,7 +272,7 @@ def _distinct(sets: Positions, n_variables: int) -> tuple[Positions, Positions]:
 
 @dataclass(frozen=True)
 class PairScores:
-    """What every feature scores with the class alone, and what each other feature as a further parent adds.
+    """The scores of all features with the class alone, and the gains from each other feature as a further parent.
 
     Attributes
     ----------
@@ -283,7 +283,7 @@ class PairScores:
     gains : (n, n) float64
         ``gains[j, i]`` = local(i | class, j) - local(i | class), in nats; 0 on the diagonal.
     largest_term : float
-        W ln W for rows of total weight W: the size of what cancels within local scores, in nats.
+        W ln W for rows of total weight W: the magnitude of the terms that cancel within local scores, in nats.
     scored : int
         Sets, or families, that were scored.
     """
@@ -296,7 +296,7 @@ class PairScores:
 
     @property
     def rounding(self) -> float:
-        """Gains that differ by less count as equal."""
+        """Gains that differ by less than this count as equal."""
         return ROUNDING * max(1.0, abs(self.of_class) + float(np.abs(self.alone).sum()), self.largest_term)
 
 

@@ -1,4 +1,4 @@
-"""What searches require of a score, as data, and the one check of it."""
+"""The requirements of searches on a score, and the function that checks them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from anbexact.scores import BDeu
 
 @dataclass(frozen=True)
 class SearchRequirements:
-    """What a search requires of a score.
+    """The requirements of a search on a score.
 
     Attributes
     ----------
     search : str
         The name of the search, for messages.
     decomposable : bool
-        Whether it adds up local scores, so that a score of whole structures (a true attribute ``conditional``, as
-        :class:`~anbexact.scores.CLL` has it) is of no use.
+        Whether the search adds up local scores and therefore cannot use a score of whole structures (with an
+        attribute ``conditional`` of True, as in :class:`~anbexact.scores.CLL`).
     class_free : bool
-        Whether the class is a variable like all others, so that a score which needs the class among the parents of
-        every feature (a true attribute ``needs_class``, as :class:`~anbexact.scores.ACLL` has it) is of no use.
+        Whether the search treats the class like any other variable and therefore cannot use a score that needs the
+        class among the parents of every feature (with an attribute ``needs_class`` of True, as in
+        :class:`~anbexact.scores.ACLL`).
     """
 
     search: str

@@ -1,4 +1,4 @@
-"""Set scores of all subsets of the features (the class joined to each), as one array."""
+"""Set scores of all subsets of the features (each with the class added), as one array."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from anbexact.tables.table import DiscreteTable
 TABLE_CELLS = 1 << 22
 """Cell values of whole weights that are tabulated at most (32 MB), beyond the few that must be."""
 DENSE_SLOTS, MOST_DENSE = 32, 5
-"""Joint states that the lowest features, which are not walked, may have, and how many these features may be."""
+"""Maximum number of joint states of the lowest features, which the walk omits, and of these features."""
 SETS_TIMES_ROWS = 27
 """Binary logarithm of the sets times rows of one task, about: the clock is looked at between tasks."""
 
 LEAST_SETS = 8
-"""Binary logarithm of the sets of one task at least: less work than this costs more to hand out than to do."""
+"""Binary logarithm of the minimum number of sets in a task: smaller tasks cost more to distribute than to do."""
 
 
 @dataclass(frozen=True, eq=False)
 class SetScoreProblem:
     """A table prepared for the kernel; bit b of a set stands for ``features[b]``.
 
-    Features are ordered by entropy, lowest first: rows then part early in the walk, which decides the
-    highest bit first, and merge often where most of its nodes are.
+    Features are ordered by entropy, lowest first. The walk decides the highest bit first, so rows separate early and
+    merge often where most of its nodes are.
     """
 
     table: DiscreteTable
@@ -57,7 +57,7 @@ class SetScoreProblem:
 
     @property
     def decided(self) -> int:
-        """How many of the highest bits name a task: tasks enough to share, none with few sets, or many times rows."""
+        """Highest bits that identify a task: enough tasks, none with few sets, or with many sets times rows."""
         n = len(self.features)
         enough = n - SETS_TIMES_ROWS + len(self.table.weights).bit_length()
         return max(0, min(max(min(6, n - LEAST_SETS), n - 16, enough), n - self.dense))
@@ -118,7 +118,7 @@ class SetScoreProblem:
         return work
 
     def set_constants(self, masks: Sequence[int]) -> npt.NDArray[np.float64]:
-        """Return the part of the set scores that depends on the numbers of states alone; -1 is the full set."""
+        """Return the part of the set scores that depends only on the numbers of states; -1 is the full set."""
         chosen = np.asarray(masks, dtype=np.int64)
         places = np.zeros(len(chosen), dtype=np.int64)
         for b, stride in enumerate(self.strides.tolist()):
@@ -156,15 +156,15 @@ def _table_shape(table: DiscreteTable) -> tuple[int, int]:
 
 
 def cell_value_bytes(table: DiscreteTable) -> int:
-    """Return the memory of what is kept for every distinct parent-configuration count q."""
+    """Return the memory of the tables for every distinct parent-configuration count q."""
     distinct, width = _table_shape(table)
     return 8 * distinct * (width + 6)
 
 
 def prepare(table: DiscreteTable, score: SetScore | MixedSetScore, max_size: int) -> SetScoreProblem:
-    """Order the features, and tabulate what depends on numbers of states alone.
+    """Order the features, and tabulate the quantities that depend only on numbers of states.
 
-    Of a mixed score it is the problem of all variables at their coarsest level; see :func:`score_all_sets`.
+    For a mixed score, this is the problem of all variables at their coarsest level; see :func:`score_all_sets`.
     """
     if is_mixed(score):
         return prepare(score.coarsest(table), score.base, max_size)

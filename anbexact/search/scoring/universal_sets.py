@@ -1,4 +1,4 @@
-"""Mixed scores of many sets: each set at all tuples of levels, and their mixture."""
+"""Mixed scores of many sets: the scores of each set at all tuples of levels, and their mixture."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from anbexact.tables.table import DiscreteTable
 TERMS_PER_BATCH = 1 << 16
 """Tuples of levels, over all sets, that are scored in one batch."""
 MASKS_PER_BLOCK = 1 << 16
-"""Masks of sets that are looked through at once."""
+"""Number of masks of sets that are examined at once."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Sets of as many tuples of levels each.
+    """Sets with equally many tuples of levels.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Mixture:
 
     @cached_property
     def n_levels(self) -> Positions:
-        """Levels of every variable; 1, at the end, for position -1, which stands for no variable."""
+        """Levels of every variable; 1, at the end, for position -1, which means no variable."""
         return np.array([*(self.score.n_levels(name) for name in self.table.vocabulary.names), 1], dtype=np.int64)
 
     @cached_property
@@ -104,11 +104,11 @@ class Mixture:
         return np.array([*(name in self.score.partitions for name in self.table.vocabulary.names), False])
 
     def levels_among(self, n_continuous: int) -> Positions:
-        """Return with how many levels every variable takes part in sets of so many continuous ones."""
+        """Return the number of levels of every variable in sets with this number of continuous variables."""
         return np.minimum(self.n_levels, self.score.most_levels(n_continuous, self.table.weight_sum))
 
     def batches(self, members: Positions) -> Iterator[Batch]:
-        """Part sets, a row of positions each (-1 in front where it is shorter), into batches."""
+        """Divide sets into batches; each set is a row of positions, with -1 in front if it is shorter."""
         width = members.shape[1]
         n_continuous = self.continuous[members].sum(axis=1)
         levels = np.ones_like(members)

@@ -1,4 +1,4 @@
-"""Exact search for the optimal tree and the optimal forest over the features, with the class a parent of all."""
+"""Exact search for the optimal tree and the optimal forest over the features, all of them children of the class."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 
 LARGEST_WHOLE_GAIN = 2.0**44
-"""Whole number that stands for the gain of largest absolute value."""
+"""The whole number to which the gain with the largest absolute value is scaled."""
 
 
 @single_states_apart(below_class=True)
@@ -38,17 +38,17 @@ def learn_tan(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Structure:
-    """Learn the tree augmented naive Bayes (TAN) of highest score.
+    """Learn the highest-scoring tree augmented naive Bayes (TAN).
 
     The class is a parent of every feature; the arcs between features form the spanning tree, directed away from
     one root, that maximises ``Σ_i local(i | class, π_i)``, or ``Σ_i [local(i | class, π_i) - local(i | class)]``: a
-    maximum spanning arborescence, found by Edmonds' algorithm, over all roots in one run. It requires only local
-    scores. O(n² N) steps for n features and N distinct rows, and memory of about 100 n² bytes (200 n² where arcs
-    score differently by direction).
+    maximum spanning arborescence, found by Edmonds' algorithm, over all roots in one run. The search requires only
+    local scores. It takes O(n² N) steps for n features and N distinct rows, and about 100 n² bytes of memory (200 n²
+    if the score of an arc depends on its direction).
 
-    Ties (scores that differ by rounding, 10⁻¹² of that of naive Bayes or so) are broken feature by feature in table
-    order: no feature parent before one, then the parent that comes first in table order. The root is therefore the
-    first feature if arcs score the same in both directions and are not constrained.
+    Ties (scores that differ only by rounding, about 10⁻¹² of the score of naive Bayes) are broken feature by feature
+    in table order: having no feature parent comes first, then the parent that comes first in table order. The root is
+    therefore the first feature if arcs score the same in both directions and are not constrained.
 
     Parameters
     ----------
@@ -69,13 +69,13 @@ def learn_tan(
     Returns
     -------
     Structure
-        With ``certificate.optimal`` true, among trees (that satisfy the constraints), unless the time ran out. A
-        structure with fewer or with more arcs may score higher.
+        ``certificate.optimal`` is True unless the time ran out. It refers to trees (that satisfy the constraints); a
+        structure with fewer or more arcs may score higher.
 
     Raises
     ------
     SearchTooLargeError
-        If it would need more memory than is available.
+        If the search would need more memory than is available.
     ValueError
         For invalid constraints or limits; if no spanning tree satisfies the constraints; if a score is not a number.
 
@@ -108,19 +108,19 @@ def learn_fan(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Structure:
-    """Learn the forest augmented naive Bayes (FAN) of highest score.
+    """Learn the highest-scoring forest augmented naive Bayes (FAN).
 
-    The class is a parent of every feature, which has at most one other; the arcs between features form the
-    forest that maximises ``Σ_i local(i | class, π_i)``: a maximum branching, with arcs of positive gain
-    ``local(i | class, j) - local(i | class)`` only (or required ones).
+    The class is a parent of every feature, and a feature has at most one other parent. The arcs between features form
+    the forest that maximises ``Σ_i local(i | class, π_i)``. This is a maximum branching in which every arc has a
+    positive gain ``local(i | class, j) - local(i | class)`` or is required.
 
-    Parameters, ties, cost and errors are those of :func:`learn_tan`; but a forest exists even if there is no spanning
-    tree.
+    Parameters, tie rule, cost and errors are those of :func:`learn_tan`, except that a forest exists even if there is
+    no spanning tree.
 
     Returns
     -------
     Structure
-        With ``certificate.optimal`` true, among forests (that satisfy the constraints), unless the time ran out.
+        ``certificate.optimal`` is True unless the time ran out. It refers to forests (that satisfy the constraints).
 
     References
     ----------
@@ -199,9 +199,9 @@ def describe(constraints: Constraints) -> str:
 def best_branching(
     scorer: FamilyScorer, pairs: PairScores, constraints: Constraints, *, tree: bool
 ) -> npt.NDArray[np.int64]:
-    """Return each feature's parent, -1 for none, in the optimum: of all forests, or of those of fewest trees.
+    """Return each feature's parent (-1 for none) in the best forest: of all, or of those with the fewest trees.
 
-    Gains become whole numbers, so that what Edmonds' algorithm adds and subtracts is exact.
+    Gains are converted to whole numbers, so additions and subtractions in Edmonds' algorithm are exact.
     """
     n = scorer.n
     place = {name: i for i, name in enumerate(scorer.table.vocabulary.features)}
@@ -262,7 +262,7 @@ def _first_optimum(
 def as_structure(
     scorer: FamilyScorer, parents: Sequence[Sequence[int]], total: float, certificate: Certificate
 ) -> Structure:
-    """Return the structure in which the class, and the features of these numbers, are the parents."""
+    """Return the structure in which the parents of a feature are the class and the features with these numbers."""
     name = class_of(scorer.table)
     features = scorer.table.vocabulary.features
     of_feature: dict[Hashable, tuple[Hashable, ...]] = {
@@ -274,7 +274,7 @@ def as_structure(
 
 
 def out_of_time(scorer: FamilyScorer, constraints: Constraints) -> Structure:
-    """Return naive Bayes with the required arcs, for a search that was stopped before it had all pair scores."""
+    """Return naive Bayes with the required arcs, for a search that was stopped before all pairs were scored."""
     table, score = scorer.table, scorer.score
     features = table.vocabulary.features
     name = class_of(table)
@@ -290,7 +290,7 @@ def out_of_time(scorer: FamilyScorer, constraints: Constraints) -> Structure:
 
 
 def upper_bound(scorer: FamilyScorer) -> float:
-    """Return a bound on the score of every structure in which the class is a parent of all; in nats."""
+    """Return a bound on the score of every structure in which the class is a parent of every feature; in nats."""
     table, score = scorer.table, scorer.score
     if not has_set_scores(score):
         return float("inf")

@@ -1,4 +1,4 @@
-"""The best forest between the features, with the class a parent of all of them."""
+"""The best forest over the features, with the class as a parent of all of them."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def best_forest(
     class_name: Hashable,
     threads: int,
 ) -> dict[Hashable, tuple[Hashable, ...]] | None:
-    """Return the best forest between the features, with the class a parent of all of them.
+    """Return the best forest over the features, with the class as a parent of all of them.
 
-    It scores no less than the tree augmented naive Bayes; see :func:`~anbexact.learn_fan`.
+    It scores at least as high as the tree augmented naive Bayes; see :func:`~anbexact.learn_fan`.
 
     Parameters
     ----------
     table : DiscreteTable
-        A table whose class is a parent of all features, or a variable like all others.
+        A table whose class is a parent of all features, or a variable like any other.
     class_name : Hashable
         The class.
 
     Returns
     -------
     dict or None
-        Parents of every feature of the table (of which the class is one if it is a variable like all others); None if
+        Parents of every feature of the table (which includes the class if it is a variable like any other); None if
         the constraints do not admit the forest, or the time ran out.
     """
     above = () if table.vocabulary.common_parents else (class_name,)

@@ -49,11 +49,12 @@ def learn_ckg(
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Structure:
-    """Learn the best k-graph consistent with the optimal branching, the class a parent of every feature.
+    """Learn the best k-graph consistent with the optimal branching, with the class as a parent of every feature.
 
-    The optimal branching R is the tree of :func:`~anbexact.learn_tan`. With A_i the ancestors of feature i, on the
-    path to it from the root of R, its parents become the class and the best ``S ⊆ A_i`` with ``|S| ≤ k``:
-    ``argmax_S local(i | class, S)``. Every such graph is acyclic, and R is one of them. At most n^(k+1) local scores.
+    The optimal branching R is the tree of :func:`~anbexact.learn_tan`. Let A_i be the ancestors of feature i, on the
+    path to it from the root of R. The parents of feature i become the class and the best ``S ⊆ A_i`` with
+    ``|S| ≤ k``, ``argmax_S local(i | class, S)``. Every such graph is acyclic, and R is one of them. The search needs
+    at most n^(k+1) local scores.
 
     If arcs score the same in both directions, the root of R is arbitrary, yet it determines the ancestors. It is then
     the first feature in table order, so the result depends on the order of features. Ties between parent sets (as for
@@ -68,8 +69,9 @@ def learn_ckg(
     k : int, default 2
         Maximum number of feature parents of a feature, 1 or more.
     required, forbidden : iterable of (parent, child)
-        Arcs between features that the structure must, or must not, contain. R obeys them, too (so a feature can have
-        one required parent); where no spanning tree does, R is the best forest of as few trees as possible.
+        Arcs between features that the structure must, or must not, contain. R must satisfy them, too, so a feature
+        can have only one required parent. If no spanning tree satisfies them, R is the best forest of as few trees as
+        possible.
     time_limit : float, optional
         Time limit in seconds, after which no further families are scored. Every feature then gets the best of the
         parent sets scored so far; if R itself was not finished, naive Bayes is returned.
@@ -174,7 +176,7 @@ class _Choice:
 
     @property
     def best(self) -> float:
-        """What the chosen set gains."""
+        """The gain of the chosen set."""
         return self.contenders[0][0]
 
     @property

@@ -1,4 +1,4 @@
-"""The k-dependence Bayesian classifier: parents chosen by mutual information, nothing to search."""
+"""The k-dependence Bayesian classifier: parents are chosen by mutual information, without a search."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ def learn_kdb(
 ) -> Structure:
     """Return the structure of the k-dependence Bayesian classifier (kDB).
 
-    The features are put in the order of their mutual information with the class ``I(X_i; C)``, highest first. Each
-    gets as parents the class and, of the features before it, the k with the highest ``I(X_i; X_j | C)``, or all
-    where there are fewer. Ties (what differs by rounding, 10⁻¹² of W ln W or so for rows of total weight W) are
-    broken in table order. O(n² N) steps for n features and N distinct rows, and memory of about 100 n² bytes.
+    The features are sorted by their mutual information with the class ``I(X_i; C)``, highest first. The parents of
+    each are the class and, among the features before it, the k with the highest ``I(X_i; X_j | C)``, or all if there
+    are fewer. Ties (values that differ only by rounding, about 10⁻¹² of W ln W for rows of total weight W) are broken
+    in table order. The search takes O(n² N) steps for n features and N distinct rows, and about 100 n² bytes of
+    memory.
 
     Sahami's variant with a threshold θ, below which a dependence between features is left out, is not supported.
 
@@ -45,7 +46,7 @@ def learn_kdb(
     table : DiscreteTable
         A table with a class.
     score : Score, default BDeu()
-        Scores the structure; it does not influence it.
+        The score that is reported for the structure; it has no influence on the structure.
     k : int, default 2
         Maximum number of feature parents of a feature, 0 or more; 0 is naive Bayes.
     n_jobs : int, optional
@@ -95,7 +96,7 @@ def learn_kdb(
 def ranked_parents(
     table: DiscreteTable, k: int, n_jobs: int | None, progress: Progress | None
 ) -> list[tuple[int, list[int]]]:
-    """Return the features in the order of kDB, each with its k parents, both highest information first; by number."""
+    """Return the features in the order of kDB, each with its k parents, both by number, highest information first."""
     features, likelihood = table.vocabulary.features, LL()
     pairs = pair_scores(FamilyScorer(table, likelihood, thread_count(n_jobs), Deadline()), progress)
     assert pairs is not None  # without a time limit

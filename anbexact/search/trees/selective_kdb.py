@@ -24,7 +24,7 @@ from anbexact.tables.table import DiscreteTable
 
 REQUIREMENTS = SearchRequirements("learn_skdb")
 ROUNDING = 1e-10
-"""Part by which a log likelihood must be higher to be chosen over that of a smaller network."""
+"""Relative amount by which a log likelihood must be higher to be preferred to that of a smaller network."""
 
 
 @single_states_apart(below_class=False)
@@ -39,15 +39,15 @@ def learn_skdb(
 ) -> Structure:
     """Return the structure of the selective k-dependence Bayesian classifier (sKDB).
 
-    Order and parents of the features, for a given k, are those of :func:`~anbexact.search.learn_kdb`. Of all
-    k up to ``max_k``, and all numbers m of features from the beginning of the order, those are chosen by which the
-    rows, each predicted by the counts of the others, have the highest conditional log likelihood
+    Order and parents of the features, for a given k, are those of :func:`~anbexact.search.learn_kdb`. Among all k up
+    to ``max_k`` and all numbers m of features from the beginning of the order, the search chooses those for which the
+    rows, each predicted by the counts of the other rows, have the highest conditional log likelihood
 
         Σ_rows ln P₋(c | x_1, ..., x_m),
 
-    with tables expected a posteriori; the paper counts errors or squared errors instead. Of equal ones, that with the
-    fewest features is taken, then that of the lowest k. Features that are not chosen have no arcs. Parents are the
-    same whether rows are left out or not, as in the paper.
+    with expected a posteriori tables; the paper uses errors or squared errors instead. Ties are broken by the fewest
+    features, then by the lowest k. Features that are not chosen have no arcs. Parents are the same whether rows are
+    left out or not, as in the paper.
 
     All m are tried in one pass, in O(k n N s) steps for n features, N distinct rows and s classes.
 
@@ -56,7 +56,7 @@ def learn_skdb(
     table : DiscreteTable
         A table with a class.
     score : Score, default BDeu()
-        Scores the structure; it does not influence it.
+        The score that is reported for the structure; it has no influence on the structure.
     max_k : int, default 5
         Maximum number of feature parents of a feature, 0 or more.
     ess : float, default 1.0
