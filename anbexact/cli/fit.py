@@ -68,7 +68,7 @@ EXAMPLES = """\
   zcat data.csv.gz | anbexact fit - --class NAME --json
 
 models:
-""" + "\n".join(f"  {name:8} {title}" for name, title in titles().items())
+""" + "\n".join(f"  {name:{max(map(len, titles()))}}  {title}" for name, title in titles().items())
 
 
 def add(commands: Commands) -> None:
