@@ -68,13 +68,24 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
         weights = None if weights is None else weights[kept]
     if len(classes) < 2:
         raise ValueError(f"a comparison needs two classes or more, but y contains {classes}")
-    sizes = Counter(codes.tolist())
-    rarest = min(sizes, key=sizes.__getitem__)
-    if sizes[rarest] < 2:
+    single = [label for label, rows in enumerate(np.bincount(codes)) if rows == 1]
+    if single and len(classes) - len(single) < 2:
         raise ValueError(
-            f"the class {classes[rarest]!r} has a single row, which cannot be in both training and test rows: "
+            f"the class {classes[single[0]]!r} has a single row, which cannot be in both training and test rows: "
             "drop it, or merge it with another class"
         )
+    if single:
+        of_class = ", ".join(repr(classes[label]) for label in single)
+        _note(
+            notes, f"rows are left out because their class has no other row, to learn from or to predict: {of_class}"
+        )
+        kept = ~np.isin(codes, single)
+        frame, target = frame[kept], target[kept]
+        weights = None if weights is None else weights[kept]
+        codes, distinct = pd.factorize(target)
+        classes = distinct.tolist()
+    sizes = Counter(codes.tolist())
+    rarest = min(sizes, key=sizes.__getitem__)
     if (largest := max(sizes.values())) < folds:
         _note(notes, f"{largest} folds instead of {folds}, because no class has more rows")
         folds = largest

@@ -115,7 +115,7 @@ def obstacle(subject: Subject) -> str:
     single = [str(subject.classes[k]) for k in np.flatnonzero(sizes == 1).tolist()]
     if (sizes > 0).sum() < 2:
         return "there is only one class among the rows"
-    if single:
+    if single and (sizes > 1).sum() < 2:
         return f"the class {single[0]} has a single row, which cannot be in both training and test rows"
     return ""
 

@@ -532,6 +532,17 @@ def test_rare_class_is_held_out_in_few_folds():
     assert (frame.attrs["folds"], frame.attrs["notes"]) == (10, data.notes)
 
 
+def test_rows_that_are_their_whole_class_are_left_out():
+    X, y = load_lenses()
+    with pytest.warns(
+        UserWarning, match="their class has no other row, to learn from or to predict: 'odd', 'strange'"
+    ):
+        data = prepare(X, ["odd", *y[1:-1], "strange"], np.arange(1.0, 25.0), 3, 0)
+    assert set(data.classes) == set(y)
+    assert data.weights.tolist() == list(range(2, 24))
+    assert [data.classes[code] for code in data.codes] == y[1:-1].tolist()
+
+
 def test_small_classes_make_fewer_folds():
     X, y = load_lenses()
     rows = np.r_[np.flatnonzero(y == "hard"), np.flatnonzero(y == "soft")[:3]]
