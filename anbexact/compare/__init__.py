@@ -112,8 +112,8 @@ def compare(
     X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
         The features.
     y : (rows,) series, array or list
-        The classes. Declared classes without rows are ignored. Rows without a class are dropped, and so is a row whose
-        class has no other, with a warning.
+        The classes. Declared classes without rows are ignored. Rows without a class are dropped, and so is the row of
+        a class that has only one, with a warning.
     sample_weight : (rows,) array, optional
         Real weights, zero or more; rows of weight 0 are left out. The measures are weighted. The weights of the
         training rows are passed to every classifier that supports them, in a pipeline to its last step; a note names

@@ -76,9 +76,7 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
         )
     if single:
         of_class = ", ".join(repr(classes[label]) for label in single)
-        _note(
-            notes, f"rows are left out because their class has no other row, to learn from or to predict: {of_class}"
-        )
+        _note(notes, f"each of these classes has a single row, which is left out: {of_class}")
         kept = ~np.isin(codes, single)
         frame, target = frame[kept], target[kept]
         weights = None if weights is None else weights[kept]

@@ -534,9 +534,7 @@ def test_rare_class_is_held_out_in_few_folds():
 
 def test_rows_that_are_their_whole_class_are_left_out():
     X, y = load_lenses()
-    with pytest.warns(
-        UserWarning, match="their class has no other row, to learn from or to predict: 'odd', 'strange'"
-    ):
+    with pytest.warns(UserWarning, match="a single row, which is left out: 'odd', 'strange'"):
         data = prepare(X, ["odd", *y[1:-1], "strange"], np.arange(1.0, 25.0), 3, 0)
     assert set(data.classes) == set(y)
     assert data.weights.tolist() == list(range(2, 24))
