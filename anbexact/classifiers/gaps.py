@@ -139,8 +139,8 @@ class LearnedFromGaps:
             warn(
                 f"{len(drawn)} of {len(self._table.weights)} distinct rows have too many missing cells to be "
                 f"completed in every way (up to {most:.2g} ways): while the structure is searched, each is "
-                f"represented by {self._expectation.n_draws} completions drawn from the network of the round before; the "
-                "tables use exact expectations"
+                f"represented by {self._expectation.n_draws} completions drawn from the network of the round "
+                "before; the tables use exact expectations"
             )
 
     def _certified(self, structure: Structure) -> Structure:
