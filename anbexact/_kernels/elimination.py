@@ -1,4 +1,4 @@
-"""Marginals, joint distributions and most probable explanations of rows with missing cells."""
+"""Rows with missing cells: marginals, joint distributions, expected counts, draws, most probable explanations."""
 
 import math
 
@@ -346,6 +346,38 @@ def _write_marginal(plan, clique, cells, out, t, column):
         out[t, column + j] = total
 
 
+@inner
+def _count_closed(net, plan, state, weight, counts):
+    """Add the weight of a row to its cells of the factors without hidden variables."""
+    for i in range(plan[COUNTS, N_CLOSED]):
+        f = plan[CLOSED, i]
+        base = net[OFFSETS, f]
+        for k in range(net[FIRSTS, f], net[FIRSTS, f + 1]):
+            base += state[net[VARIABLES, k]] * net[STRIDES, k]
+        counts[base] += weight
+
+
+@inner
+def _count_open(plan, clique, weight, cells, counts):
+    """Add a clique's joint distribution, times the weight of a row, to the cells of its factors."""
+    first = plan[AXIS_FIRSTS, clique]
+    n_axes = plan[AXIS_FIRSTS, clique + 1] - first
+    length = plan[DIMS, first + n_axes - 1]
+    for k in range(n_axes):
+        plan[SCRATCH, k] = 0
+    for term in range(plan[TERM_FIRSTS, clique], plan[TERM_FIRSTS, clique + 1]):
+        if plan[SOURCES, term] < 0:
+            continue
+        step_first = plan[STEP_FIRSTS, term]
+        step = plan[STEPS, step_first + n_axes - 1]
+        line, place = plan[TABLES, clique], plan[BASES, plan[SOURCES, term]]
+        while place >= 0:
+            for c in range(length):
+                counts[place + c * step] += weight * cells[line + c]
+            line += length
+            place = _next_line(plan, first, n_axes, step_first, place)
+
+
 @kernel
 def joint_rows(codes, rows, net, roles, start, limits, room, out):
     """Work rows from ``rows[start]``: ln of the joint distribution of the kept variables with what is observed.
@@ -448,6 +480,134 @@ def marginal_rows(codes, rows, net, roles, columns, start, limits, room, out, lo
                 v = plan[AXES, plan[AXIS_FIRSTS, clique]]
                 if roles[v] > 0:
                     _write_marginal(plan, clique, cells, out, t, columns[v])
+        work += needed
+        if work > limits.work:
+            return i + 1, PAUSED, 0.0
+    return rows.shape[0], DONE, 0.0
+
+
+@kernel
+def count_rows(codes, rows, weights, net, roles, start, limits, room, counts, log_evidence):
+    """Work rows from ``rows[start]``: add the expected counts of all factors, given what is observed.
+
+    Parameters
+    ----------
+    codes, rows, net, start, limits, room
+        As in :func:`joint_rows`.
+    weights : (rows,) float64
+        Of all rows; those of weight 0 are not worked.
+    roles : (variables,) int64
+        WANTED for all of them.
+    counts : (values,) float64
+        Receives the counts, laid out as the values of the factors are. Rows that are impossible add nothing.
+    log_evidence : (rows,) float64
+        Receives the log probability of what is observed, where the weight is not 0.
+
+    Returns
+    -------
+    position, reason, needed
+        As from :func:`joint_rows`.
+    """
+    plan, near, room_weights, cells, powers = room.plan, room.near, room.weights, room.cells, room.powers
+    table, logs = net.table, net.logs
+    state = np.empty(roles.shape[0], np.int64)
+    needed, work = 0.0, 0.0
+    for i in range(start, rows.shape[0]):
+        t = rows[i]
+        _read(codes, t, state)
+        if i == start or not _same_pattern(codes, t, rows[i - 1]):
+            reason, needed = _plan(state, table, roles, limits.cells, plan, near, room_weights, cells.shape[0])
+            if reason != DONE:
+                return i, reason, needed
+        if weights[t] == 0.0:
+            continue
+        closed = _find_bases(table, logs, plan, state)
+        n = plan[COUNTS, N_ELIMINATED]
+        for clique in range(n + 1):
+            _multiply(plan, clique, closed if clique == n else 0.0, logs, cells)
+            if clique < n:
+                _sum_first(plan, clique, cells, powers, True)
+        log_evidence[t] = cells[plan[TABLES, n]]
+        if log_evidence[t] > -np.inf:
+            _count_closed(table, plan, state, weights[t], counts)
+            for clique in range(n - 1, -1, -1):
+                _send_back(plan, clique, cells)
+                _count_open(plan, clique, weights[t], cells, counts)
+        work += needed
+        if work > limits.work:
+            return i + 1, PAUSED, 0.0
+    return rows.shape[0], DONE, 0.0
+
+
+@inner
+def _draw(plan, clique, uniform, cells, state):
+    """Write the state of a clique's first variable that a uniform number stands for, given the others."""
+    first = plan[AXIS_FIRSTS, clique]
+    states = plan[DIMS, first]
+    rest = plan[SIZES, clique] // states
+    place = plan[TABLES, clique]
+    for axis in range(first + 1, plan[AXIS_FIRSTS, clique + 1]):
+        step = 1
+        for later in range(axis + 1, plan[AXIS_FIRSTS, clique + 1]):
+            step *= plan[DIMS, later]
+        place += step * state[plan[AXES, axis]]
+    total, j = cells[place], 0
+    while uniform > total and j < states - 1:
+        j += 1
+        total += cells[place + j * rest]
+    state[plan[AXES, first]] = j
+
+
+@kernel
+def draw_rows(codes, rows, uniforms, net, roles, start, limits, room, out, log_evidence):
+    """Work rows from ``rows[start]``: draw the states of all variables that are missing, given what is observed.
+
+    Parameters
+    ----------
+    codes, rows, net, start, limits, room
+        As in :func:`joint_rows`.
+    uniforms : (variables, draws) float64
+        Numbers between 0 and 1 that the draws of every row take.
+    roles : (variables,) int64
+        WANTED for all of them.
+    out : (rows, draws, variables) int16
+        Receives the draws; the first states in rows that are impossible.
+    log_evidence : (rows,) float64
+        Receives the log probability of what is observed.
+
+    Returns
+    -------
+    position, reason, needed
+        As from :func:`joint_rows`.
+    """
+    plan, near, weights, cells, powers = room.plan, room.near, room.weights, room.cells, room.powers
+    table, logs = net.table, net.logs
+    state = np.empty(roles.shape[0], np.int64)
+    needed, work = 0.0, 0.0
+    for i in range(start, rows.shape[0]):
+        t = rows[i]
+        _read(codes, t, state)
+        if i == start or not _same_pattern(codes, t, rows[i - 1]):
+            reason, needed = _plan(state, table, roles, limits.cells, plan, near, weights, cells.shape[0])
+            if reason != DONE:
+                return i, reason, needed
+        closed = _find_bases(table, logs, plan, state)
+        n = plan[COUNTS, N_ELIMINATED]
+        for clique in range(n + 1):
+            _multiply(plan, clique, closed if clique == n else 0.0, logs, cells)
+            if clique < n:
+                _sum_first(plan, clique, cells, powers, True)
+        log_evidence[t] = cells[plan[TABLES, n]]
+        possible = log_evidence[t] > -np.inf
+        for d in range(uniforms.shape[1]):
+            for clique in range(n - 1, -1, -1):
+                v = plan[AXES, plan[AXIS_FIRSTS, clique]]
+                if possible:
+                    _draw(plan, clique, uniforms[v, d], cells, state)
+                else:
+                    state[v] = 0
+            for v in range(state.shape[0]):
+                out[t, d, v] = state[v]
         work += needed
         if work > limits.work:
             return i + 1, PAUSED, 0.0

@@ -15,7 +15,7 @@ from anbexact.classifiers.em_record import EMRecord, EMStart
 from anbexact.classifiers.sample_size import Learned, Validation
 from anbexact.discretize import Cuts
 from anbexact.networks.estimation import HIERARCHICAL, Estimation
-from anbexact.networks.gap_expectation import N_DRAWS, Expected, GapExpectation
+from anbexact.networks.gap_expectation import Expected, GapExpectation
 from anbexact.networks.gap_validation import GapHeldOut, GapValidation
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import Counts
@@ -139,14 +139,14 @@ class LearnedFromGaps:
             warn(
                 f"{len(drawn)} of {len(self._table.weights)} distinct rows have too many missing cells to be "
                 f"completed in every way (up to {most:.2g} ways): while the structure is searched, each is "
-                f"represented by {N_DRAWS} completions drawn from the network of the round before; the tables use "
-                "exact expectations"
+                f"represented by {self._expectation.n_draws} completions drawn from the network of the round "
+                "before; the tables use exact expectations"
             )
 
     def _certified(self, structure: Structure) -> Structure:
         """Return the structure with a certificate that says what it speaks of."""
         drawn = (
-            f", {len(self._expectation.drawn)} of them by {N_DRAWS} draws each"
+            f", {len(self._expectation.drawn)} of them by {self._expectation.n_draws} draws each"
             if len(self._expectation.drawn)
             else ""
         )

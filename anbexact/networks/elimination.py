@@ -17,6 +17,8 @@ from anbexact._kernels.elimination import (
     NEAR,
     PAUSED,
     REFUSED,
+    count_rows,
+    draw_rows,
     explanation_rows,
     joint_rows,
     marginal_rows,
@@ -216,6 +218,73 @@ class Elimination:
 
         self._run(work, codes, n_jobs)
         return out, log_joint
+
+    def expected_counts(self, codes: CodeArray, weights: Floats) -> tuple[Floats, float]:
+        """Return the expected counts of all factors given what is observed, and the log likelihood of the rows.
+
+        Parameters
+        ----------
+        codes : (variables, rows) int16
+            States, negative where missing.
+        weights : (rows,) float64
+            Rows of weight 0 do not count.
+
+        Returns
+        -------
+        counts : (values,) float64
+            Σ_t w_t P(cell of a factor | what is observed in row t), laid out as the factors' values are.
+        log_likelihood : float
+            Σ_t w_t ln P(what is observed in row t), in nats.
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`joint`.
+        """
+        counts, log_evidence = np.zeros(len(self._net.logs)), np.zeros(codes.shape[1])
+        roles = self._roles(range(len(self.arities)), WANTED)
+
+        def work(rows: Integers, start: int, limits: Limits, room: Room) -> tuple[int, int, float]:
+            return count_rows(  # type: ignore[no-any-return]
+                codes, rows, weights, self._net, roles, start, limits, room, counts, log_evidence
+            )
+
+        self._run(work, codes, 1)
+        return counts, float(weights @ log_evidence)
+
+    def draws(self, codes: CodeArray, uniforms: Floats) -> tuple[CodeArray, Floats]:
+        """Return completions drawn given what is observed in every row.
+
+        Parameters
+        ----------
+        codes : (variables, rows) int16
+            States, negative where missing.
+        uniforms : (variables, draws) float64
+            Numbers between 0 and 1: the draws of every row take the same.
+
+        Returns
+        -------
+        states : (rows, draws, variables) int16
+            What is observed, and what was drawn; 0 for the latter where what is observed is impossible.
+        log_evidence : (rows,) float64
+            ln of the probability of what is observed, in nats per row.
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`joint`.
+        """
+        out = np.empty((codes.shape[1], uniforms.shape[1], len(self.arities)), dtype=np.int16)
+        log_evidence = np.empty(codes.shape[1])
+        roles = self._roles(range(len(self.arities)), WANTED)
+
+        def work(rows: Integers, start: int, limits: Limits, room: Room) -> tuple[int, int, float]:
+            return draw_rows(  # type: ignore[no-any-return]
+                codes, rows, uniforms, self._net, roles, start, limits, room, out, log_evidence
+            )
+
+        self._run(work, codes, 1)
+        return out, log_evidence
 
     def _roles(self, variables: Sequence[int], role: int) -> Integers:
         roles = np.zeros(len(self.arities), dtype=np.int64)

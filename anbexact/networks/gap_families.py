@@ -6,24 +6,20 @@ from math import prod
 
 import numpy as np
 
-from anbexact._kernels.gaps import expected_families, largest_groups
 from anbexact._runtime.arrays import Floats
-from anbexact.networks.gap_elimination import GapElimination, Orders
+from anbexact.networks.elimination import Elimination, make_net
 from anbexact.parameters.counts import Counts, FamilyCounts
 from anbexact.parameters.tables import Tables
-from anbexact.structures.structure import Structure
+from anbexact.structures.structure import Structure, parents_first
 from anbexact.tables.incomplete import IncompleteTable
-
-MOST_WAYS = 2000
-"""Completions of missing cells that depend on each other; a row with more is worked by variable elimination."""
 
 
 class FamilyExpectation:
     """What networks of one structure expect of rows with missing cells, family by family.
 
-    Missing cells that are independent given the observed ones are completed apart from each other, so a row costs the
-    sum of their completions, not the product. Rows in which more than 2000 ways remain are worked by variable
-    elimination.
+    The missing cells of a row are summed out by a junction tree. Cells that are independent given the observed ones
+    are in different cliques, so a row costs the sum of the cells of its cliques, which is never more than its
+    completions.
 
     Parameters
     ----------
@@ -31,26 +27,19 @@ class FamilyExpectation:
         The rows.
     structure : Structure
         Over all variables of the table.
-    orders : dict
-        Orders of elimination that are known; see :class:`~anbexact.networks.gap_elimination.GapElimination`.
     """
 
-    def __init__(self, table: IncompleteTable, structure: Structure, orders: Orders) -> None:
-        vocabulary = table.vocabulary
-        position = {name: j for j, name in enumerate(vocabulary.names)}
-        self._table, self._orders, self._parents = table, orders, structure.parents
-        families = [(name, *parents) for name, parents in structure.parents.items()]
-        self._shapes = [tuple(vocabulary.arity(name) for name in family) for family in families]
-        self._arities = np.array([vocabulary.arity(name) for name in vocabulary.names], dtype=np.int64)
-        self._starts = np.cumsum([0, *map(len, families)]).astype(np.int64)
-        self._members = np.array([position[name] for family in families for name in family], dtype=np.int64)
-        self._strides = np.array([prod(of[k + 1 :]) for of in self._shapes for k in range(len(of))], dtype=np.int64)
-        self._ends = np.cumsum([0, *map(prod, self._shapes)]).astype(np.int64)
-        codes = np.ascontiguousarray(table.codes)
-        ways = largest_groups(codes, self._arities, self._starts, self._members)
-        self._rows = np.flatnonzero(ways <= MOST_WAYS)
-        self._codes = np.ascontiguousarray(codes[self._rows])
-        self._eliminated = np.flatnonzero(ways > MOST_WAYS)
+    def __init__(self, table: IncompleteTable, structure: Structure) -> None:
+        names = list(table.vocabulary.names)
+        position = {name: j for j, name in enumerate(names)}
+        self._names, self._parents = names, structure.parents
+        self._order = parents_first(structure.parents)
+        self._arities = [table.vocabulary.arity(name) for name in names]
+        self._scopes = [[position[name] for name in (child, *structure.parents[child])] for child in self._order]
+        self._shapes = [tuple(self._arities[v] for v in scope) for scope in self._scopes]
+        self._ends = np.cumsum([0, *map(prod, self._shapes)])
+        order = np.lexsort(table.gaps.T)
+        self._rows, self._codes = order, np.ascontiguousarray(table.codes[order].T)
 
     def under(self, tables: Tables, weights: Floats) -> tuple[float, Counts]:
         """Return Σ_t w_t ln P(observed cells of row t), in nats, and the expected counts of every family.
@@ -59,19 +48,18 @@ class FamilyExpectation:
         rows of weight 0 do not count.
         """
         with np.errstate(divide="ignore"):
-            logs = np.log(np.concatenate([tables[name].values.ravel() for name in self._parents]))
-        totals = np.zeros(len(logs))
-        layout = self._arities, self._starts, self._members, self._strides, self._ends[:-1]
-        log_likelihood = expected_families(self._codes, weights[self._rows], *layout, logs, totals, MOST_WAYS)
-        others = self._eliminated[weights[self._eliminated] > 0]
-        if len(others):
-            eliminated = GapElimination(self._table.rows(others, weights[others]), tables, self._orders)
-            log_likelihood += eliminated.log_likelihood
-            theirs = eliminated.counts(weights[others])
-            totals += np.concatenate([theirs[name].ravel() for name in self._parents])
+            logs = np.log(np.concatenate([tables[name].values.ravel() for name in self._order]))
+        totals, log_likelihood = self._elimination(logs).expected_counts(self._codes, weights[self._rows])
         counts = {}
-        for k, (name, parents) in enumerate(self._parents.items()):
+        for name, parents in self._parents.items():
+            k = self._order.index(name)
             own = totals[self._ends[k] : self._ends[k + 1]]
             cells = np.flatnonzero(own)
             counts[name] = FamilyCounts(name, parents, self._shapes[k], cells, own[cells])
-        return float(log_likelihood), counts
+        return log_likelihood, counts
+
+    def _elimination(self, logs: Floats) -> Elimination:
+        strides = [[prod(shape[k + 1 :]) for k in range(len(shape))] for shape in self._shapes]
+        children = [scope[0] for scope in self._scopes]
+        net = make_net(children, self._scopes, strides, logs, [prod(shape) for shape in self._shapes], self._arities)
+        return Elimination(net, self._names)

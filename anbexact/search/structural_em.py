@@ -27,7 +27,6 @@ from anbexact.parameters.tables import Tables
 from anbexact.search.em_starts import AVAILABLE, MODE, available_tables, dealt_in_order, most_probable
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import Vocabulary
 
 Learn = Callable[[DiscreteTable, Any, float | None], Structure]
 
@@ -189,7 +188,7 @@ def climb(
     assert expected is not None
     counts = expected.counts(structure)
     converged = same and settled
-    score = _observed_score(expected, counts, m_step, rows.vocabulary)
+    score = _observed_score(expectation, structure, counts, m_step)
     return Climb(start, structure, expected, counts, tuple(rounds), converged, score)
 
 
@@ -219,11 +218,12 @@ def _settle(
     return expectation.under(tables), settled
 
 
-def _observed_score(expected: Expected, counts: Counts, m_step: MStep, vocabulary: Vocabulary) -> float:
+def _observed_score(expectation: GapExpectation, structure: Structure, counts: Counts, m_step: MStep) -> float:
     """Return the approximation of Cheeseman and Stutz to the score of the observed cells."""
+    table = expectation.table
     tables = m_step.estimate(counts)
-    total = expected.expectation.under(tables).log_likelihood
+    total = expectation.of_families(structure).under(tables, table.weights)[0]
     for name, family in counts.items():
-        total += m_step.score.local_score(family.table(vocabulary), name, family.parents)
+        total += m_step.score.local_score(family.table(table.vocabulary), name, family.parents)
         total -= float(xlogy(family.weights, tables[name].values.ravel()[family.cells]).sum())
     return float(total)

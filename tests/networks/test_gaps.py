@@ -6,9 +6,7 @@ import pytest
 from strategies import random_problem
 from tiers import repeats
 
-from anbexact._kernels.gaps import largest_groups
-from anbexact.networks.gap_elimination import GapElimination
-from anbexact.networks.gap_expectation import N_DRAWS, GapExpectation
+from anbexact.networks.gap_expectation import LEAST_DRAWS, MOST_DRAWS, GapExpectation
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.structures.structure import Structure
 from anbexact.tables.incomplete import IncompleteTable
@@ -73,10 +71,8 @@ def test_expected_counts_are_those_of_all_completions(seed, most):
             assert value == pytest.approx(theirs[cell], rel=1e-9, abs=1e-11)
 
 
-@pytest.mark.parametrize("most", [10**6, 4, 0], ids=["by groups", "some by elimination", "all by elimination"])
 @pytest.mark.parametrize("seed", repeats(6))
-def test_expected_counts_of_a_fixed_structure_are_those_of_all_completions(seed, most, monkeypatch):
-    monkeypatch.setattr("anbexact.networks.gap_families.MOST_WAYS", most)
+def test_expected_counts_of_a_fixed_structure_are_those_of_all_completions(seed):
     rows, weights, arities, table = with_gaps(seed, n=5)
     network = random_network(seed, arities)
     names = table.vocabulary.names
@@ -92,21 +88,6 @@ def test_expected_counts_of_a_fixed_structure_are_those_of_all_completions(seed,
             assert value == pytest.approx(theirs[cell], rel=1e-9, abs=1e-11)
 
 
-@pytest.mark.parametrize("seed", repeats(4))
-def test_groups_are_the_missing_variables_that_families_connect(seed):
-    rows, _, arities, table = with_gaps(seed, n=5, share=0.5)
-    network = random_network(seed, arities)
-    starts = np.cumsum([0, *(1 + len(parents) for parents, _ in network.values())])
-    members = np.array([u for v, (parents, _) in network.items() for u in (v, *parents)])
-    found = largest_groups(table.codes, np.array(arities), starts, members)
-    for row, ways in zip(rows, found, strict=True):
-        groups = [{v} for v, cell in enumerate(row) if cell is None]
-        for v, (parents, _) in network.items():
-            joined = [group for group in groups if group & {v, *parents}]
-            groups = [group for group in groups if group not in joined] + ([set().union(*joined)] if joined else [])
-        assert ways == max([int(np.prod([arities[v] for v in group])) for group in groups], default=1)
-
-
 def test_all_completions_as_rows_have_the_expected_counts_of_any_set():
     rows, weights, arities, table = with_gaps(3)
     network = random_network(3, arities)
@@ -118,12 +99,17 @@ def test_all_completions_as_rows_have_the_expected_counts_of_any_set():
         assert value == pytest.approx(theirs[cell], abs=1e-11)
 
 
+@pytest.mark.parametrize("n_draws", [LEAST_DRAWS, 43])
 @pytest.mark.parametrize("seed", repeats(4))
-def test_draws_keep_what_is_observed_and_have_the_posterior_of_a_single_gap(seed):
+def test_draws_keep_what_is_observed_and_have_the_posterior_of_a_single_gap(seed, n_draws):
     rows, _, arities, table = with_gaps(seed, share=0.25)
     network = random_network(seed, arities)
-    drawn = GapElimination(table, as_tables(network, table.vocabulary.names, arities), {}).draws(N_DRAWS)
-    draws = drawn.reshape(len(rows), N_DRAWS, -1)
+    table = table.rows(np.flatnonzero(table.gaps.any(axis=1)))
+    rows = [row for row in rows if None in row]
+    expectation = GapExpectation(table, 0)
+    expectation.n_draws = n_draws
+    draws = expectation.under(as_tables(network, table.vocabulary.names, arities)).draws
+    draws = draws.reshape(len(rows), n_draws, -1)
     for t, row in enumerate(rows):
         gaps = [v for v, cell in enumerate(row) if cell is None]
         for v, cell in enumerate(row):
@@ -134,12 +120,38 @@ def test_draws_keep_what_is_observed_and_have_the_posterior_of_a_single_gap(seed
             ends = np.cumsum(shares)
             for k, end in enumerate(ends[:-1]):
                 below = sum(state[v] <= states[k][v] for state in draws[t])
-                assert abs(below / N_DRAWS - end) <= 0.5 / N_DRAWS + 1e-12
+                assert abs(below / n_draws - end) <= 0.5 / n_draws + 1e-12
+
+
+@pytest.mark.parametrize("seed", repeats(4))
+def test_many_draws_have_the_joint_posterior_of_several_gaps(seed):
+    rows, weights, arities, table = with_gaps(seed, share=0.5, n_rows=6)
+    network = random_network(seed, arities)
+    expectation = GapExpectation(table, 0)
+    expectation.n_draws = 4000
+    drawn = expectation.under(as_tables(network, table.vocabulary.names, arities)).rows()
+    completed, shares, _ = oracles.expected_rows(rows, weights, arities, network)
+    theirs = oracles.counts(completed, shares, arities, range(len(arities)))
+    for cell, value in np.ndenumerate(drawn.counts(table.vocabulary.names)):
+        assert value == pytest.approx(theirs[cell], abs=0.05 * sum(weights))
+
+
+def test_a_row_may_take_an_eighth_of_the_completions_and_few_rows_get_many_draws():
+    _, _, _, table = with_gaps(1, share=0.5)
+    ways = table.n_completions()
+    most = int(ways.max()) * 8
+    assert ways.sum() <= most
+    assert len(GapExpectation(table, most).drawn) == 0
+    few = GapExpectation(table, most - 8)
+    assert (few.drawn == np.flatnonzero(ways == ways.max())).all()
+    assert few.n_draws == MOST_DRAWS
+    assert GapExpectation(table, 0).n_draws == LEAST_DRAWS
 
 
 def test_a_pattern_whose_factors_are_too_large_is_refused(monkeypatch):
     _, _, arities, table = with_gaps(1)
-    monkeypatch.setattr("anbexact.networks.gap_elimination.MEMORY_OF_FACTORS", 8)
+    monkeypatch.setattr("anbexact.networks.elimination.USUAL_CELLS", 1)
+    monkeypatch.setattr("anbexact.networks.elimination.MOST_BYTES", 1)
     tables = as_tables(random_network(1, arities), table.vocabulary.names, arities)
-    with pytest.raises(ValueError, match="limit the parents with max_parents"):
-        GapElimination(table, tables, {})
+    with pytest.raises(ValueError, match="use a network with fewer parents"):
+        GapExpectation(table, 0).under(tables)
