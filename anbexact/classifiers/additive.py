@@ -54,10 +54,12 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         How strongly slopes, curvatures and interactions are penalised. ``"evidence"``: the strengths with the highest
         Laplace evidence. ``"cv"``: those that predict left-out rows best in cross-validation, first differences
         alone. ``"auto"``: those of the evidence; up to a total weight of 2,000 every feature has its own strength of
-        curvature, and all are multiplied by a factor (0.1 to 3) chosen by cross-validation.
-        ``docs/smooth-shapes.md`` compares them. A number is the strength of all first differences;
-        a mapping gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and
-        ``"interaction"``, each as a number or by feature: ``{"slope": {"age": 5.0, "dose": 0.5}}``.
+        curvature, all are multiplied by a factor (0.1 to 3) chosen by cross-validation, and shapes are drawn not to 0
+        but to a share of the log odds of naive Bayes (a quarter; 0, a half or three quarters where these predict
+        left-out rows better by a standard error). ``docs/smooth-shapes.md`` compares them. A number is the strength
+        of all first differences; a mapping gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features
+        without an order) and ``"interaction"``, each as a number or by feature, and the share as ``"centre"``:
+        ``{"slope": {"age": 5.0, "dose": 0.5}, "centre": 0.25}``.
     interactions : {"families", "pairs", "none"}, default "families"
         Shapes of all features of a family together, of every child with each of its other parents, or none.
     ordered : collection of features, default ()
