@@ -54,10 +54,13 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         How strongly slopes, curvatures and interactions are penalised. ``"evidence"``: the strengths with the highest
         Laplace evidence. ``"cv"``: the strengths that predict left-out rows best in cross-validation, for first
         differences only. ``"auto"``: the strengths of ``"evidence"``. With a total weight up to 2,000, ``"auto"``
-        also gives every feature its own strength of curvature and multiplies all strengths by a factor (0.1 to 3)
-        chosen by cross-validation. ``docs/smooth-shapes.md`` compares them. A number is the strength of all first
-        differences; a mapping gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order)
-        and ``"interaction"``, each as a number or by feature: ``{"slope": {"age": 5.0, "dose": 0.5}}``.
+        also gives every feature its own strength of curvature, multiplies all strengths by a factor (0.1 to 3)
+        chosen by cross-validation, and draws shapes not to 0 but to a share of the log odds of naive Bayes: a
+        quarter, or 0, a half or three quarters where these predict left-out rows better by a standard error.
+        ``docs/smooth-shapes.md`` compares them. A number is the strength of all first differences; a mapping gives
+        those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and ``"interaction"``, each
+        as a number or by feature, and the share as ``"centre"``:
+        ``{"slope": {"age": 5.0, "dose": 0.5}, "centre": 0.25}``.
     interactions : {"families", "pairs", "none"}, default "families"
         Whether there are shapes of all features of a family together, of every child with each of its feature
         parents, or of single features only.

@@ -252,7 +252,7 @@ def smooth_result(refitted: SmoothRefit) -> SmoothResult:
     frame = pd.DataFrame.from_dict(tests, orient="index").rename_axis("term")
     edf = float(sum(refitted.effective_degrees))
     log_likelihood = refitted.fit.log_likelihood
-    strengths = dict(refitted.smoothness.strengths)
+    strengths = refitted.smoothness.settings
     return SmoothResult(frame, edf, log_likelihood, -2 * (log_likelihood - edf), strengths)
 
 

@@ -18,6 +18,7 @@ from anbexact.logit.design import make_design
 from anbexact.logit.fit import Effort
 from anbexact.logit.potentials import Floats, Potential, Potentials, class_families, network_potentials
 from anbexact.logit.refit import Refit, check_l2, check_max_iter
+from anbexact.logit.smooth_centre import drawn, naive_bayes
 from anbexact.logit.smooth_fit import RIDGE, SmoothProblem, smooth_curvature, smooth_fit, smooth_problem
 from anbexact.logit.smooth_terms import (
     INTERACTIONS,
@@ -51,7 +52,9 @@ class SmoothRefit(Refit):
     smoothness : Smoothness
         The strengths of the penalties, and how they were chosen.
     problem : SmoothProblem
-        The rows as cells of the terms.
+        The rows as cells of the terms; its base has what shapes are drawn to, and ``fit.shift`` is added to that.
+    shift : (cells, classes) array
+        What the cells of the terms add to the log odds in all; sums to 0 over the classes.
 
     The others are those of :class:`~anbexact.logit.refit.Refit`; ``design`` has the rows as cells of the network's
     families.
@@ -59,20 +62,16 @@ class SmoothRefit(Refit):
 
     smoothness: Smoothness
     problem: SmoothProblem
+    shift: Floats
 
     @property
     def in_time(self) -> bool:
         return super().in_time and self.smoothness.complete
 
-    @property
-    def shift(self) -> Floats:
-        """What the cells of the terms add to the log odds, (cells, classes); sums to 0 over the classes."""
-        return self.fit.shift
-
     @cached_property
     def curvature(self) -> Curvature:
         """Minus the Hessian of the penalised log likelihood at the fit."""
-        return smooth_curvature(self.problem, self.smoothness.strengths, self.shift)
+        return smooth_curvature(self.problem, self.smoothness.strengths, self.fit.shift)
 
     @cached_property
     def effective_degrees(self) -> tuple[float, ...]:
@@ -97,17 +96,20 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
     if smooth is None or (isinstance(smooth, str) and smooth in RULES):
         return smooth
     given = smooth if isinstance(smooth, Mapping) else {kind: smooth for kind in KINDS if kind != "curvature"}
+    centre = given.get("centre", 0.0)
     numbers = [
         value
         for strength in given.values()
         for value in (strength.values() if isinstance(strength, Mapping) else (strength,))
     ]
     valid = all(type(v) is not bool and isinstance(v, Real) and 0 <= float(v) < np.inf for v in numbers)
-    if not valid or not set(given) <= set(KINDS):
+    if not valid or not set(given) <= {*KINDS, "centre"}:
         raise ValueError(
             f"smooth must be None, one of {', '.join(map(repr, RULES))}, a finite number, 0 or more, or a mapping of "
             f"some of {', '.join(map(repr, KINDS))} to such numbers, or to such numbers by feature, not {smooth!r}"
         )
+    if isinstance(centre, Mapping) or centre > 1:
+        raise ValueError(f"the centre of smooth must be a number from 0 to 1, not {centre!r}")
     return {
         kind: {name: min(float(value), STIFF) for name, value in strength.items()}
         if isinstance(strength, Mapping)
@@ -155,7 +157,8 @@ def smooth_refit(
     network : TableNetwork
         What the potentials keep the part from that no class posterior depends on.
     smooth : {"auto", "evidence", "cv"} or mapping
-        How strengths are chosen, or what they are, by kind, or by kind and feature.
+        How strengths are chosen, or what they are, by kind, or by kind and feature; ``"centre"`` is the share of the
+        log odds of naive Bayes that shapes are drawn to.
     interactions : {"families", "pairs", "none"}
     ordered : collection
         Features with an order, beside those that were cut and those of numbers.
@@ -182,13 +185,18 @@ def smooth_refit(
         else:
             _refuse_unknown(smooth, vocabulary)
             given = {kind: smooth.get(kind, 0.0) for kind in kinds_of(terms)}
-            smoothness = Smoothness(given, "given", 0, complete=True)
+            share = smooth.get("centre", 0.0)
+            assert not isinstance(share, Mapping)
+            smoothness = Smoothness(given, "given", 0, complete=True, centre=share)
+        centre = smoothness.centre * naive_bayes(problem)
+        problem = drawn(problem, centre)
         how: dict[str, Any] = {"max_iter": effort.max_iter, "deadline": deadline, "curvature_too": False}
-        found, _ = smooth_fit(problem, smoothness.strengths, start=start, **how)
+        found, _ = smooth_fit(problem, smoothness.strengths, start=None if start is None else start - centre, **how)
+    shift = found.shift + centre
     if progress is not None:
         progress("refit", 1.0)
     return SmoothRefit(
-        potentials=smooth_potentials(network, problem, found.shift),
+        potentials=smooth_potentials(network, problem, shift),
         l2=ridge,
         strength=None,
         fit=found,
@@ -196,6 +204,7 @@ def smooth_refit(
         seconds=deadline.elapsed,
         smoothness=smoothness,
         problem=problem,
+        shift=shift,
     )
 
 

@@ -13,6 +13,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact.logit.curvature import Curvature
 from anbexact.logit.potentials import Floats
+from anbexact.logit.smooth_centre import drawn, naive_bayes
 from anbexact.logit.smooth_fit import SmoothProblem, smooth_fit
 from anbexact.logit.smooth_terms import Strengths, kinds_of
 from anbexact.tables.folds import split_weights
@@ -40,6 +41,8 @@ FACTORS = (0.1, 0.3, 1.0, 3.0)
 with several classes the evidence smooths too much then."""
 FEW_ROWS = 2_000
 """Total weight up to which rows are few."""
+CENTRE, MORE = 0.25, (0.5, 0.75)
+"""Share of the log odds of naive Bayes that shapes are drawn to where rows are few; what else is tried, beside 0."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths that cross-validation tries."""
 FOLD_PRECISION = 1e-7
@@ -63,12 +66,20 @@ class Smoothness:
         Rounds of the evidence, or strengths that cross-validation tried.
     complete : bool
         Whether the choice ended by itself, not as the time ran out.
+    centre : float, default 0
+        Share of the log odds of naive Bayes that shapes are drawn to.
     """
 
     strengths: dict[str, Any]
     rule: str
     rounds: int
     complete: bool
+    centre: float = 0.0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """The strengths, and the centre unless it is 0: what ``smooth`` is given as for the same penalty."""
+        return {**self.strengths, "centre": self.centre} if self.centre else dict(self.strengths)
 
 
 def by_evidence(
@@ -194,7 +205,9 @@ def automatic(
 ) -> tuple[Smoothness, Floats]:
     """Return the strengths of :func:`by_evidence`; where rows are few, with curvatures by feature, times a factor.
 
-    The factor is chosen by cross-validation.
+    Where rows are few, shapes are drawn to a share of naive Bayes' log odds. The factor is chosen by cross-validation
+    with a share of `CENTRE`; then this share gives way to another that predicts left-out rows better by a standard
+    error.
     """
     chosen, shift = by_evidence(problem, deadline=deadline, progress=progress)
     if problem.weights.sum() > FEW_ROWS or not chosen.strengths or not chosen.complete:
@@ -202,16 +215,51 @@ def automatic(
     if sum("curvature" in term.penalties for term in problem.terms) > 1:
         chosen, shift = curvature_by_feature(problem, chosen, shift, deadline)
     folds = _folds(problem, shift)
-    values: dict[float, float] = {}
-    for factor in sorted(FACTORS, reverse=True):
-        if len(values) > 2 and min(values, key=values.__getitem__) == min(values):
+    best, factor = -np.inf, 1.0
+    values: list[float] = []
+    for tried in sorted(FACTORS, reverse=True):
+        if len(values) > 2 and values[-1] == min(values):
             break  # the likelihood falls towards weaker strengths
-        strengths = scaled(chosen.strengths, factor)
-        values[factor] = sum(fold.refit(strengths, deadline) for fold in folds)
+        values.append(sum(fold.refit(scaled(chosen.strengths, tried), deadline, CENTRE) for fold in folds))
         if deadline is not None and deadline.passed:
             return replace(chosen, rule="auto", complete=False), shift
-    best = max(values, key=values.__getitem__)
-    return replace(chosen, rule="auto", strengths=scaled(chosen.strengths, best)), shift
+        if values[-1] > best:
+            best, factor = values[-1], tried
+    strengths = scaled(chosen.strengths, factor)
+    centre = _centre(folds, strengths, deadline)
+    if deadline is not None and deadline.passed:
+        return replace(chosen, rule="auto", strengths=strengths, centre=CENTRE, complete=False), shift
+    return replace(chosen, rule="auto", strengths=strengths, centre=centre), shift
+
+
+def _centre(folds: Sequence[_Fold], strengths: Strengths, deadline: Deadline | None) -> float:
+    """Return the share of naive Bayes that shapes are drawn to.
+
+    `CENTRE`, unless another share predicts left-out rows better by a standard error of the difference.
+    """
+    if not folds:
+        return CENTRE
+    weights = np.concatenate([fold.weights for fold in folds])
+
+    def logs(share: float) -> Floats:
+        return np.concatenate([fold.logs(strengths, deadline, share) for fold in folds])
+
+    def gain(share: float) -> tuple[float, float]:
+        gains = logs(share) - own
+        total = float(weights @ gains)
+        return total, float(np.sqrt(weights @ (gains - total / weights.sum()) ** 2))
+
+    own = logs(CENTRE)
+    found, best = CENTRE, 0.0
+    for share in MORE:
+        more, error = gain(share)
+        if more <= max(error, best):
+            break
+        found, best = share, more
+    if found == CENTRE:
+        less, error = gain(0.0)
+        found = 0.0 if less > error else CENTRE
+    return found
 
 
 def by_cross_validation(
@@ -262,22 +310,41 @@ class _Fold:
     def __init__(self, problem: SmoothProblem, part: Floats, start: Floats | None) -> None:
         self._left_in = problem.weighted(problem.weights - part)
         self._left_out = problem.weighted(part)
+        self._naive_bayes = naive_bayes(self._left_in)
         self.shift = np.zeros((problem.n_cells, problem.n_classes)) if start is None else start
 
-    def refit(self, strengths: Strengths, deadline: Deadline | None) -> float:
-        """Fit with these strengths, from where the last fit ended, and return the likelihood of the other rows."""
+    @property
+    def weights(self) -> Floats:
+        """The weights of the rows to predict, with every class that they have."""
+        return self._left_out.weights[self._left_out.weights > 0]
+
+    def logs(self, strengths: Strengths, deadline: Deadline | None, share: float = 0.0) -> Floats:
+        """Fit with these strengths, from where the last fit ended, and return ln P of the other rows' classes.
+
+        Parameters
+        ----------
+        strengths : mapping
+        deadline : Deadline, optional
+        share : float
+            Share of the log odds of naive Bayes, as learned from the rows to fit to, that shapes are drawn to.
+        """
+        centre = share * self._naive_bayes
         found, _ = smooth_fit(
-            self._left_in,
+            drawn(self._left_in, centre),
             strengths,
-            start=self.shift,
+            start=self.shift - centre,
             precision=FOLD_PRECISION,
             curvature_too=False,
             deadline=deadline,
         )
-        self.shift = found.shift
+        self.shift = found.shift + centre
         logs = self._left_out.predictors(self.shift)
         logs -= logsumexp(logs, axis=1, keepdims=True)
-        return float(np.vdot(self._left_out.weights, logs))
+        return np.asarray(logs[self._left_out.weights > 0])
+
+    def refit(self, strengths: Strengths, deadline: Deadline | None, share: float = 0.0) -> float:
+        """Fit as `logs` does, and return the log likelihood of the other rows."""
+        return float(self.weights @ self.logs(strengths, deadline, share))
 
 
 def effective_degrees(problem: SmoothProblem, strengths: Strengths, curvature: Curvature) -> Sequence[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from anbexact.logit.potentials import Floats, class_families, network_potentials
 from anbexact.logit.prior_precision import Strength
 from anbexact.logit.refit import Refit
 from anbexact.logit.smooth import RULES, SmoothRefit, check_smooth, smooth_potentials
+from anbexact.logit.smooth_centre import drawn, naive_bayes
 from anbexact.logit.smooth_fit import smooth_problem
 from anbexact.logit.smooth_terms import Axis, SmoothTerm
 from anbexact.logit.smoothness import Smoothness
@@ -48,7 +50,7 @@ def describe_refit(refitted: Refit, number: Mapping[Hashable, int]) -> dict[str,
             "separated": bool(found.separated),
             "iterations": found.iterations,
             "message": found.message,
-            "shift": found.shift.ravel().tolist(),
+            "shift": (refitted.shift if isinstance(refitted, SmoothRefit) else found.shift).ravel().tolist(),
             "direction": None if found.direction is None else found.direction.ravel().tolist(),
         },
         "rows": _describe_rows(refitted.design, number),
@@ -67,6 +69,7 @@ def _describe_smooth(refitted: SmoothRefit, number: Mapping[Hashable, int]) -> d
                 else strength
                 for kind, strength in smoothness.strengths.items()
             },
+            "centre": smoothness.centre,
             "rule": smoothness.rule,
             "rounds": smoothness.rounds,
             "complete": bool(smoothness.complete),
@@ -177,10 +180,16 @@ def _restore_smooth(
         raise ValueError("there must be a term for every feature of other terms, and none twice")
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), number(described["l2"], above=0))
     found = _restore_fit(described["fit"], (problem.n_cells, design.n_classes))
-    smoothness = Smoothness(strengths, smooth["rule"], int(smooth["rounds"]), bool(smooth["complete"]))
+    share = number(smooth.get("centre", 0.0))  # files of earlier versions have none
+    if not 0 <= share <= 1:
+        raise ValueError("the centre of smoothing must be from 0 to 1")
+    smoothness = Smoothness(strengths, smooth["rule"], int(smooth["rounds"]), bool(smooth["complete"]), share)
+    centre = share * naive_bayes(problem)
     potentials = smooth_potentials(network, problem, found.shift)
+    fitted = replace(found, shift=found.shift - centre)
     seconds = float(described["seconds"])
-    return SmoothRefit(potentials, problem.ridge, None, found, design, seconds, smoothness, problem)
+    drawn_to = drawn(problem, centre)
+    return SmoothRefit(potentials, problem.ridge, None, fitted, design, seconds, smoothness, drawn_to, found.shift)
 
 
 def _restore_axis(feature: Hashable, ordered: int, groups: Sequence[int], design: Design) -> Axis:

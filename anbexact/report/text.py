@@ -167,7 +167,7 @@ def _describe_smoothing(refitted: Refit) -> dict[str, Any]:
         return {}
     strengths = {
         kind: {str(name): value for name, value in strength.items()} if isinstance(strength, Mapping) else strength
-        for kind, strength in refitted.smoothness.strengths.items()
+        for kind, strength in refitted.smoothness.settings.items()
     }
     return {"smoothing": strengths, "effective_degrees_of_freedom": sum(refitted.effective_degrees)}
 
@@ -258,7 +258,7 @@ def print_refit(classifier: RefittedClassifier) -> None:
     if isinstance(model.refitted, SmoothRefit):
         print_wrapped(
             f"refitted with smooth shapes: {sum(model.refitted.effective_degrees):.1f} effective degrees of freedom, "
-            f"strengths {strengths_text(model.refitted.smoothness.strengths)}, "
+            f"strengths {strengths_text(model.refitted.smoothness.settings)}, "
             f"conditional log likelihood {model.refitted.fit.log_likelihood:.3f} nats in total"
         )
         return

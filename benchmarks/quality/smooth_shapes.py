@@ -2,13 +2,13 @@
 
 Five-fold cross-validation (ten with ``--full``) over the tables of ``../shared/data`` with continuous columns; of
 tables with more than 1,500 rows one fold is measured (all with ``--full``). Naive Bayes, TAN and, for at most 22
-features and 1,500 rows, exact ANB with their defaults are taken as they were learned (``generative``), refitted by
-conditional likelihood (``refit``), and as :class:`~anbexact.AdditiveClassifier` (``smooth``); ANB also with the pairs
-of its families in their place (``smooth, pairs``). On tables of at most 400 rows and 22 features, strengths are also
-chosen by the evidence and by cross-validation alone, naive Bayes has other numbers of intervals, and structures are
-also learned on five intervals of equal frequency. Beside them, what people would take: scikit-learn's logistic
-regression (scaled and one-hot, C by cross-validation within the training rows) and random forest (300 trees,
-probabilities clipped at 0.001). Everything is learned within the folds.
+features, exact ANB with their defaults are taken as they were learned (``generative``), refitted by conditional
+likelihood (``refit``; ANB for at most 1,500 rows), and as :class:`~anbexact.AdditiveClassifier` (``smooth``); for at
+most 1,500 rows, ANB also with the pairs of its families in their place (``smooth, pairs``). On tables of at most 400
+rows and 22 features, strengths are also chosen by the evidence and by cross-validation alone, naive Bayes has other
+numbers of intervals, and structures are also learned on five intervals of equal frequency. Beside them, what people
+would take: scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the training rows)
+and random forest (300 trees, probabilities clipped at 0.001). Everything is learned within the folds.
 
 Target: none; ``docs/smooth-shapes.md`` has the outcome. Takes about an hour; it is resumable. Writes
 ``docs/results/smooth_shapes.csv``, with means over all tables, over those with ANB and over those with all settings,
@@ -51,14 +51,14 @@ SETTINGS: dict[str, dict[str, dict[str, Any]]] = {
     "TAN": {"smooth": {}, "smooth, evidence": {"smooth": "evidence"}},
     "ANB": {"smooth": {}, "smooth, pairs": {"interactions": "pairs"}},
 }
-FOR_ALL = ("smooth", "smooth, pairs")
-"""Settings that all tables are measured with."""
+FOR_MORE = ("smooth", "smooth, pairs")
+"""Settings that tables with more rows than `FEW_ROWS` are measured with."""
 FEW_ROWS = 400
 """Rows up to which tables are measured with all settings."""
 LEARNED_ON_FIVE = "smooth, five intervals"
 """A smooth refit of a network learned on five intervals of equal frequency in every column."""
 MANY_ROWS = 1_500
-"""Rows beyond which one of the folds is measured, without ANB."""
+"""Rows beyond which one of the folds is measured, with smooth shapes of families alone."""
 MOST_FEATURES = 22
 """Features up to which structures are searched exactly."""
 SMALLEST = 1e-3
@@ -106,12 +106,15 @@ def one_fold(name: str, fold: int, folds: int, model: str, part: str) -> list[Ro
     frozen = FrozenEstimator(network)
     if part == "plain":
         add("generative", network, took)
+        if model == "ANB" and len(y) > MANY_ROWS:
+            return rows
         refitted, seconds, _ = timed(RefittedClassifier(frozen).fit, X_train, y_train)
         add("refit", refitted, took + seconds)
         return rows
     small = len(y) <= FEW_ROWS and X.shape[1] <= MOST_FEATURES
+    settings = SETTINGS[model] if small else FOR_MORE if len(y) <= MANY_ROWS else ("smooth",)
     for setting, how in SETTINGS[model].items():
-        if small or setting in FOR_ALL:
+        if setting in settings:
             smooth, seconds, _ = timed(AdditiveClassifier(frozen, **how).fit, X_train, y_train)
             add(setting, smooth, took + seconds)
     if model != "NB" and small:
@@ -128,7 +131,7 @@ def tasks(run: Run) -> Iterator[tuple[str, int, int, str, str]]:
     folds = 10 if run.full else 5
     for _, table in fitting.sort_values("cells").iterrows():
         large = table["rows"] > MANY_ROWS
-        searched = [model for model in MODELS if model != "ANB" or not (large or table["features"] > MOST_FEATURES)]
+        searched = [model for model in MODELS if model != "ANB" or table["features"] <= MOST_FEATURES]
         parts = [(model, part) for part in ("plain", "smooth") for model in searched]
         parts += [(model, "rival") for model in rivals()]
         for fold in run.folds(1 if large and not run.full else folds):

@@ -16,15 +16,18 @@ from anbexact.logit.coarser import coarser
 from anbexact.logit.curvature import BlockCurvature, DenseCurvature, RowCurvature, curvature_at
 from anbexact.logit.design import make_design
 from anbexact.logit.fit import Stop, fit
+from anbexact.logit.smooth_centre import naive_bayes
 from anbexact.logit.smooth_fit import SmoothProblem, _State, smooth_fit, smooth_problem
 from anbexact.logit.smooth_terms import Axis, SmoothTerm, full_axis, grouped_axis, smooth_terms
 from anbexact.logit.smoothness import (
     Smoothness,
+    _centre,
     by_cross_validation,
     by_evidence,
     curvature_by_feature,
     effective_degrees,
 )
+from anbexact.persistence.refits import describe_refit, restore_refit
 
 STRENGTHS = {"slope": 0.7, "curvature": 0.3, "level": 2.0, "interaction": 1.5}
 FAMILIES = {"c": (), "f0": ("f0",), "f1": ("f1", "f0"), "f2": ("f2", "f0", "f1")}
@@ -334,6 +337,115 @@ class TestEvidence:
         assert chosen.rule == "cv"
         assert set(chosen.strengths) == {"slope", "level", "interaction"}
         assert np.isfinite(start).all()
+
+
+class TestCentre:
+    @pytest.mark.parametrize("weights", ["real", "whole"])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_is_naive_bayes_on_few_states(self, seed, weights):
+        problem = made(seed, weights=weights)
+        found = problem.predictors(naive_bayes(problem)) - problem.base
+        mains = [(j, term) for j, term in enumerate(problem.terms) if len(term.axes) == 1]
+        columns = [problem.cells[:, j] - term.first for j, term in mains]
+        expected = oracles.naive_bayes_odds(columns, [term.size for _, term in mains], problem.weights)
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+
+    def test_is_linear_between_the_middles_of_groups(self):
+        rng = np.random.default_rng(0)
+        weights = np.ones((10, 1)) * [1.0, 3.0] + rng.uniform(-0.9, 0.9, size=(10, 1)) * [1.0, -1.0]
+        axis = Axis("a", np.arange(10), 10, 10)
+        terms = SmoothTerm((), 0), SmoothTerm((axis,), 1)
+        cells = np.stack([np.zeros(10), 1 + np.arange(10)], axis=1).astype(np.int32)
+        problem = SmoothProblem(terms, cells, weights, np.zeros((10, 2)))
+        found = np.diff(naive_bayes(problem)[1:], axis=1)[:, 0]
+        pairs = np.repeat(np.arange(5), 2)
+        odds = np.diff(oracles.naive_bayes_odds([pairs], [5], weights), axis=1)[::2, 0]
+        odds -= np.log((weights.sum(axis=0)[1] + 0.5) / (weights.sum(axis=0)[0] + 0.5))
+        np.testing.assert_allclose(found, np.interp(np.arange(10), 2 * np.arange(5) + 0.5, odds), atol=1e-12)
+
+    def test_is_where_the_penalty_is_least(self):
+        """The gradient of the likelihood at all shifts is the penalty's at what is added to the centre."""
+        X, y = load_iris()
+        given = {"slope": 0.3, "interaction": 0.2, "centre": 0.5}
+        found = to_logit(TANClassifier().fit(X, y), X, intervals=6).refit(X, y, smooth=given, l2=0.01).refitted
+        plain = replace(found.problem, base=np.zeros_like(found.problem.base))
+        centre = 0.5 * naive_bayes(plain)
+        twin = dense(plain, given)
+        gradient = twin.gradient(found.shift) + twin.precision @ centre
+        assert np.abs(gradient - gradient.mean(axis=1, keepdims=True)).max() < 1e-5
+        assert np.abs(found.shift - found.fit.shift - centre).max() < 1e-12
+
+    def test_is_what_is_left_of_stiff_shapes(self):
+        X, y = load_iris()
+        model = to_logit(NaiveBayesClassifier().fit(X, y), X, intervals=6)
+        stiff = model.refit(X, y, smooth={"slope": 1e6, "centre": 1.0}).refitted
+        problem = replace(stiff.problem, base=np.zeros_like(stiff.problem.base))
+        rest = problem.predictors(stiff.shift - naive_bayes(problem))
+        assert np.ptp(rest, axis=0).max() < 1e-3
+
+    @pytest.mark.parametrize(
+        ("gains", "chosen"),
+        [
+            ({}, 0.25),
+            ({0.0: 0.1}, 0.0),
+            ({0.5: 0.1}, 0.5),
+            ({0.5: 0.1, 0.75: 0.05}, 0.5),
+            ({0.5: 0.1, 0.75: 0.2}, 0.75),
+            ({0.0: 0.2, 0.5: 0.1}, 0.5),
+            ({0.75: 0.2}, 0.25),
+            ({0.0: 0.02}, 0.25),
+        ],
+    )
+    def test_is_another_if_better_by_a_standard_error(self, gains, chosen):
+        """The differences vary by 0.2, and the weights sum to 80: a standard error is 1.8 nats, 0.022 a row."""
+
+        class Fold:
+            weights = np.tile([1.0, 3.0], 10)
+
+            def logs(self, strengths, deadline, share):
+                noise = np.tile([0.2, 0.2, -0.2, -0.2], 5) * (share != 0.25)
+                return -1.0 + gains.get(share, 0.0) + noise
+
+        assert _centre([Fold(), Fold()], {}, None) == chosen
+
+    def test_is_for_few_rows_of_the_default_rule(self):
+        rng = np.random.default_rng(1)
+        y = pd.Series(np.arange(60) % 2, name="c")
+        own = np.where(rng.random((60, 4)) < 0.3, 1 - y.to_numpy()[:, None], y.to_numpy()[:, None])
+        X = pd.DataFrame(own).astype(str).add_prefix("x")
+        model = to_logit(NaiveBayesClassifier().fit(X, y))
+        assert model.refit(X, y, smooth="auto").refitted.smoothness.centre > 0
+        many = np.full(60, 100.0)
+        assert model.refit(X, y, many, smooth="auto").refitted.smoothness.centre == 0
+        for rule in ("evidence", "cv"):
+            assert model.refit(X, y, smooth=rule).refitted.smoothness.centre == 0
+
+    def test_is_kept(self, tmp_path):
+        X, y = load_iris()
+        model = AdditiveClassifier(NaiveBayesClassifier(), intervals=6, smooth={"slope": 1.0, "centre": 0.5}).fit(
+            X, y
+        )
+        refitted = model.logit_.refitted
+        assert refitted.smoothness.settings == {"slope": 1.0, "curvature": 0.0, "centre": 0.5}
+        assert "slope 1, curvature 0, centre 0.5" in str(model.logit_.result())
+        model.save(tmp_path / "m.json")
+        loaded = load(tmp_path / "m.json").logit_
+        assert loaded.refitted.smoothness == refitted.smoothness
+        np.testing.assert_array_equal(loaded.refitted.shift, refitted.shift)
+        np.testing.assert_array_equal(loaded.refitted.problem.base, refitted.problem.base)
+        np.testing.assert_array_equal(loaded.predict_proba(X), model.predict_proba(X))
+        names = loaded.vocabulary.names
+        described = describe_refit(refitted, {name: place for place, name in enumerate(names)})
+        assert described["smooth"].pop("centre") == 0.5
+        older = restore_refit(described, model.logit_.classifier, names)
+        assert older.refitted.smoothness.centre == 0
+        np.testing.assert_array_equal(older.predict_proba(X), model.predict_proba(X))
+
+    @pytest.mark.parametrize("centre", [1.5, {"f0": 0.5}])
+    def test_is_a_share(self, centre):
+        X, y = load_iris()
+        with pytest.raises(ValueError, match="the centre of smooth must be a number from 0 to 1"):
+            to_logit(NaiveBayesClassifier().fit(X, y)).refit(X, y, smooth={"centre": centre})
 
 
 class TestCoarser:

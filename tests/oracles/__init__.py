@@ -52,6 +52,7 @@ from oracles.logit import (
     logit_sets,
     logit_sets_of_algorithm,
     logit_terms,
+    naive_bayes_odds,
     quadratic_form,
     roughness,
 )
@@ -277,6 +278,7 @@ __all__ = [
     "moves",
     "mutual_information",
     "n_cells",
+    "naive_bayes_odds",
     "neighbours_in",
     "network_joint",
     "numbers_at_levels",
