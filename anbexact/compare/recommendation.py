@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from anbexact.compare.losses import Losses, mean_with_error
-from anbexact.displays.frames import BASELINE, ComparisonFrame, comparison_html
+from anbexact.displays.frames import BASELINE, ComparisonFrame, comparison_html, recommendation_html
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,9 @@ class Recommendation:
     parameters: float
     fit_seconds: float
     others: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        return recommendation_html(str(self))
 
     def __str__(self) -> str:
         own = f"log loss {self.log_loss:.4f} ± {self.log_loss_se:.4f}"

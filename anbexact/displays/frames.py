@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anbexact.displays.fragments import fragment, note
+from anbexact.displays.fragments import fragment, note, paragraph
 from anbexact.drawing.markup import Markup, joined
 from anbexact.drawing.tables import Cell, html_table, name_cell, number, share_bar, signed_bar
 
@@ -86,6 +86,11 @@ def comparison_table(frame: pd.DataFrame, caption: str) -> Markup:
         "expected calibration error of the predicted class. Parameters and seconds to fit are means over folds."
     )
     return joined([html_table(headings, table, caption), note(explained)])
+
+
+def recommendation_html(text: str) -> Markup:
+    """Return which model a comparison recommends, and why."""
+    return fragment(paragraph(text))
 
 
 def features_html(frame: pd.DataFrame) -> Markup:

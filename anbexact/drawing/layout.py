@@ -125,14 +125,22 @@ def _component(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
     across = _coordinates(rows, widths, links)
     heights = [max((sizes[node][1] for node in row if node < len(sizes)), default=0.0) for row in rows]
     depth_of: dict[int, float] = {}
+    tall: dict[int, float] = {}
     top = 0.0
     for row, height in zip(rows, heights, strict=True):
         depth_of.update(dict.fromkeys(row, top + height / 2))
+        tall.update(dict.fromkeys(row, height))
         top += height + LAYER_GAP
     places = {node: (across[node], depth_of[node]) for row in rows for node in row}
     right = max(across[node] + widths[node] / 2 for node in places)
     centres = tuple(places.get(node, (0.0, 0.0)) for node in range(len(sizes)))
-    routes = {arc: tuple(places[node] for node in chain) for arc, chain in chains.items()}
+
+    def points(node: int) -> list[Point]:
+        """A bend leads along the whole height of its layer, beside the nodes there."""
+        (x, y), half = places[node], tall[node] / 2
+        return [(x, y)] if node < len(sizes) else [(x, y - half), (x, y + half)]
+
+    routes = {arc: tuple(itertools.chain(*map(points, chain))) for arc, chain in chains.items()}
     return Layout(centres, routes, right, top - LAYER_GAP)
 
 

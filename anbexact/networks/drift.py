@@ -71,6 +71,11 @@ class Drift:
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.changed)} of {len(self.variables)} variables changed>"
 
+    def _repr_html_(self) -> str:
+        from anbexact.displays.drift import drift_html
+
+        return drift_html(self)
+
     def __str__(self) -> str:
         means = self.variables[["earlier", "later"]].sum()
         lines = [

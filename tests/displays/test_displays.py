@@ -72,6 +72,7 @@ def shown_of(kind, classifier, X, y):
             SplitConformalClassifier(NaiveBayesClassifier(n_jobs=1)).fit(X, y).predict_set(X, confidence=0.99)
         ),
         "shapes": lambda: smooth(X, y).logit_.shapes(),
+        "drift": lambda: classifier.drift(X.assign(**{SCRIPT: [IMAGE, "<s>"] * 20}), y),
     }[kind]()
 
 
@@ -97,12 +98,13 @@ def shown_of(kind, classifier, X, y):
         ("left out", [SCRIPT]),
         ("sets", ["<i>", IMAGE]),
         ("shapes", [SCRIPT, "<i>", IMAGE]),
+        ("drift", [SCRIPT, IMAGE, CLASS, "<s>"]),
     ],
 )
 def test_names_are_text(kind, names, awkward):
     page = display(shown_of(kind, *awkward))
     tags = {tag for tag, _ in page.elements}
-    assert not tags & {"script", "img", "i", "b"}
+    assert not tags & {"script", "img", "i", "b", "s"}
     assert all("onerror" not in attributes for _, attributes in page.elements)
     text = " ".join(page.text)
     assert all(name in text for name in names)
@@ -209,3 +211,21 @@ def test_sets_show_their_classes():
     assert [tag for tag, _ in page.elements].count("tr") == 16
     assert "60 more rows" in " ".join(page.text)
     assert f"{sets.p_values.iloc[0].max():.3f}" in " ".join(page.text)
+
+
+def test_drift_shows_what_changed():
+    X, y = load_monks(1)
+    classifier = NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X[::2], y[::2])
+    found = classifier.drift(X[1::2].assign(jacket_color=X["jacket_color"].iloc[0]), y[1::2])
+    page = Page(found._repr_html_())
+    text = " ".join(page.text)
+    assert f"{len(found.changed)} of 7 variables changed" in text
+    assert "jacket_color" in found.changed
+    assert f"{found.variables['log_bayes_factor'].iloc[0]:,.1f}".replace("-", "−") in text
+    assert [tag for tag, _ in page.elements].count("tr") == 7 + 1 + len(found.arcs) + 1
+
+
+def test_a_recommendation_is_a_sentence():
+    X, y = load_monks(1)
+    found = compare(X, y, folds=2, models=["NB", "class frequencies"], refit=False).recommendation
+    assert " ".join(Page(found._repr_html_()).text).endswith(str(found))

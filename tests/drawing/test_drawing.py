@@ -1,5 +1,6 @@
 """Pictures: markup that escapes, layouts without overlap, arcs as wide as they are worth."""
 
+import itertools
 import math
 import random
 import re
@@ -85,6 +86,9 @@ def test_nodes_do_not_overlap_and_arcs_lead_on(n_nodes, share):
     assert any(axes)
     for (a, b), points in layout.routes.items():
         assert (points[0], points[-1]) == (layout.centres[a], layout.centres[b])
+        for (x1, y1), (x2, y2) in itertools.pairwise(points[1:-1]):  # between its bends, an arc passes all nodes by
+            for x, y in zip(np.linspace(x1, x2, 15), np.linspace(y1, y2, 15), strict=True):
+                assert not any(abs(x - p) < w / 2 - 0.5 and abs(y - q) < h / 2 - 0.5 for p, q, w, h in boxes)
 
 
 def test_a_tree_has_no_crossings():

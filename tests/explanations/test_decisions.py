@@ -184,16 +184,17 @@ def held(kind, X, rng):
     return {"objects": holes, "array": holes.to_numpy(), "numbers": X.astype(float).mask(holes.isna())}[kind]
 
 
-@pytest.mark.parametrize("kind", ["objects", "array", "numbers", "polars"])
 @pytest.mark.parametrize(
-    "classifier",
+    ("kind", "classifier"),
     [
-        NaiveBayesClassifier(n_jobs=1, ess=1.0),
-        AODEClassifier(n_jobs=1),
-        RefittedClassifier(TANClassifier(n_jobs=1, ess=1.0), l2=1.0),
+        ("objects", NaiveBayesClassifier(n_jobs=1, ess=1.0)),
+        ("array", RefittedClassifier(TANClassifier(n_jobs=1, ess=1.0), l2=1.0)),
+        ("polars", AODEClassifier(n_jobs=1)),
+        pytest.param("numbers", NaiveBayesClassifier(n_jobs=1, ess=1.0), marks=pytest.mark.slow),
+        pytest.param("polars", NaiveBayesClassifier(n_jobs=1, ess=1.0), marks=pytest.mark.slow),
     ],
 )
-def test_within_scikit_learn_with_missing_cells(classifier, kind):
+def test_within_scikit_learn_with_missing_cells(kind, classifier):
     X, y = held(kind, TABLE, np.random.default_rng(0)), ILL.to_numpy()
     fitted = clone(classifier).fit(X, y)
     tuned = TunedThresholdClassifierCV(classifier, scoring="balanced_accuracy", cv=3).fit(X, y)

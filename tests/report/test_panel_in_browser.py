@@ -29,6 +29,32 @@ const answer = JSON.stringify({ found, tags, alerts: window.alerts });
 document.body.replaceChildren(Object.assign(document.createElement("pre"), { textContent: answer }));
 """
 
+SEEN = """
+const canvas = new OffscreenCanvas(1, 1).getContext("2d", { willReadFrequently: true });
+const rgba = (text) => { canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = text; canvas.fillRect(0, 0, 1, 1);
+  const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data; return [r, g, b, a / 255]; };
+const luminance = (rgb) => rgb.map((v) => v / 255).map((v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+  .reduce((sum, v, k) => sum + v * [0.2126, 0.7152, 0.0722][k], 0);
+const over = (top, under) => [0, 1, 2].map((k) => top[k] * top[3] + under[k] * (1 - top[3]));
+const above = (node) => node ? [node, ...above(node.parentElement)] : [];
+const ground = (node) => above(node).map((of) => rgba(getComputedStyle(of).backgroundColor)).reverse()
+  .reduce((under, layer) => over(layer, under), [0, 0, 0]);
+const faint = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+while (walker.nextNode()) {
+  const node = walker.currentNode.parentElement, text = walker.currentNode.textContent.trim();
+  if (!text || node.closest("script, style") || !node.checkVisibility({ visibilityProperty: true })) continue;
+  const style = getComputedStyle(node), inSvg = node.closest("svg"), ink = rgba(inSvg ? style.fill : style.color);
+  ink[3] *= above(node).reduce((all, of) => all * getComputedStyle(of).opacity, inSvg ? style.fillOpacity : 1);
+  const behind = ground(node), both = [luminance(over(ink, behind)), luminance(behind)];
+  const [low, high] = both.sort((a, b) => a - b);
+  if ((high + 0.05) / (low + 0.05) < 4.5) faint.push(text);
+}
+const dark = matchMedia("(prefers-color-scheme: dark)").matches, page = document.documentElement;
+const seen = { dark, faint, width: innerWidth, wide: page.scrollWidth - page.clientWidth };
+parent.document.body.replaceChildren(Object.assign(parent.document.createElement("pre"),
+  { textContent: JSON.stringify(seen) }));
+"""
+
 
 def named(seed=0, n_classes=26, n=500):
     """Return rows whose names are markup, long, or of other scripts, with many classes."""
@@ -41,21 +67,39 @@ def named(seed=0, n_classes=26, n=500):
     return X, pd.Series([f"{chr(65 + k)}{IMAGE}" for k in y], name="<i>class</i>")
 
 
-def probed(page, evidence, folder):
-    """Return what Chromium computes of a page, which runs the test's script too; its own policy would not let it."""
+def without_policy(page):
+    """Return a page without the policy that would keep the scripts of a test from running."""
+    return re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", page.read_text(encoding="utf-8"))
+
+
+def answer_of(page, folder, *options):
+    """Return what a page has written into its only ``pre`` in Chromium."""
     path = shutil.which("chromium") or shutil.which("google-chrome")
     if path is None:
         pytest.skip("there is no Chromium")
-    text = re.sub(r"<meta[^>]*Content-Security-Policy[^>]*>", "", page.read_text(encoding="utf-8"))
-    first = "<script>window.alerts = 0; window.alert = () => { window.alerts += 1; };</script></head>"
-    script = f"<script>{PROBE.replace('EVIDENCE', json.dumps(evidence))}</script></body>"
-    text = text.replace("</head>", first, 1)
-    (folder / "probed.html").write_text(script.join(text.rsplit("</body>", 1)), encoding="utf-8")
     how = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}", "--dump-dom"]
     done = subprocess.run(
-        [path, *how, (folder / "probed.html").as_uri()], capture_output=True, text=True, check=True, timeout=120
+        [path, *how, *options, page.as_uri()], capture_output=True, text=True, check=True, timeout=120
     )
     return json.loads(html.unescape(re.search(r"<pre>(.*)</pre>", done.stdout, re.DOTALL).group(1)))
+
+
+def probed(page, evidence, folder):
+    """Return what Chromium computes of a panel given evidence."""
+    first = "<script>window.alerts = 0; window.alert = () => { window.alerts += 1; };</script></head>"
+    script = f"<script>{PROBE.replace('EVIDENCE', json.dumps(evidence))}</script></body>"
+    text = without_policy(page).replace("</head>", first, 1)
+    (folder / "probed.html").write_text(script.join(text.rsplit("</body>", 1)), encoding="utf-8")
+    return answer_of(folder / "probed.html", folder)
+
+
+def seen(page, folder, width, *, dark):
+    """Return what is seen of a page in a window: texts that hardly stand out, and by how much it is too wide."""
+    script = f"<script>onload = () => {{ {SEEN} }};</script></body>"
+    text = html.escape(script.join(without_policy(page).rsplit("</body>", 1)))
+    frame = f'<!doctype html><body><iframe width="{width}" height="800" srcdoc="{text}"></iframe></body>'
+    (folder / "frame.html").write_text(frame, encoding="utf-8")
+    return answer_of(folder / "frame.html", folder, f"--blink-settings=preferredColorScheme={0 if dark else 1}")
 
 
 MODELS = {
@@ -121,6 +165,21 @@ def test_26_classes_with_names_that_are_markup(tmp_path):
     assert all(
         of["status"].startswith(f"<i>class</i>: {label}") for of, label in zip(answer["found"], best, strict=True)
     )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "dark"), [(390, False), (390, True), (1600, False), (1600, True)])
+def test_texts_stand_out_and_the_page_fits_its_window(width, dark, tmp_path):
+    """WCAG AA, a contrast of 4.5, of a report with a panel, costs, 26 classes and long names."""
+    X, y = named()
+    classifier = TANClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    report(classifier, X, y, folds=None, reject=0.5).save(tmp_path / "r.html")
+    assert seen(tmp_path / "r.html", tmp_path, width, dark=dark) == {
+        "dark": dark, "faint": [], "width": width, "wide": 0,
+    }  # fmt: skip
+    faint = (tmp_path / "r.html").read_text(encoding="utf-8").replace("--text:#1c2126", "--text:#888")
+    (tmp_path / "f.html").write_text(faint.replace("--text:#e4e8ec", "--text:#666"), encoding="utf-8")
+    assert seen(tmp_path / "f.html", tmp_path, width, dark=dark)["faint"]
 
 
 def a_browser():

@@ -174,6 +174,7 @@ def test_other_classifiers(make):
     Page(made.to_html().removeprefix("<!doctype html>\n"))
     if isinstance(classifier, AODEClassifier):
         assert not {"network", "arcs", "cases", "influence"} & keys
+        assert not any("arc" in text.split() for text in made.to_dict()["limits"]["limits"])
         assert "evidence-panel" in made.to_html()
     else:
         assert {"network", "arcs", "cases", "influence"} <= keys
@@ -185,6 +186,17 @@ def test_other_classifiers(make):
             f"NB {'smooth' if isinstance(classifier, AdditiveClassifier) else 'refitted'} (this model)",
             "NB generative",
         ]
+
+
+def test_columns_are_named_by_what_they_hold():
+    days = pd.date_range("2024-01-01", periods=60, freq="D")
+    X = pd.DataFrame({"day": days, "x": np.arange(60.0), "عربي": ["نعم", "لا"] * 30})
+    y = pd.Series((days >= "2024-02-01").astype(int), name="c")
+    made = report(NaiveBayesClassifier(ess=1.0, n_jobs=1).fit(X, y), X, y, folds=None)
+    day, number, words = made.to_dict()["data"]["features"]
+    assert day["kind"].startswith("date, cut at 2024-01-")
+    assert number["kind"].startswith("number, cut at ")
+    assert words["shown"] == "لا\N{LEFT-TO-RIGHT MARK} 50%; نعم\N{LEFT-TO-RIGHT MARK} 50%"
 
 
 def test_the_cases_are_what_they_are_called():

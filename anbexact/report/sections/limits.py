@@ -18,13 +18,19 @@ FEW_ROWS_PER_PARAMETER = 2.0
 LARGE_SHARE = 0.05
 MANY_STANDARD_ERRORS = 2.0
 
-ALWAYS = (
+ASSOCIATION = (
     "An arc means that two variables are modelled as dependent. It does not mean that changing the one changes the "
-    "other: terms and arcs describe association, not cause and effect.",
-    "Probabilities hold for rows of the same kind as those that were learned from, with the same shares of the "
-    "classes. Where classes are rarer or more frequent, they must be adjusted.",
-    "Credible intervals of terms take structure, states and cut points as given, and are rather too narrow.",
+    "other: terms and arcs describe association, not cause and effect."
 )
+WITHOUT_ARCS = (
+    "Probabilities describe association, not cause and effect: what is probable given the value of a feature need "
+    "not become so if somebody changes the feature."
+)
+SAME_ROWS = (
+    "Probabilities hold for rows of the same kind as those that were learned from, with the same shares of the "
+    "classes. Where classes are rarer or more frequent, they must be adjusted."
+)
+NARROW = "Credible intervals of terms take structure, states and cut points as given, and are rather too narrow."
 
 
 def limits_section(subject: Subject, validation: Validation | None) -> Section:
@@ -35,7 +41,8 @@ def limits_section(subject: Subject, validation: Validation | None) -> Section:
         blocks.append(Listing(found, key="warnings"))
     else:
         blocks.append(Paragraph("None of the checks of this report found anything unusual."))
-    blocks += [Heading("Limits"), Listing(ALWAYS, key="limits")]
+    always = (WITHOUT_ARCS, SAME_ROWS) if subject.structure is None else (ASSOCIATION, SAME_ROWS, NARROW)
+    blocks += [Heading("Limits"), Listing(always, key="limits")]
     return Section("limits", "Warnings and limits", blocks)
 
 

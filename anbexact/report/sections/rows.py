@@ -15,6 +15,8 @@ from anbexact.report.document import Block, Column, Paragraph, Records, Section
 from anbexact.report.subject import Subject
 from anbexact.tables.vocabulary import MISSING, UNKNOWN
 
+NAMES_OF_KINDS = {"datetime": "date", "decimal": "number"}
+"""What columns of quantities are called, unless it is the name of their kind."""
 MOST_STATES = 6
 """States of a feature that are listed."""
 MOST_CUTS = 8
@@ -109,11 +111,12 @@ def _kind(subject: Subject, name: Hashable) -> str:
     if name in subject.vocabulary.left_out:
         return "left out"
     if name in subject.classifier.cut_points_:
-        cuts = _cuts(subject, name)
+        cuts, quantity = _cuts(subject, name), subject.vocabulary.quantities.get(name)
+        kind = NAMES_OF_KINDS.get(quantity.kind, quantity.kind) if quantity is not None else "number"
         if not cuts:
-            return "number, not cut"
+            return f"{kind}, not cut"
         texts = [f"{cut:.6g}" if isinstance(cut, float) else str(cut) for cut in cuts[:MOST_CUTS]]
-        return f"number, cut at {', '.join(texts)}" + (" …" if len(cuts) > MOST_CUTS else "")
+        return f"{kind}, cut at {', '.join(texts)}" + (" …" if len(cuts) > MOST_CUTS else "")
     groups = subject.vocabulary.groups.get(name)
     if groups:
         return f"{sum(map(len, groups)):,} values in {len(groups)} group{'s' * (len(groups) > 1)}"
