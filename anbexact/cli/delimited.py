@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import re
 import warnings
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 import pandas as pd
 
@@ -65,33 +66,56 @@ def read_as(
     source: Source, dialect: Dialect, texts: Collection[str], only: Collection[str] | None = None
 ) -> pd.DataFrame:
     """Read separated text whose dialect is known; with ``only``, just those columns, each cell as it stands there."""
-    numbered = numbered_names(dialect.names)
     whole = only is None
     with source.text(dialect.encoding) as file, warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            frame = pd.read_csv(
-                file,
-                sep=r"\s+" if dialect.separator == " " else dialect.separator,
-                decimal=dialect.decimal,
-                header=0,
-                names=numbered,
-                usecols=None if only is None else list(only),
-                dtype={name: str for name in numbered if not whole or name in texts},
-                keep_default_na=False,
-                na_values=list(MISSING_CELLS) if whole else None,
-                na_filter=whole,
-                skipinitialspace=True,
-                float_precision="round_trip" if pd.__version__.startswith("2.") else None,
-                low_memory=False,
-                index_col=False,
-            )
+            frame = pd.read_csv(file, **_arguments(dialect, dict.fromkeys(texts, str), only))
         except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
-            raise _ragged(source, dialect) or InputError(f"cannot read {source.label}: {error}") from None
+            raise ragged(source, dialect) or InputError(f"cannot read {source.label}: {error}") from None
     too_short = whole and len(frame) and frame.iloc[:, -1].isna().any()  # it is, where a row is too short
-    if too_short and (wrong := _ragged(source, dialect)):
+    if too_short and (wrong := ragged(source, dialect)):
         raise wrong
     return without_unnamed(frame, source.label) if whole else frame
+
+
+def parts_as(
+    source: Source, dialect: Dialect, dtypes: Mapping[str, Any], only: Collection[str] | None, rows: int
+) -> Iterator[pd.DataFrame]:
+    """Read separated text as :func:`read_as` does, so many rows at a time; columns have the types of ``dtypes``.
+
+    Rows that are too short are not noticed.
+    """
+    with source.text(dialect.encoding) as file, warnings.catch_warnings():
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        with pd.read_csv(file, chunksize=rows, **_arguments(dialect, dtypes, only)) as parts:
+            yield from parts
+
+
+def _arguments(dialect: Dialect, dtypes: Mapping[str, Any], only: Collection[str] | None) -> dict[str, Any]:
+    """Return how pandas is to read separated text; with ``only``, these columns, each cell as it stands there."""
+    numbered = numbered_names(dialect.names)
+    whole = only is None
+    return {
+        "sep": r"\s+" if dialect.separator == " " else dialect.separator,
+        "decimal": dialect.decimal,
+        "header": 0,
+        "names": numbered,
+        "usecols": None if only is None else list(only),
+        "dtype": {name: dtypes.get(name) for name in numbered if name in dtypes} if whole else str,
+        "keep_default_na": False,
+        "na_values": list(MISSING_CELLS) if whole else None,
+        "na_filter": whole,
+        "skipinitialspace": True,
+        "float_precision": "round_trip" if pd.__version__.startswith("2.") else None,
+        "low_memory": False,
+        "index_col": False,
+    }
+
+
+def told_dialect(source: Source, separator: str | None, decimal: str | None, encoding: str | None) -> Dialect:
+    """Return how the first lines say that separated text is to be read."""
+    return _dialect(source, encoding_of(source, encoding), separator, decimal)
 
 
 def _dialect(source: Source, encoding: str, separator: str | None, decimal: str | None) -> Dialect:
@@ -184,7 +208,7 @@ def _decimal_comma(rows: list[list[str]], separator: str) -> str | None:
     return found
 
 
-def _ragged(source: Source, dialect: Dialect) -> InputError | None:
+def ragged(source: Source, dialect: Dialect) -> InputError | None:
     """Return what is wrong with the first row that has more or fewer cells than there are names."""
     width = len(dialect.names)
     own = width - dialect.unnamed_first

@@ -12,8 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 import pandas as pd
 
 from anbexact.cli.cells import numbered_names, same_cells, without_unnamed
-from anbexact.cli.delimited import Dialect, read_as, read_delimited
-from anbexact.cli.messages import InputError, listed, note
+from anbexact.cli.delimited import Dialect, read_as, read_delimited, told_dialect
+from anbexact.cli.messages import ChangedError, InputError, listed, note
 from anbexact.cli.sources import ZIP, Source, encoding_of, other_encoding
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ class TableFile:
         self.format = reading.format or _format_of(source)
         self._dialect: Dialect | None = None
         self._raw: pd.DataFrame | None = None
+        self._stamp = source.stamp
         require(self.format, source.label)
         of_text = {"--sep": reading.separator, "--decimal": reading.decimal}
         foreign = [option for option, value in of_text.items() if value is not None and self.format != "csv"]
@@ -103,6 +104,15 @@ class TableFile:
             )
         self._raw = frame.set_axis(names, axis=1).reset_index(drop=True)
         return self._raw
+
+    def check_unchanged(self) -> None:
+        """Refuse a file that was written to since it was opened: it is read more than once."""
+        if self.source.stamp != self._stamp:
+            raise ChangedError(f"{self.source.label} changed while it was read: wait until it is complete")
+
+    def dialect(self) -> Dialect:
+        """Return how separated text is to be read, as its first lines say."""
+        return told_dialect(self.source, self._reading.separator, self._reading.decimal, self._reading.encoding)
 
     def as_text(self, columns: Collection[str]) -> pd.DataFrame:
         """Return those of the columns that separated text holds, as text; other formats tell text from numbers."""

@@ -80,6 +80,10 @@ class InputError(Exception):
     """What the user passed cannot be worked with."""
 
 
+class ChangedError(InputError):
+    """The table was written to while it was read."""
+
+
 class ProgressLine:
     """A progress line on standard error if that is a terminal; wiped away at the end."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
@@ -14,6 +14,10 @@ from anbexact.cli.messages import InputError, listed, note
 
 if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier
+
+
+Unknown: TypeAlias = dict[Hashable, tuple[int, Any]]
+"""By feature, how many cells contain an unknown state, and the first of these."""
 
 
 def names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hashable]:
@@ -89,13 +93,20 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     return column
 
 
-def note_unknown(classifier: DiscreteClassifier, X: pd.DataFrame) -> None:
-    """Note which columns contain unknown states, because these are silently summed out."""
+def unknown_cells(classifier: DiscreteClassifier, X: pd.DataFrame, found: Unknown) -> None:
+    """Add the cells of rows that contain unknown states to those found in earlier rows."""
     from anbexact.tables.vocabulary import UNKNOWN
 
     unknown = classifier.reader_.codes(X) == UNKNOWN
     for j, name in enumerate(classifier.vocabulary_.features):
         if unknown[j].any():
-            value = X[name].iloc[int(unknown[j].argmax())]
-            count = int(unknown[j].sum())
+            count, value = found.get(name, (0, X[name].iloc[int(unknown[j].argmax())]))
+            found[name] = (count + int(unknown[j].sum()), value)
+
+
+def note_unknown(classifier: DiscreteClassifier, unknown: Unknown) -> None:
+    """Note which columns contain unknown states, because these are silently summed out."""
+    for name in classifier.vocabulary_.features:
+        if name in unknown:
+            count, value = unknown[name]
             note(f"column {name!r}: {count:,} cells contain an unknown state (first: {value!r}) and are summed out")

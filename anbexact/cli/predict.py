@@ -12,15 +12,18 @@ from anbexact.cli.cells import cell_text
 from anbexact.cli.deciding import add_deciding, check_deciding, decided, probabilities
 from anbexact.cli.messages import InputError, note
 from anbexact.cli.model_columns import (
+    Unknown,
     check_columns,
     features_of,
     known_states,
     names_as_text,
     note_unknown,
     text_columns,
+    unknown_cells,
 )
 from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading
+from anbexact.cli.streaming import predicted_in_parts, streams
 from anbexact.cli.tables import find_columns, open_table, read_frame, recognised
 from anbexact.cli.writing import OUTPUT_HELP, check_table_output, write_table
 
@@ -88,25 +91,43 @@ def run(args: argparse.Namespace) -> None:
     check_table_output(args.output, file.source)
     label = file.source.label
     texts = [*text_columns(classifier, names), *args.text]
+    plain = not args.cost and args.reject is None
+
+    def answer(proba: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], pd.DataFrame]:
+        predicted = decided(classifier, proba, args)
+        return predicted, _answers(classifier, predicted, proba if args.proba else None)
+
+    if streams(args, file):
+        found = predicted_in_parts(args, classifier, file, names, texts, answer)
+        if found is not None:
+            if plain:
+                _note_accuracy(str(classifier.vocabulary_.class_name), *found)
+            return
     frame = read_frame(file, texts)
     find_columns(args.text, frame, "--text", label)
     passed = list(map(str, frame)) if args.keep else find_columns(args.id, frame, "--id", label)
     check_columns(frame, classifier, args, passed)
     known = recognised(frame[[name for name in frame if name in names]], file, texts)
     X = features_of(known, classifier)
+    unknown: Unknown = {}
     try:
-        note_unknown(classifier, X)
+        unknown_cells(classifier, X, unknown)
+        note_unknown(classifier, unknown)
         proba = probabilities(classifier, X, args)
     except (TypeError, ValueError) as error:
         raise InputError(f"{label}: {error}") from None
-    predicted = decided(classifier, proba, args)
-    answers = _beside(_answers(classifier, predicted, proba if args.proba else None), file, passed)
+    predicted, answers = answer(proba)
+    answers = _beside(answers, file, passed)
+    file.check_unchanged()
     if args.explain:
         answers = _explained(classifier, X, answers, args.model)
     write_table(answers, args.output)
     class_name = str(classifier.vocabulary_.class_name)
-    if class_name in known and not args.cost and args.reject is None:
-        _note_accuracy(known_states(known[class_name], classifier.classes_.tolist()), predicted)
+    if class_name in known and plain:
+        truth = known_states(known[class_name], classifier.classes_.tolist())
+        observed = truth.notna().to_numpy()
+        right = truth[observed].to_numpy(dtype=object) == predicted[observed]
+        _note_accuracy(class_name, int(observed.sum()), int(right.sum()))
 
 
 def _answers(
@@ -149,9 +170,7 @@ def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.Data
     return pd.concat([beside, terms], axis=1)
 
 
-def _note_accuracy(truth: pd.Series[Any], predicted: npt.NDArray[Any]) -> None:
+def _note_accuracy(class_name: str, given: int, right: int) -> None:
     """Say how many predictions are right, if any class is given."""
-    known = truth.notna().to_numpy()
-    if known.any():
-        accuracy = float((truth[known].to_numpy(dtype=object) == predicted[known]).mean())
-        note(f"accuracy {accuracy:.4f} on the {int(known.sum()):,} rows whose {truth.name} is given")
+    if given:
+        note(f"accuracy {right / given:.4f} on the {given:,} rows whose {class_name} is given")

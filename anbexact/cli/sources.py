@@ -30,6 +30,8 @@ COMPRESSIONS: dict[str, tuple[bytes, Callable[..., Any]]] = {
     ".xz": (b"\xfd7zXZ\x00", lzma.open),
 }
 """By extension: how such a file starts, and what opens it. Archives (``.zip``) are opened by their one member."""
+PACKED_RATIO = 8
+"""By how much compression is taken to shorten a table."""
 ZIP, ZSTANDARD = b"PK\x03\x04", b"\x28\xb5\x2f\xfd"
 
 BYTE_ORDER_MARKS = {
@@ -91,6 +93,20 @@ class Source:
     def text(self, encoding: str) -> io.TextIOWrapper:
         """Return the text from its beginning, its line ends as they are."""
         return io.TextIOWrapper(self.open(), encoding=encoding, newline="")
+
+    @property
+    def size(self) -> int:
+        """About how many bytes there are, decompressed."""
+        packed = len(self._data) if self._data is not None else Path(self._path).stat().st_size
+        return packed if self._unpack is None else PACKED_RATIO * packed
+
+    @property
+    def stamp(self) -> tuple[int, ...]:
+        """What changes when the file is written to; nothing of a stream."""
+        if self._data is not None:
+            return ()
+        stat = Path(self._path).stat()
+        return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
     def is_(self, path: str) -> bool:
         """Whether this is the file of that path."""

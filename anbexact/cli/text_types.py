@@ -13,7 +13,7 @@ from anbexact.cli.messages import listed, note
 from anbexact.tables.moments import is_iso
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_CODE = re.compile(r"\s*[+-]?0\d", re.ASCII)
+CODE = re.compile(r"\s*[+-]?0\d", re.ASCII)
 _OFFSET = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
 _YEAR_FIRST = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)(?!\d)", re.ASCII)
 _ONLY_DATE = len("2021-06-15")
@@ -65,7 +65,7 @@ def _coded(
         return {}
     found = {}
     for name, column in as_written(whole).items():
-        first = next((cell for cell in column.dropna().unique() if isinstance(cell, str) and _CODE.match(cell)), None)
+        first = next((cell for cell in column.dropna().unique() if isinstance(cell, str) and CODE.match(cell)), None)
         if first is not None:
             found[str(name)] = column.str.strip()
             note(f"column {name!r} contains numbers with leading zeros, such as {first.strip()}, and is read as text")
@@ -89,7 +89,7 @@ def _recognised(column: pd.Series[Any]) -> pd.Series[Any]:
         return column
     cells = [cell.strip() for cell in cells]
     present = [cell for cell in cells if cell != MISSING_DOT]
-    if present and all(_NUMBER.fullmatch(cell) and not _CODE.match(cell) for cell in present):
+    if present and all(_NUMBER.fullmatch(cell) and not CODE.match(cell) for cell in present):
         values = pd.to_numeric(pd.Series([None if cell == MISSING_DOT else cell for cell in cells]))
     elif all(map(is_iso, dates := [_with_hyphens(cell) for cell in cells])):
         try:

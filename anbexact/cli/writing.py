@@ -5,11 +5,14 @@ from __future__ import annotations
 import datetime
 import json
 import math
+import shutil
 import sys
+import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import pandas as pd
 
@@ -61,6 +64,38 @@ def write_table(frame: pd.DataFrame, path: str | None) -> None:
         return
     with atomic_path(Path(path)) as draft:
         _write(frame, str(draft))
+
+
+@contextmanager
+def written_in_parts(path: str | None) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Yield what writes a table a part at a time, to a file in a format of text or to standard output.
+
+    Nothing appears, not even on standard output, before all parts are written.
+    """
+    if path is None or path == STANDARD_OUTPUT:
+        with tempfile.TemporaryFile("w+", newline="", encoding="utf-8") as draft:
+            yield _parts_writer(draft, ",")
+            draft.seek(0)
+            shutil.copyfileobj(draft, sys.stdout)
+        return
+    separator = "\t" if _format(path)[0] == "tsv" else ","
+    with atomic_path(Path(path)) as place, place.open("w", newline="", encoding="utf-8") as file:
+        yield _parts_writer(file, separator)
+
+
+def _parts_writer(file: TextIO, separator: str) -> Callable[[pd.DataFrame], None]:
+    headed: list[bool] = []
+
+    def write(part: pd.DataFrame) -> None:
+        part.to_csv(file, index=False, sep=separator, header=not headed)
+        headed.append(True)
+
+    return write
+
+
+def takes_parts(path: str | None) -> bool:
+    """Whether a table can be written to a path a part at a time."""
+    return path is None or path == STANDARD_OUTPUT or _format(path) in (("csv", False), ("tsv", False))
 
 
 def _write(frame: pd.DataFrame, path: str) -> None:

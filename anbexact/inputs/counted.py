@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from anbexact._runtime.progress import Progress, progress_of
-from anbexact.discretize import Cuts, find_cut_points, interval_names
+from anbexact.discretize import Cuts, cut_codes, find_cut_points, interval_names
 from anbexact.inputs.class_weights import apply_class_weight
 from anbexact.inputs.continuous import (
     check_discretizer,
@@ -34,7 +35,13 @@ from anbexact.tables.counted_table import MOST_CELLS, CountedTable, TooManyRowsE
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.lazy import Groups as CountedGroups
 from anbexact.tables.lazy import LazySource
-from anbexact.tables.lazy_table import coded_rows, column_of_values, refuse_missing_class, refuse_undeclared
+from anbexact.tables.lazy_table import (
+    check_values,
+    coded_rows,
+    column_of_values,
+    refuse_missing_class,
+    refuse_undeclared,
+)
 from anbexact.tables.table import DiscreteTable, Weights, table_from_columns
 from anbexact.tables.vocabulary import LEFT_OUT, Groups, Vocabulary
 
@@ -94,6 +101,8 @@ class _Feature:
     ----------
     column : Column
         Its distinct values, perhaps several times.
+    repeats : (values,) int64
+        How many rows have each.
     key : narwhals expression, optional
         What is counted in its place: the number of its interval or of its group.
     cuts, groups : optional
@@ -101,6 +110,7 @@ class _Feature:
     """
 
     column: Column
+    repeats: npt.NDArray[np.int64]
     key: Any = None
     cuts: Cuts | None = None
     groups: Groups | None = None
@@ -111,6 +121,20 @@ class _Feature:
         if self.cuts is not None:
             return range(len(self.cuts) + 1)
         return self.column.coded[1] if self.groups is None else range(len(self.groups))
+
+    @cached_property
+    def positions(self) -> npt.NDArray[np.int16]:
+        """What each of the column's values counts as: its position in ``values``, negative where it is missing."""
+        codes, values = self.column.coded
+        if self.cuts is not None:
+            assert self.column.numbers is not None
+            found = np.full(len(codes), -1)
+            found[~self.column.missing] = cut_codes(self.column.numbers[~self.column.missing], self.cuts)
+            return found.astype(np.int16)
+        if self.groups is None:
+            return codes.astype(np.int16)
+        place = {value: k for k, of in enumerate(self.groups) for value in of}
+        return np.array([*(place[str(value)] for value in values), -1], dtype=np.int16)[codes]
 
     def coded(self, codes: npt.NDArray[np.int16]) -> Column:
         """Return the column of these positions in ``values``."""
@@ -209,11 +233,13 @@ class _Counting:
         y = str(self.target.name)
         counted = [name for name in names if name not in self.dropped]
         features = [self.decided[name] for name in counted]
-        keys = {name: feature.key for name, feature in zip(counted, features, strict=True) if feature.key is not None}
-        values = {name: feature.values for name, feature in zip(counted, features, strict=True)}
+        keys = {str(feature.column.name): feature.key for feature in features if feature.key is not None}
+        values = {str(feature.column.name): feature.values for feature in features}
         codes, weights, repeats = coded_rows(
             self.source, [*counted, y], keys, values | {y: self.target.coded[1]}, self.of_class
         )
+        for own_codes, feature in zip(codes, [*features, _Feature(self.target, self.of_class.repeats)], strict=True):
+            check_values(feature.column.name, own_codes, repeats, feature.positions, feature.repeats)
         own = column_of_values(self.target, codes[-1])
         left_out = np.zeros(len(weights), dtype=np.int8)
         place = {name: j for j, name in enumerate(counted)}
@@ -323,7 +349,7 @@ def _decided(
         weights = apply_class_weight(
             getattr(estimator, "class_weight", None), target, counts.weights, categories.get(y, ())
         )
-        decided[name] = _feature(estimator, source, column, target, weights, categories)
+        decided[name] = _feature(estimator, source, counts, weights, categories)
     if progress is not None:
         progress("counting the values of columns", 1.0)
     return decided, report_identifiers(reasons, len(names))
@@ -332,12 +358,12 @@ def _decided(
 def _feature(
     estimator: Any,
     source: LazySource,
-    column: Column,
-    target: Column,
+    counts: CountedGroups,
     weights: Weights,
     categories: Mapping[Hashable, Sequence[Any]],
 ) -> _Feature:
     """Decide what the values of a feature become, from their weights in every class."""
+    column, target = counts.columns
     name = str(column.name)
     kept = np.ones(len(weights), dtype=bool)
     if continuous_columns([column], kept, categories):
@@ -351,11 +377,12 @@ def _feature(
             )
         labels = target.coded[0].astype(np.int64)
         cuts = find_cut_points(estimator.discretizer, numbers[:, None], labels, weights)[0]
-        return _Feature(column, interval_number(source.cell(name), source.dtypes[name], column, cuts), cuts)
+        number = interval_number(source.cell(name), source.dtypes[name], column, cuts)
+        return _Feature(column, counts.repeats, number, cuts)
     groups = fit_groups([column], target, weights, estimator.group_categories, categories).get(name)
     if groups is None:
-        return _Feature(column)
-    return _Feature(column, group_number(source.cell(name), groups), groups=groups)
+        return _Feature(column, counts.repeats)
+    return _Feature(column, counts.repeats, group_number(source.cell(name), groups), groups=groups)
 
 
 def _refuse_small_weights(source: LazySource, of_class: CountedGroups, weights: Weights) -> None:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
-from anbexact.tables.columns import Column
+from anbexact.tables.columns import Codes, Column
 from anbexact.tables.counted_table import TooManyRowsError
 from anbexact.tables.lazy import CHANGED, Counts, Groups, LazySource
 from anbexact.tables.missing import Categories
@@ -49,6 +49,10 @@ def lazy_table(
         refuse_undeclared(groups.columns[0], groups.repeats, categories)
     values = {name: column.coded[1] for name, column in found.items()}
     codes, weights, repeats = coded_rows(source, all_names, {}, values, counted[0])
+    for groups in counted:
+        column = groups.columns[0]
+        j = all_names.index(str(column.name))
+        check_values(column.name, codes[j], repeats, column.coded[0], groups.repeats)
     columns = [column_of_values(found[name], codes[j]) for j, name in enumerate(all_names)]
     target = None if class_name is None else columns.pop()
     return table_from_columns(
@@ -110,6 +114,32 @@ def coded_rows(
     repeats = np.concatenate([repeats for _, _, repeats in parts]) if parts else np.empty(0, dtype=np.int64)
     earlier.check_same(weights, repeats)
     return np.concatenate([codes for codes, _, _ in parts], axis=1), weights, repeats
+
+
+def check_values(name: Hashable, codes: Codes, repeats: Counts, earlier: Codes, counted: Counts) -> None:
+    """Refuse rows in which values occur more or less often than in an earlier query.
+
+    Parameters
+    ----------
+    name : Hashable
+        The column.
+    codes, repeats : (rows,)
+        Positions of its values, negative where missing, and how many rows have each.
+    earlier, counted : (values,)
+        The same in the earlier query.
+
+    Raises
+    ------
+    ValueError
+        If so.
+    """
+    last = int(max(codes.max(initial=-1), earlier.max(initial=-1))) + 1
+    now, before = (
+        np.bincount(np.where(of < 0, last, of), numbers, last + 1)
+        for of, numbers in ((codes, repeats), (earlier, counted))
+    )
+    if not np.array_equal(now, before):
+        raise ValueError(CHANGED.format(f"other numbers of the values of {name!r}"))
 
 
 def _positions(column: Column, places: Mapping[Hashable, int]) -> CodeArray:

@@ -269,6 +269,18 @@ def test_rows_that_change_while_they_are_counted_are_refused(tmp_path):
         source.counted_with(["a", "y"], first)
 
 
+@pytest.mark.parametrize("name", ["cut", "city", "few", "class"])
+@pytest.mark.parametrize("fit", [DiscreteTable.from_frame, lambda *of: NaiveBayesClassifier(ess=1.0).fit(*of)])
+def test_values_that_change_while_they_are_counted_are_refused(fit, name, monkeypatch):
+    frame = repeating(5).select("few", "yes", "cut", "city", "class")
+    changed = LazySource.of(frame.with_columns(pl.col(name).max()).lazy())
+    counted = LazySource.joint
+    monkeypatch.setattr(LazySource, "joint", lambda _, *given: counted(changed, *given))
+    monkeypatch.setattr("anbexact.tables.lazy.MOST_SAMPLED", 0)
+    with pytest.raises(ValueError, match=f"changed while they were counted.*other numbers of the values of '{name}'"):
+        fit(frame.lazy(), "class")
+
+
 def test_too_many_values_are_refused(monkeypatch):
     monkeypatch.setattr("anbexact.tables.lazy.MOST_GROUPS", 3)
     with pytest.raises(ValueError, match="column 'a' has more than 3 different values"):

@@ -1,0 +1,193 @@
+"""Separated text classified a part at a time, with the result that the whole table would have.
+
+What a column is (text, whole numbers, others) is told from the first part. Where a later part shows that the whole
+table would be read otherwise, the work is given up: the caller then reads the whole.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import re
+import sys
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from anbexact.cli.cells import EXACT, MISSING_CELLS
+from anbexact.cli.deciding import probabilities
+from anbexact.cli.delimited import Dialect, parts_as, ragged
+from anbexact.cli.messages import ChangedError, InputError, noted_once
+from anbexact.cli.model_columns import Unknown, check_columns, features_of, known_states, note_unknown, unknown_cells
+from anbexact.cli.tables import find_columns
+from anbexact.cli.text_types import CODE
+from anbexact.cli.writing import takes_parts, written_in_parts
+
+if TYPE_CHECKING:
+    from anbexact.classifiers import DiscreteClassifier
+    from anbexact.cli.formats import TableFile
+    from anbexact.cli.sources import Source
+
+PART_ROWS = 100_000
+"""Rows of a part."""
+LEAST_BYTES = 1 << 24
+"""Size of a table from which it is read in parts."""
+WORDS, TEXT, WHOLE, REAL = "words", "text", "whole numbers", "other numbers"
+"""What columns are: text none of which is a number or a boolean is words."""
+_DTYPES = {WORDS: "category", TEXT: str, WHOLE: str, REAL: "float64"}
+"""As what pandas reads them; it would make numbers of categories that look like numbers, and booleans."""
+_WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
+
+Answer = Callable[[npt.NDArray[np.float64]], tuple[Any, pd.DataFrame]]
+"""Takes probabilities of classes; returns the predicted classes, and these with what stands beside them."""
+Accuracy = tuple[int, int]
+"""How many rows have their class given, and how many of these are predicted right."""
+
+
+class UnlikeError(Exception):
+    """The parts would not be read as the whole table is."""
+
+
+def streams(args: argparse.Namespace, file: TableFile) -> bool:
+    """Whether a table is read, and its answers written, a part at a time."""
+    return file.format == "csv" and not args.explain and takes_parts(args.output) and file.source.size >= LEAST_BYTES
+
+
+def predicted_in_parts(
+    args: argparse.Namespace,
+    classifier: DiscreteClassifier,
+    file: TableFile,
+    names: Mapping[str, Hashable],
+    texts: Collection[str],
+    answer: Answer,
+) -> Accuracy | None:
+    """Write the answers to all rows; return None, and leave nothing behind, where the whole table must be read.
+
+    ``names`` are the classifier's columns by what the file calls them, ``texts`` those that are text.
+    """
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stderr(said), noted_once():  # what is given up is noted again
+            found = _predicted(args, classifier, file, names, texts, answer)
+    except ChangedError:
+        raise
+    except (UnlikeError, InputError, ValueError, TypeError, pd.errors.ParserWarning):
+        return None  # reading the whole says what is wrong
+    sys.stderr.write(said.getvalue())
+    return found
+
+
+def _predicted(
+    args: argparse.Namespace,
+    classifier: DiscreteClassifier,
+    file: TableFile,
+    names: Mapping[str, Hashable],
+    texts: Collection[str],
+    answer: Answer,
+) -> Accuracy:
+    source, dialect = file.source, file.dialect()
+    if not all(dialect.names):
+        raise UnlikeError
+    header = pd.DataFrame(columns=dialect.names)
+    find_columns(args.text, header, "--text", source.label)
+    passed = dialect.names if args.keep else find_columns(args.id, header, "--id", source.label)
+    check_columns(header, classifier, args, passed)
+    used = [name for name in dialect.names if name in names]
+    first = next(parts_as(source, dialect, _dtypes(dialect, {}, texts), None, PART_ROWS))
+    kinds = {name: _kind(first[name], name in texts) for name in used}
+    class_name = str(classifier.vocabulary_.class_name)
+    unknown: Unknown = {}
+    given = right = 0
+    with written_in_parts(args.output) as write:
+        for known, beside in _parts(source, dialect, kinds, passed):
+            X = features_of(known, classifier)
+            unknown_cells(classifier, X, unknown)
+            predicted, answers = answer(probabilities(classifier, X, args))
+            if any(name in answers for name in passed):
+                raise UnlikeError
+            write(answers if beside is None else pd.concat([beside, answers], axis=1))
+            if class_name in known:
+                truth = known_states(known[class_name], classifier.classes_.tolist())
+                observed = truth.notna().to_numpy()
+                given += int(observed.sum())
+                right += int((truth[observed].to_numpy(dtype=object) == predicted[observed]).sum())
+        file.check_unchanged()
+    note_unknown(classifier, unknown)
+    return given, right
+
+
+def _dtypes(dialect: Dialect, kinds: Mapping[str, str], texts: Collection[str]) -> dict[str, Any]:
+    """Return the types that pandas is asked for: none where it is to tell what a column is."""
+    if not kinds:
+        return dict.fromkeys(texts, str)
+    return {name: _DTYPES[kinds[name]] if name in kinds else str for name in dialect.names}
+
+
+def _kind(column: pd.Series[Any], is_text: bool) -> str:
+    """Return what a column holds."""
+    if is_text:
+        cells = column.dropna().drop_duplicates().astype(str)
+        other = pd.to_numeric(cells, errors="coerce").notna() | cells.str.lower().isin(("true", "false"))
+        return TEXT if other.any() else WORDS
+    if column.dtype.kind not in "iuf":
+        raise UnlikeError
+    values = column.to_numpy(dtype=np.float64)
+    values = values[~np.isnan(values)]
+    return WHOLE if bool((values == np.rint(values)).all()) else REAL
+
+
+def _parts(
+    source: Source, dialect: Dialect, kinds: Mapping[str, str], passed: list[str]
+) -> Iterator[tuple[pd.DataFrame, pd.DataFrame | None]]:
+    """Yield the columns that are used, and those that are passed through, part by part."""
+    checked = False
+    rows = parts_as(source, dialect, _dtypes(dialect, kinds, ()), None, PART_ROWS)
+    written: Iterator[pd.DataFrame | None] = repeat(None)
+    if passed:
+        written = parts_as(source, dialect, {}, passed, PART_ROWS)
+    for part, beside in zip(rows, written, strict=False):
+        if not checked and part.iloc[:, -1].isna().any():  # it is, where a row is too short
+            checked = True
+            if ragged(source, dialect) is not None:
+                raise UnlikeError
+        if beside is not None and len(beside) != len(part):
+            raise UnlikeError
+        cells = {name: _cells(part[name], kind) for name, kind in kinds.items()}
+        known = pd.DataFrame(cells, index=part.index).reset_index(drop=True)
+        yield known, None if beside is None else beside[passed].reset_index(drop=True)
+
+
+def _cells(column: pd.Series[Any], kind: str) -> pd.Series[Any]:
+    """Return the cells of a column of this kind, as :func:`anbexact.cli.tables.recognised` would."""
+    if kind == REAL:
+        return column
+    if kind == WORDS:
+        if not all(isinstance(text, str) for text in column.cat.categories):  # pandas has made others of them
+            raise UnlikeError
+        codes, texts = column.cat.codes.to_numpy(), column.cat.categories.tolist()
+    else:
+        codes, uniques = pd.factorize(column)
+        texts = list(uniques)
+    if kind == WHOLE:
+        return _whole_numbers(column, codes, texts)
+    stripped = [text.strip() for text in texts]
+    place = {text: k for k, text in enumerate(dict.fromkeys(s for s in stripped if s not in MISSING_CELLS))}
+    lookup = np.array([*(place.get(text, -1) for text in stripped), -1], dtype=np.int64)
+    cells = pd.Categorical.from_codes(lookup[codes], pd.Index(list(place), dtype=object))
+    return pd.Series(cells, index=column.index, name=column.name)
+
+
+def _whole_numbers(column: pd.Series[Any], codes: npt.NDArray[Any], texts: list[str]) -> pd.Series[Any]:
+    if not all(_WHOLE.fullmatch(text) and not CODE.match(text) for text in texts):
+        raise UnlikeError
+    numbers = [int(text) for text in texts]
+    if any(abs(number) >= EXACT for number in numbers):
+        raise UnlikeError
+    values = np.array([*numbers, 0], dtype=np.int64)[codes]
+    gaps = codes < 0
+    return pd.Series(pd.arrays.IntegerArray(values, gaps) if gaps.any() else values, index=column.index)
