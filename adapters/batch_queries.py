@@ -209,7 +209,7 @@ def most_probable_explanations(
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A network that is asked, and how it reads frames."""
+    """A network that is queried, and how it reads frames."""
 
     vocabulary: Vocabulary
     cut_points: Mapping[Hashable, Cuts]

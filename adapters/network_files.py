@@ -250,7 +250,7 @@ class _XMLBIFWriter(XMLBIFWriter):  # type: ignore[misc]  # pgmpy has no types
 
 
 def _written(network: DiscreteBayesianNetwork, kind: str, name: str) -> str:
-    """Return a network with safe names as the text of a file."""
+    """Return the text of a file for a network with safe names."""
     network.name = name
     if kind == "BIF":
         return str(BIFWriter(network))
@@ -336,10 +336,10 @@ def _compare(tables: Tables, states: States, network: DiscreteBayesianNetwork) -
 
 
 def _replace_pair(path: Path, text: str, names_text: str) -> None:
-    """Write a network file and the file of its names; on failure leave what was there.
+    """Write a network file and the file of its names; on failure, leave the old files unchanged.
 
-    The network gets its place first. Were the program killed right then, the older file of names beside it would be
-    told by the name of the network, and be refused.
+    The network file is replaced first. If the program were killed at that moment, the name of the network would
+    reveal that the file of names beside it is older, and it would be refused.
     """
     place, names_place = Path(os.path.realpath(path)), Path(os.path.realpath(names_path(path)))
     mark = secrets.token_hex(6)

@@ -252,7 +252,7 @@ def _normalised(
     Raises
     ------
     ValueError
-        If a value is not a probability, or a column misses 1 by more than ``TOLERANCE``.
+        If a value is not a probability, or the sum of a column differs from 1 by more than ``TOLERANCE``.
     """
 
     def shown(column: Sequence[int]) -> str:

@@ -104,7 +104,7 @@ def mnlogit_result(model: LogitModel) -> Any:
 
 
 def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) -> Any:
-    """Return the results of a model at given coefficients, (terms, classes but the first)."""
+    """Return the results of a model at given coefficients, (terms, classes other than the first)."""
     assert model.refitted is not None
     try:
         with warnings.catch_warnings():

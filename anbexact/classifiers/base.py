@@ -225,7 +225,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         return partial(learn_structure, table, learner, ess, smoothing, time_limit=limit)
 
     def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:  # likewise
-        """Return searches with fewer parents to choose from where rows are few, and whether the rehearsal will do."""
+        """Return alternative searches with fewer parents for few rows, and whether the rehearsal suffices."""
         return (), False
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:  # a search may depend on the table
@@ -357,7 +357,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         self.score_of(1.0)
 
     def _ess_values(self) -> Sequence[Any]:
-        """Return the equivalent sample sizes that are given to choose from."""
+        """Return the given equivalent sample sizes, from which one is chosen."""
         return (self.ess,)
 
     def score_of(self, ess: float) -> Score:

@@ -116,7 +116,7 @@ class Counting(TableClassifier):
         return measure_drift(self.model_, reader.table(*part), unseen, float(weights[~known].sum()))
 
     def _keep_network(self, network: Network) -> Self:
-        """Store a network, and keep which columns were left out."""
+        """Store a network, keeping the record of the columns that were left out."""
         dropped = self.dropped_
         self.set_model(network)
         self.dropped_ = dropped

@@ -56,12 +56,12 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
 
     @property
     def _most_parents(self) -> int | None:
-        """The limit on parents that is given; None for none, and for one that is to be chosen."""
+        """The given limit on parents; None if there is no limit, or if it is to be chosen."""
         limit: Any = self.max_parents
         return None if isinstance(limit, str) and limit == "auto" else limit
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:
-        """Return a search over structures with few parents where the search over all may take long."""
+        """Return a search over structures with few parents if the search over all may take long."""
         fewest = max([_few_parents(table), *Counter(child for _, child in self.required_edges).values()])
         if _is_quick(table) or fewest >= (inf if self._most_parents is None else self._most_parents):
             return self._learn
@@ -107,12 +107,12 @@ class _Limited:
 
 
 def _n_searched(table: DiscreteTable) -> int:
-    """Return the number of features that have several states."""
+    """Return the number of features with two or more states."""
     return sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
 
 
 def _few_parents(table: DiscreteTable) -> int:
-    """Return the limit on parents of searches that are repeated, where a search without one is not quick."""
+    """Return the limit on parents of repeated searches, for cases in which a search without a limit is not quick."""
     return FEW_PARENTS if _n_searched(table) <= MANY_FEATURES else 1
 
 

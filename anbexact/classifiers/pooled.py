@@ -264,7 +264,7 @@ class PooledClassifier(PooledParameters, FittedPool):
             return None
 
     def _tell(self, records: Sequence[Record]) -> None:
-        """Warn of members that are not in the pool for other reasons than their weight."""
+        """Warn about members that are missing from the pool for other reasons than their weight."""
         late = [record.member.name for record in records if record.outcome == OUT_OF_TIME]
         if late:
             done = len(records) - len(late)

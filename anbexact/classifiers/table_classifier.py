@@ -191,7 +191,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         return self._learn_model
 
     def _keep(self, model: Model, read: TrainingColumns) -> None:
-        """Store what was learned, and which columns were left out."""
+        """Store the model, and the record of the columns that were left out."""
         self.set_model(model)
         self.dropped_ = dict(read.dropped)
 

@@ -227,7 +227,7 @@ def compare(
 
 
 def _threads(n_jobs: int | None, data: Data) -> int | None:
-    """Return the number of threads; one for a small table, where None leaves it open."""
+    """Return the number of threads; with None, one for a small table."""
     n_rows, n_features = data.frame.shape
     small = n_rows * n_features <= MOST_CELLS_ALONE and n_features <= MOST_FEATURES_ALONE
     return 1 if n_jobs is None and small else n_jobs
@@ -245,7 +245,7 @@ def _frame(
 
 
 class _CallableModule(ModuleType):
-    """A module that can be called as the function that it is named after."""
+    """A module that can be called like the function of the same name."""
 
     __signature__ = signature(compare)
 

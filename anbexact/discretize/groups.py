@@ -210,7 +210,7 @@ def modl_groups(sums: Sums) -> npt.NDArray[np.int64]:
 
 
 def _runs(sums: Sums, prices: Prices) -> npt.NDArray[np.int64]:
-    """Return the number of the run that every value falls into, values in the given order."""
+    """Return the number of the run of every value, for values in the given order."""
     ends = modl_partition(_before(sums), prices, len(prices) - 1)
     return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
 

@@ -82,7 +82,7 @@ class MDLPDiscretizer(CutPointDiscretizer):
 
 
 def _first(saved: npt.NDArray[np.float64], parents: npt.NDArray[np.int64], n_cuts: int) -> list[int]:
-    """Return the positions, sorted, of the cuts that come first if the one that saves most is always made next."""
+    """Return the sorted positions of the first cuts, if the cut that saves the most is always made next."""
     below: dict[int, list[int]] = {}
     for k, parent in enumerate(parents.tolist()):
         below.setdefault(parent, []).append(k)

@@ -228,7 +228,7 @@ class FixedCutsPartition(PartitionRule):
 
 
 def _number(name: str, value: Any) -> float:
-    """Return a number as a float, infinite if it is too large for one; refuse what is not a number."""
+    """Return a number as a float, infinite if it is too large; refuse values that are not numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{name} must be a number, not {value!r}")
     try:

@@ -93,7 +93,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         self.closure = closure
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy what the model is made of; what it has worked out is worked out again when it is needed."""
+        """Pickle and copy the parts of the model; derived results are computed again when they are needed."""
         parts = (self.network, self.classifier, self.potentials, self.structure, self.refitted, self.closure)
         return type(self), parts
 
@@ -189,7 +189,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
 
     @property
     def _summing_network(self) -> TableNetwork:
-        """The network, of this posterior, under which hidden cells are summed out."""
+        """The network with this posterior, under which hidden cells are summed out."""
         if self.refitted is None:
             return self.network
         return (self if self.equivalent else self._closed).to_network()

@@ -147,8 +147,9 @@ def maximise(
 def _along(point: Point, step: Floats, promise: float) -> Point | None:
     """Return a better point in the direction of a Newton step; None if there is none.
 
-    No row's class may lose most of its probability, after which there would be no curvature to go by. A quadratic
-    gains half of what is promised in one step; what gains more is on its way to infinity, and goes on.
+    No row's class may lose most of its probability, because no curvature would remain to guide further steps. A
+    quadratic gains half of the promised gain in one step; a function that gains more is on its way to infinity, and
+    the step is extended.
     """
     rows, design = point.rows, point.design
     observed = rows.weights > 0

@@ -120,7 +120,7 @@ def _shares(cuts: Cuts, of_part: npt.NDArray[np.intp], values: Floats, weights: 
 def _fitting_cuts(
     network: TableNetwork, columns: Mapping[Hashable, tuple[Floats, Floats]], intervals: int
 ) -> dict[Hashable, Cuts]:
-    """Return refined cuts of every column, fewer where a table would get too large."""
+    """Return refined cuts of every column, fewer if a table would become too large."""
     wanted = dict.fromkeys(columns, intervals)
     cuts = {name: refined_cuts(network.cut_points[name], *columns[name], wanted[name]) for name in columns}
 

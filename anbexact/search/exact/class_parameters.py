@@ -158,7 +158,7 @@ def class_parameters(
 def _searched(
     plan: Plan, class_name: Hashable, given: Constraints, progress: Progress | None, *, limited: bool
 ) -> Structure:
-    """Return the structure, or a greedy one where the time did not suffice."""
+    """Return the structure, or a greedy one if there was not enough time."""
     check_memory(plan)
     search = ExactSearch(plan, class_name, progress)
     if not limited and plan.foreseen > LONG_SEARCH:

@@ -204,7 +204,7 @@ class ExactSearch:
         method: str,
         proof: Proof | None,
     ) -> Structure:
-        """Score the structure afresh and state what the bound, on the scores of the features, proves."""
+        """Score the structure again and state what the bound on the scores of the features proves."""
         common = self.plan.table.vocabulary.common_parents
         parents = {
             child: (*common, *sorted(feature_parents[child], key=lambda name: name != self.class_name))

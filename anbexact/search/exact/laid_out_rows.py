@@ -150,7 +150,7 @@ def _atoms(
 ) -> tuple[Atoms, float]:
     """Find the joint states of all other variables in which two or more states of the child occur.
 
-    Returns also the log-likelihood with all features as parents.
+    Also returns the log-likelihood with all features as parents.
     """
     kids, weights = cells.kids, cells.weights
     others = np.ascontiguousarray(keys[[0, *range(2, len(keys))]])

@@ -145,7 +145,7 @@ def entropy_order(table: DiscreteTable, features: Sequence[Hashable]) -> tuple[H
 def _table_shape(table: DiscreteTable) -> tuple[int, int]:
     """Return the number of distinct parent-configuration counts q, and how many whole weights are tabulated for each.
 
-    Weights are tabulated as far as they occur and memory allows; not at all where it does not allow small ones.
+    Weights are tabulated as far as they occur and memory allows, or not at all if memory does not allow small ones.
     """
     arities = table.shape(table.vocabulary.features)
     distinct = prod(arities.count(arity) + 1 for arity in set(arities))

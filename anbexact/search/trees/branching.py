@@ -230,8 +230,9 @@ def _first_optimum(
 ) -> npt.NDArray[np.int64]:
     """Return the parents in the optimal arborescence that comes first: node by node, the root, then lower numbers.
 
-    Optimal is what is so to within rounding. A first run gives the dual variables, and so weights under which sums
-    that differ by rounding are equal; the others settle the order of a few nodes each, as many as fit into a number.
+    Arborescences count as optimal to within rounding. A first run gives the dual variables, and thereby weights under
+    which sums that differ only by rounding are equal. Each further run decides the order of a few nodes, as many as
+    fit into a number.
     """
     n = len(weights)
     base = n + 1
