@@ -151,10 +151,10 @@ def load_anes96() -> Table:
 
     Notes
     -----
-    The derived column logpopul is left out. The states are those of the statsmodels notes, but for the
-    upper three of educ: there the notes say college, Master's and PhD, which would make PhDs of 13 % of
-    the respondents. The same rows in R's ``faraway::nes96`` are labelled CCdeg, BAdeg and MAdeg
-    (community college, bachelor's, and master's or above), which is followed here.
+    The derived column logpopul is left out. The states are those of the statsmodels notes, except for the upper three
+    of educ: there the notes say college, Master's and PhD, according to which 13 % of the respondents would have a
+    PhD. The same rows in R's ``faraway::nes96`` are labelled CCdeg, BAdeg and MAdeg (community college, bachelor's,
+    and master's or above); these labels are used here.
 
     References
     ----------
