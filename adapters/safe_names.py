@@ -217,13 +217,13 @@ def renamed(
     network : NetworkClassifier
         Fitted.
     names : mapping of name to new name
-        Of all variables, in the new order: features, class.
+        The new names of all variables, in the new order: features, class.
     states : mapping of name to mapping of state to new state
-        Of all variables; the states in their new order.
+        The new states of all variables, in their new order.
     class_name, cut_points, quantities, groups
         By their new names.
     **parameters
-        Of the constructor.
+        Parameters of the constructor.
     """
     tables: dict[Hashable, ConditionalTable] = {}
     for name in names:

@@ -1,4 +1,4 @@
-"""Optimal structures as estimators in pgmpy's manner: ``estimate()`` returns a ``DAG`` of a data frame."""
+"""Estimators of optimal structures with pgmpy's interface: ``estimate()`` returns a ``DAG`` learned from a data frame."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ NOT_MERGED = "densities of a universal measure depend on the number of rows and 
 
 
 class Counting(TableClassifier):
-    """A classifier whose network rests on counts."""
+    """A classifier whose network is based on counts."""
 
     def without_rows(self) -> Self:
         """Return a copy with the same states, cut points, arcs and sample sizes whose counts are all zero.

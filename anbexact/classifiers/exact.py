@@ -206,7 +206,7 @@ class GBNClassifier(MeasuredExactClassifier):
     ``P(c | x) ∝ P(c | π_c) Π_i P(x_i | π_i)``. Only the Markov blanket of the class (its parents, its children and
     their other parents) matters, unless cells are missing. See :func:`~anbexact.learn_gbn` for the search.
 
-    With few rows, the class may get many parents, so that each posterior rests on few rows, or it may lose the
+    With few rows, the class may get many parents, so that each posterior is based on few rows, or it may lose the
     features that would be informative. The :class:`ANBClassifier` is made for classification, this one for
     interpreting the graph.
 

@@ -156,7 +156,7 @@ class FittedPool(DiscreteClassifier):
         TypeError
             If a member is not a network.
         ValueError
-            If a table of a member holds a zero, or the members have no common states.
+            If a table of a member contains a zero, or the members have no common states.
         MemoryError
             If the terms would not fit into memory; the message says how much they need.
         """

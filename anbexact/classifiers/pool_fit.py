@@ -51,7 +51,7 @@ class Record:
     seconds : float
         Time of all its fits, in folds and to all rows.
     logs : list of (rows, classes) float64
-        ln P(class | row) of the rows that every fold holds out.
+        ln P(class | row) of the held-out rows of every fold.
     """
 
     member: Member

@@ -55,7 +55,7 @@ def member_terms(member: Weighted) -> MemberTerms:
     TypeError
         If the member is not a network.
     ValueError
-        If one of its tables holds a zero.
+        If one of its tables contains a zero.
     """
     name, weight, model = member
     if isinstance(model, RefittedClassifier):

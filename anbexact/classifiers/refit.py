@@ -34,8 +34,8 @@ def refitted_model(
     Raises
     ------
     ValueError
-        If a table of the network holds a zero, or if ``l2="auto"`` cannot learn its tables again from a subset of the
-        rows.
+        If a table of the network contains a zero, or if ``l2="auto"`` cannot learn its tables again from a subset of
+        the rows.
 
     Warns
     -----
@@ -66,7 +66,7 @@ def smoothed_model(
     Raises
     ------
     ValueError
-        If a table of the network holds a zero.
+        If a table of the network contains a zero.
     """
     from anbexact.adapters.logit import to_logit
 

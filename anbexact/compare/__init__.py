@@ -121,7 +121,7 @@ def compare(
         Seed of the shuffle before rows are assigned to folds.
     models : names or mapping of name to classifier, optional
         Names of the models above, or scikit-learn classifiers of your own, which receive X and y as pandas objects.
-        Your own networks of this package have a refitted row, too.
+        Your own networks also have a refitted row.
     refit : bool, default True
         Whether to include the refitted models. On large tables refits take longest.
     handle_missing : str, optional

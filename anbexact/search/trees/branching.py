@@ -175,7 +175,7 @@ def _learn(
 
 
 def one_parent(features: Sequence[Hashable], required: Iterable[Edge], forbidden: Iterable[Edge]) -> Constraints:
-    """Check constraints on a tree, in which a feature has one feature parent at most."""
+    """Check constraints on a tree, in which a feature has at most one feature parent."""
     constraints = make_constraints(features, None, required, forbidden)
     for child, child_parents in constraints.required.items():
         if len(child_parents) > 1:
