@@ -1,4 +1,4 @@
-"""Estimators of optimal structures with pgmpy's interface: ``estimate()`` returns a ``DAG`` learned from a data frame."""
+"""Estimators of optimal structures with pgmpy's interface: ``estimate()`` returns a ``DAG`` from a data frame."""
 
 from __future__ import annotations
 
