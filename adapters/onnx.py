@@ -172,7 +172,7 @@ def register_onnx_converters() -> None:
 
     estimators: list[type[Any]] = [RefittedClassifier, *(known.estimator for known in CLASSIFIERS.values())]
     for estimator in estimators:
-        options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}  # which every classifier is to know
+        options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}  # which every classifier must know
         update_registered_converter(estimator, f"Anbexact{estimator.__name__}", _shapes, _convert, options=options)
 
 

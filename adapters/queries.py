@@ -21,7 +21,7 @@ from anbexact.networks.posterior import Posterior
 from anbexact.structures.structure import Structure
 from anbexact.tables.vocabulary import MISSING
 
-with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
+with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
     from pgmpy.inference import VariableElimination
     from pgmpy.models import DiscreteBayesianNetwork

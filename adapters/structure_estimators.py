@@ -10,7 +10,7 @@ import pandas as pd
 
 from anbexact.classifiers import ANBClassifier, GBNClassifier, NetworkClassifier, TANClassifier
 
-with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
+with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
     from pgmpy.base import DAG
     from pgmpy.estimators import StructureEstimator

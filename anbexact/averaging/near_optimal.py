@@ -249,7 +249,7 @@ class _Search:
             raise ValueError("no structure satisfies the constraints")
         number = count()
         full = (1 << self.n) - 1
-        # (minus the bound, number of the entry, variables left, those that must still be parents, score, parents)
+        # (minus the bound, number of the entry, remaining variables, those that must become parents, score, parents)
         queue = [(-self.optimum, next(number), full, 0, 0.0, (0,) * self.n)]
         found: list[tuple[float, Parents]] = []
         while queue:

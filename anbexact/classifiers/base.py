@@ -327,10 +327,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         given = self.get_params(deep=False)
         parameters = {name: given[name] for name in signature(NetworkParameters).parameters if name in given}
         if hasattr(self, "ess_") and self.ess != "auto":
-            parameters["ess"] = self.ess_  # chosen from several, where this classifier has several
+            parameters["ess"] = self.ess_  # the chosen one, if this classifier has several
         score = given.get("structure_score", "bdeu")
         if not (score in SCORES if isinstance(score, str) else isinstance(score, Score)):
-            del parameters["structure_score"]  # it can score a search alone
+            del parameters["structure_score"]  # usable only in a search
         parameters["l2"] = given.get("l2") if l2 is None else l2
         named = getattr(self, "feature_names_in_", None)
         return FixedStructureClassifier.from_network(network, feature_names=named, **parameters)

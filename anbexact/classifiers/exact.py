@@ -135,7 +135,7 @@ class MeasuredExactClassifier(MeasuredExactParameters, MeasuredClassifier, Exact
 class ANBParameters(MeasuredExactParameters):
     """Parameters of an augmented naive Bayes, whose limit on parents may be chosen automatically."""
 
-    max_parents: int | str | None = "auto"  # type: ignore[assignment]  # a number alone elsewhere
+    max_parents: int | str | None = "auto"  # type: ignore[assignment]  # only a number elsewhere
 
 
 @register_classifier(
@@ -195,7 +195,7 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     (('head_shape', 'body_shape'), ('jacket_color', 'body_shape'))
     """
 
-    _search = staticmethod(learn_anb)  # type: ignore[assignment]  # its limits have names
+    _search = staticmethod(learn_anb)  # type: ignore[assignment]  # its limits are keyword arguments
 
 
 @register_classifier("gbn", "optimal general network (GBN)", compared=[Compared("GBN", 120)])
@@ -242,4 +242,4 @@ class GBNClassifier(MeasuredExactClassifier):
     1.0
     """
 
-    _search = staticmethod(learn_gbn)  # type: ignore[assignment]  # its limits have names
+    _search = staticmethod(learn_gbn)  # type: ignore[assignment]  # its limits are keyword arguments

@@ -114,7 +114,7 @@ class LearnedFromGaps:
 
         def estimate(counts: Counts) -> Tables:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # said of the last tables
+                warnings.simplefilter("ignore", UserWarning)  # given for the last tables
                 return estimation.tables(counts, self._table.vocabulary.class_name)
 
         m_step = MStep(learned.learn, score, estimate, learned.smoothing if rule == "eap" else 0.0)

@@ -188,7 +188,7 @@ def _refit(model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows
         seconds = fit_seconds + time.perf_counter() - began
         n_parameters = refit_parameters(refitted)
         fold.refit = _ask(refitted, data.frame.iloc[test], test, data, n_parameters, seconds)
-    except (MemoryError, ValueError) as error:  # a table holds a zero, or a closed network is too large
+    except (MemoryError, ValueError) as error:  # a table contains a zero, or a closed network is too large
         fold.refit_refusal = str(error) or "out of memory"
 
 

@@ -74,7 +74,7 @@ class KernelNaiveBayes(
         self.densities_ = []
         for (values, of_rows), of_class in zip(of_classes, self._in_units(widths), strict=True):
             in_units = self._in_units(values)
-            of_rows = None if sample_weight is None else of_rows  # whose sums take far longer
+            of_rows = None if sample_weight is None else of_rows  # weighted sums take far longer
             self.densities_.append(
                 [
                     KernelDensity(bandwidth=width, rtol=ERROR).fit(in_units[:, [j]], sample_weight=of_rows)

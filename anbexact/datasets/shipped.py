@@ -43,7 +43,7 @@ _INCOME = (
     *(f"{low}K-{high}K" for low, high in pairwise(_INCOME_FLOORS)),
     "105K and over",
 )
-# What the codes of each column stand for: the first state and the code it has in the shipped table.
+# The meaning of the codes of each column: the first state and its code in the shipped table.
 _ANES96_STATES: dict[str, tuple[int, tuple[Any, ...]]] = {
     "TVnews": (0, tuple(range(8))),
     "selfLR": (1, _LEANINGS),

@@ -157,7 +157,7 @@ def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
         return (tuple(categories[code] for code in in_order),) if categories else ()
     of_value = np.zeros(shape[0], dtype=np.int64)
     if column.ordered:
-        rank = np.cumsum(seen) - 1.0  # of the values that rows show
+        rank = np.cumsum(seen) - 1.0  # the ranks of the values that occur
         runs = _runs(sums[shown], interval_prices(float(weights.sum()), len(shown)))
         between = np.asarray(np.flatnonzero(np.diff(runs)) + 0.5, dtype=np.float64)
         cuts = with_coarse_cuts(between, rank[codes], weights)

@@ -327,7 +327,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         """The reason why the fit did not converge as requested; empty if it did, or if there was no fit."""
         return "" if self.refitted is None else self.refitted.complaint(self.vocabulary)
 
-    # ---- what else a refitted model is good for
+    # ---- other uses of a refitted model
 
     def result(self) -> Any:
         """Return statsmodels' ``MNLogit`` results (:func:`mnlogit_result`); of a smooth refit a ``SmoothResult``."""

@@ -46,7 +46,7 @@ def refined_cuts(cuts: Cuts, values: Floats, weights: Floats, intervals: int) ->
     """
     order = np.argsort(values, kind="stable")
     values, below = values[order], np.cumsum(weights[order])
-    ends = np.flatnonzero(values[1:] != values[:-1])  # the last rows of all values but the last
+    ends = np.flatnonzero(values[1:] != values[:-1])  # the last rows of all values except the last value
     if not len(ends) or below[-1] <= 0:
         return cuts
     codes = cut_codes(values, cuts)

@@ -107,7 +107,7 @@ def _maps(terms: tuple[SmoothTerm, ...], weights: Floats) -> list[tuple[SmoothTe
         grid = weights[term.cells].reshape(term.shape)
         remaining = matrix.reshape(*term.shape, n_cells)
         for axis in range(len(term.axes)):
-            # the mean along the other axes, weighted by the rows, and by a little where there are none
+            # the mean along the other axes, weighted by the rows, with a small weight where there are none
             main = terms[place[(term.axes[axis].feature,)]]
             others = tuple(k for k in range(len(term.axes)) if k != axis)
             share = grid + 1e-9 * max(float(grid.sum()), 1.0) / grid.size

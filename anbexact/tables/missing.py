@@ -194,7 +194,7 @@ def common_gaps(
         codes, n_classes = np.zeros(len(weights), dtype=np.intp), 1
     else:
         class_codes, categories = target.coded
-        codes, n_classes = np.maximum(class_codes, 0).astype(np.intp), len(categories)  # of weight 0 where missing
+        codes, n_classes = np.maximum(class_codes, 0).astype(np.intp), len(categories)  # weight 0 if missing
     sizes = np.bincount(codes, weights, n_classes)
 
     def lost(rows: Mask) -> float:

@@ -55,7 +55,7 @@ def group_names(groups: Groups) -> tuple[str, ...]:
         more = f", … {len(values) - len(texts)} more" if len(texts) < len(values) else ""
         name = plain = "{" + ", ".join(texts) + more + "}"
         number = 1
-        while name in names:  # values of several types, such as 1 and "1", read alike; so do ends that are cut off
+        while name in names:  # values of different types, such as 1 and "1", look the same, as may shortened names
             number += 1
             name = f"{plain} ({number})"
         names[name] = None

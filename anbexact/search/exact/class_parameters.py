@@ -197,7 +197,7 @@ def check_memory(plan: Plan) -> None:
     """Refuse a search over more sets than fit into memory; say what would help."""
     n, rows, threads = plan.n - 1, len(plan.table.weights), plan.threads
     if not plan.has_lattice:
-        return  # searched by families, of which there are few: what carries the search out checks
+        return  # there are few families, and the search over families checks its memory
     needed = _memory(n, rows, threads)
     if needed <= plan.memory:
         return

@@ -108,7 +108,7 @@ class SetScoreProblem:
         decided = len(self.features) - (len(out).bit_length() - 1)
         try:
             room = self.rooms.pop()
-        except IndexError:  # more walks at once than ever before
+        except IndexError:  # more simultaneous walks than ever before
             room = Levels.empty(len(self.table.weights), self.arities), Boards.empty(self.arities[: self.dense])
         work: int = score_subtree(prefix, decided, *self.laid_out, self.max_size, *room, out)
         self.rooms.append(room)

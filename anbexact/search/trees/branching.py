@@ -213,7 +213,7 @@ def best_branching(
     gains = np.where(free, pairs.gains, 0.0)
     step = float(np.abs(gains).max()) / LARGEST_WHOLE_GAIN or 1.0
     weights[:, :n] = np.rint(gains / step).T
-    rounding = int(min(pairs.rounding / step, 2 * LARGEST_WHOLE_GAIN)) + n + 2  # gains may differ in sign
+    rounding = int(min(pairs.rounding / step, 2 * LARGEST_WHOLE_GAIN)) + n + 2  # gains may have both signs
     weights[:, n] = -(n + 1) * (2 * int(np.abs(weights).max()) + rounding) if tree else 0
     admitted = np.ones((n, n + 1), dtype=bool)
     admitted[:, :n] = free.T
