@@ -52,12 +52,12 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         points are kept. Interactions have coarser grids, 10 by 10 for two features.
     smooth : {"auto", "evidence", "cv"}, float or mapping, default "auto"
         How strongly slopes, curvatures and interactions are penalised. ``"evidence"``: the strengths with the highest
-        Laplace evidence. ``"cv"``: the strengths that predict left-out rows best in cross-validation, for first
-        differences only. ``"auto"``: the strengths of ``"evidence"``. With a total weight up to 2,000, ``"auto"``
-        also gives every feature its own strength of curvature and multiplies all strengths by a factor (0.1 to 3)
-        chosen by cross-validation. ``docs/smooth-shapes.md`` compares them. A number is the strength of all first
-        differences; a mapping gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order)
-        and ``"interaction"``, each as a number or by feature: ``{"slope": {"age": 5.0, "dose": 0.5}}``.
+        Laplace evidence. ``"cv"``: those that predict left-out rows best in cross-validation, first differences
+        alone. ``"auto"``: those of the evidence; up to a total weight of 2,000 every feature has its own strength of
+        curvature, and all are multiplied by a factor (0.1 to 3) chosen by cross-validation.
+        ``docs/smooth-shapes.md`` compares them. A number is the strength of all first differences;
+        a mapping gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and
+        ``"interaction"``, each as a number or by feature: ``{"slope": {"age": 5.0, "dose": 0.5}}``.
     interactions : {"families", "pairs", "none"}, default "families"
         Whether there are shapes of all features of a family together, of every child with each of its feature
         parents, or of single features only.

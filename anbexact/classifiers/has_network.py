@@ -43,10 +43,10 @@ class HasNetwork:
         return to_pgmpy(self)
 
     def __dir__(self) -> list[str]:
-        """List the attributes; ``network_`` is included only once it is built.
+        """List the attributes that there are, ``network_`` only once it is built.
 
-        scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read every listed attribute, and so
-        does scikit-learn's own ``__dir__``, but building the network of large tables takes a minute and gigabytes.
+        scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read whatever is listed here, and
+        scikit-learn's own ``__dir__`` reads it, too, while the network of large tables takes a minute and gigabytes.
         """
         listed = set(object.__dir__(self))
         if vars(self).get("_network") is None:

@@ -62,7 +62,7 @@ class Diagram:
     unused: frozenset[Hashable]
 
     def label(self, name: Hashable) -> str:
-        """Return the text in a node."""
+        """Return what is written into a node."""
         return shortened(name, MOST_CHARACTERS)
 
     @property

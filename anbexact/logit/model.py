@@ -231,11 +231,11 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         smooth : None, "auto", "evidence", "cv", float or mapping, default None
             None: as above. Else the log odds are a sum of shapes, functions of one feature or of a family's features,
             and roughness along the order of their states is penalised instead; see ``docs/smooth-shapes.md``.
-            ``"evidence"`` (Laplace evidence), ``"cv"`` (cross-validation, first differences only) and ``"auto"`` (the
-            evidence; with up to 2,000 rows, also with curvatures by feature and a factor chosen by cross-validation)
-            choose the strengths; a number is the strength of all first differences, and a mapping gives those of
+            ``"evidence"`` (Laplace evidence), ``"cv"`` (cross-validation, first differences alone) and ``"auto"``
+            (the evidence, up to 2,000 rows with curvatures by feature, times a factor chosen by cross-validation)
+            choose how strongly; a number is the strength of all first differences, and a mapping gives those of
             ``"slope"``, ``"curvature"``, ``"level"`` and ``"interaction"``, each as a number or by feature. Columns
-            should have many intervals then: ``to_logit(..., intervals=32)``. ``l2`` is the ridge in addition to the
+            should have many intervals then: ``to_logit(..., intervals=32)``. ``l2`` is the ridge beside the
             penalty, by default 0.001, and must be above 0.
         interactions : {"families", "pairs", "none"}, default "families"
             With ``smooth``: whether there are shapes of all features of a family together, of every child with each
@@ -265,7 +265,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         Raises
         ------
         ValueError
-            For a value or class that is not a state, or a parameter outside its range.
+            For a value or class that is not a state, or a parameter out of its range.
         """
         check_limit("time_limit", time_limit)
         table = self.classifier.reader_.table(X, y, sample_weight)
