@@ -193,7 +193,7 @@ def most_probable_explanations(
         _warn_of_impossible(int(impossible.argmax()), int(impossible.sum()))
     columns = {}
     for name, of_name in zip(asked.nodes, found, strict=True):
-        states = np.empty(len(asked.vocabulary.states[name]) + 1, dtype=object)  # the last one is that of code -1
+        states = np.empty(len(asked.vocabulary.states[name]) + 1, dtype=object)  # the last is for code -1
         states[:-1] = asked.vocabulary.states[name]
         columns[name] = pd.Series(states[of_name], index=index, dtype=object)
     frame = pd.DataFrame(columns, index=index)
@@ -209,7 +209,7 @@ def most_probable_explanations(
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A network that is asked, and how it reads frames."""
+    """A network that is queried, and how it reads frames."""
 
     vocabulary: Vocabulary
     cut_points: Mapping[Hashable, Cuts]

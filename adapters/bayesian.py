@@ -128,7 +128,7 @@ def _likelihood(
     concentrations: Mapping[Hashable, Floats],
     parents: Mapping[Hashable, tuple[Hashable, ...]],
 ) -> tuple[Floats, Positions, Floats]:
-    """Return the counts of complete rows, the completions of the others, and the weights of these."""
+    """Return the counts of complete rows, and the completions and weights of the others."""
     names = list(concentrations)
     steps: dict[Hashable, dict[Hashable, int]] = {}
     firsts: dict[Hashable, int] = {}

@@ -108,7 +108,7 @@ def to_logit(
     if not isinstance(classifier, NetworkClassifier):
         raise TypeError(f"to_logit takes a fitted classifier of anbexact, not {classifier!r}")
     check_is_fitted(classifier)
-    fitted = copy(classifier.discrete_form())  # which a later fit of the classifier does not change
+    fitted = copy(classifier.discrete_form())  # a later fit of the classifier does not change the copy
     network = fitted.model_.discrete()
     if intervals is not None:
         if X is None:

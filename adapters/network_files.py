@@ -44,7 +44,7 @@ from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.persistence.atomic import write_atomically
 
-with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
+with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
     from pgmpy.models import DiscreteBayesianNetwork
     from pgmpy.readwrite import BIFReader, BIFWriter, XDSLReader, XDSLWriter, XMLBIFReader, XMLBIFWriter
@@ -250,18 +250,18 @@ class _XMLBIFWriter(XMLBIFWriter):  # type: ignore[misc]  # pgmpy has no types
 
 
 def _written(network: DiscreteBayesianNetwork, kind: str, name: str) -> str:
-    """Return a network with safe names as the text of a file."""
+    """Return the text of a file for a network with safe names."""
     network.name = name
     if kind == "BIF":
         return str(BIFWriter(network))
     places = {node: (120 * (i % 8), 80 * (i // 8)) for i, node in enumerate(nx.topological_sort(network))}
-    if kind == "XMLBIF":  # Weka stumbles over the empty property of a node without any
+    if kind == "XMLBIF":  # Weka fails on the empty property of a node without properties
         nx.set_node_attributes(network, places, "position")
         return str(_XMLBIFWriter(network))
     state = random.getstate()
     writer = XDSLWriter(network, network_id=name)  # places the nodes at random
     random.setstate(state)
-    for node, cpt in writer.variables.items():  # pgmpy writes 16 decimals, nothing of what is less than 1e-16
+    for node, cpt in writer.variables.items():  # pgmpy writes 16 decimals, and loses anything below 1e-16
         values = network.get_cpds(node).get_values().ravel("F").tolist()
         cpt.find("probabilities").text = " ".join(np.format_float_positional(value, trim="-") for value in values)
     for shown in writer.root.iter("node"):
@@ -299,7 +299,7 @@ def _parsed(content: bytes, kind: str) -> DiscreteBayesianNetwork:
     try:
         if kind == "BIF":
             text = "\n".join(line.rstrip() for line in re.split("\r\n?|\n", content.decode("utf-8-sig")))
-            reader = _BIFReader(string=text + "\n")  # it overlooks a block unless a brace and a newline end it
+            reader = _BIFReader(string=text + "\n")  # it overlooks a block that does not end in a brace and a newline
             variables: list[str] = reader.variable_names
         else:
             reader = (XMLBIFReader if kind == "XMLBIF" else XDSLReader)(path=BytesIO(content))
@@ -336,10 +336,10 @@ def _compare(tables: Tables, states: States, network: DiscreteBayesianNetwork) -
 
 
 def _replace_pair(path: Path, text: str, names_text: str) -> None:
-    """Write a network file and the file of its names; on failure leave what was there.
+    """Write a network file and the file of its names; on failure, leave the old files unchanged.
 
-    The network gets its place first. Were the program killed right then, the older file of names beside it would be
-    told by the name of the network, and be refused.
+    The network file is replaced first. If the program were killed at that moment, the name of the network would
+    reveal that the file of names beside it is older, and it would be refused.
     """
     place, names_place = Path(os.path.realpath(path)), Path(os.path.realpath(names_path(path)))
     mark = secrets.token_hex(6)

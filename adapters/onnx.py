@@ -115,7 +115,7 @@ def to_onnx(
 
 
 def _attributes(attributes: dict[str, Any]) -> dict[str, Any]:
-    """Return attributes with types of tensors in the place of numpy's."""
+    """Return attributes with tensor types instead of numpy's types."""
     return {name: TYPES[value] if name == "to" else value for name, value in attributes.items()}
 
 
@@ -172,12 +172,12 @@ def register_onnx_converters() -> None:
 
     estimators: list[type[Any]] = [RefittedClassifier, *(known.estimator for known in CLASSIFIERS.values())]
     for estimator in estimators:
-        options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}  # which every classifier is to know
+        options = {"zipmap": [True, False, "columns"], "nocl": [True, False]}  # which every classifier must know
         update_registered_converter(estimator, f"Anbexact{estimator.__name__}", _shapes, _convert, options=options)
 
 
 def _shapes(operator: Any) -> None:
-    """Set the types of the outputs, as skl2onnx asks."""
+    """Set the types of the outputs, as skl2onnx requires."""
     from skl2onnx.common.data_types import FloatTensorType, Int64TensorType, StringTensorType
 
     labels = class_labels(tuple(operator.raw_operator.classes_.tolist()))

@@ -64,7 +64,7 @@ class _Extended:
     arity, size : int
         Numbers of states, without and with these.
     blank, poison : int
-        The state that leaves the term of the feature away, and the one without a posterior; -1 if there is none.
+        The state that omits the term of the feature, and the state without a posterior; -1 if there is none.
     """
 
     arity: int
@@ -200,7 +200,7 @@ def _bits(
     names : list of str
         Tensors of shape (rows, bits of the tensor), float32.
     weights : (bits, features) array
-        What each bit adds to the state of each feature.
+        The increment of each feature's state by each bit.
     base : (features,) array
         The states where all bits are 0.
     """

@@ -22,7 +22,7 @@ from anbexact.structures.structure import Structure
 from anbexact.tables.native_values import sorted_positions
 from anbexact.tables.vocabulary import MISSING_STATE, Vocabulary
 
-with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
+with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
     from pgmpy.factors.discrete import TabularCPD
     from pgmpy.models import DiscreteBayesianNetwork
@@ -252,7 +252,7 @@ def _normalised(
     Raises
     ------
     ValueError
-        If a value is not a probability, or a column misses 1 by more than ``TOLERANCE``.
+        If a value is not a probability, or the sum of a column differs from 1 by more than ``TOLERANCE``.
     """
 
     def shown(column: Sequence[int]) -> str:

@@ -90,7 +90,7 @@ def to_pmml(classifier: Any, path: str | Path, *, as_network: bool = False) -> N
 
 
 def _free(beginning: str, form: ScoringForm) -> str:
-    """Return a beginning of names that no column has."""
+    """Return a prefix that no column's name has."""
     names = [str(form.class_name), *(str(column.name) for column in form.columns)]
     while any(name.startswith(f"{beginning} ") for name in names):
         beginning += "_"
@@ -98,7 +98,7 @@ def _free(beginning: str, form: ScoringForm) -> str:
 
 
 def _check(form: ScoringForm, terms: tuple[Term, ...], *, zeros: bool) -> None:
-    """Refuse what XML or, without ``zeros``, a sum of logarithms cannot hold; name it."""
+    """Refuse values that XML or, without ``zeros``, a sum of logarithms cannot represent; name them."""
     texts = [form.class_name, *form.classes]
     for column in form.columns:
         texts += [column.name, *column.codes]
@@ -158,7 +158,7 @@ def _add_dictionary(root: ET.Element, form: ScoringForm) -> None:
 
 
 def _add_fields(model: ET.Element, form: ScoringForm, used: list[int], complete: frozenset[int]) -> None:
-    """Add what the model reads and what it returns; cells of some features have to be complete."""
+    """Add the inputs and outputs of the model; some features must not be missing."""
     schema = ET.SubElement(model, "MiningSchema")
     ET.SubElement(schema, "MiningField", name=str(form.class_name), usageType="target")
     for j in used:
@@ -182,7 +182,7 @@ def _add_fields(model: ET.Element, form: ScoringForm, used: list[int], complete:
 
 
 def _add_states(local: ET.Element, column: CodedColumn, name: str) -> None:
-    """Add the state of a feature, a field of its own: missing for a cell that is summed out."""
+    """Add a field for the state of a feature, which is missing for a cell that is summed out."""
     field = ET.SubElement(local, "DerivedField", name=name, optype="categorical", dataType="string")
     missing: dict[str, str] = {"mapMissingTo": str(column.missing)} if column.missing >= 0 else {}
     if column.cuts is None:
@@ -215,7 +215,7 @@ def _add_map(
 
 
 def _add_counts(model: ET.Element, form: ScoringForm, terms: tuple[Term, ...], states: Mapping[int, str]) -> None:
-    """Add probabilities in the place of counts; an evaluator divides these by their sums, which are 1."""
+    """Add probabilities as counts; an evaluator divides these by their sums, which are 1."""
     model.set("threshold", "0")
     inputs = ET.SubElement(model, "BayesInputs")
     kind = _kind(form.classes)

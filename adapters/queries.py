@@ -21,7 +21,7 @@ from anbexact.networks.posterior import Posterior
 from anbexact.structures.structure import Structure
 from anbexact.tables.vocabulary import MISSING
 
-with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
+with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
     from pgmpy.inference import VariableElimination
     from pgmpy.models import DiscreteBayesianNetwork
@@ -238,7 +238,7 @@ def _evidence_codes(
 
 
 def _smallest_log_product(tables: Tables, codes: Mapping[Hashable, int]) -> float:
-    """Return a lower bound on ln of every product of the tables' values, given what is observed."""
+    """Return a lower bound on ln of every product of the tables' values, given the observed cells."""
     total = 0.0
     for table in tables.values():
         index = tuple(codes.get(variable, slice(None)) for variable in table.variables)
@@ -250,7 +250,7 @@ def _smallest_log_product(tables: Tables, codes: Mapping[Hashable, int]) -> floa
 
 
 def _log_joint(tables: Tables, class_name: Hashable, codes: Mapping[Hashable, int]) -> npt.NDArray[np.float64]:
-    """Return ln P(class, what is observed) by elimination in logarithms, shape (classes,)."""
+    """Return ln P(class, observed cells) by elimination in logarithms, shape (classes,)."""
     features = [name for name in tables if name != class_name]
     row = np.array([[codes.get(name, MISSING)] for name in features], dtype=np.int16).reshape(-1, 1)
     logs: npt.NDArray[np.float64] = Posterior(tables, class_name, features).log_joint(row, n_jobs=1)[0]

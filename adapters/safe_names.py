@@ -27,7 +27,7 @@ from anbexact.tables.native_values import sorted_positions
 from anbexact.tables.quantities import Quantity
 from anbexact.tables.vocabulary import Groups, Vocabulary
 
-with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
+with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
     from pgmpy.models import DiscreteBayesianNetwork
 
@@ -59,7 +59,7 @@ _SIGNS = {
     "#": "number",
 }
 _SIGN = re.compile("|".join(map(re.escape, _SIGNS)))
-_READ_AS_NUMBER = re.compile(r"(table|default)(?=[0-9eE])")  # pgmpy finds in "table1" the word and a probability
+_READ_AS_NUMBER = re.compile(r"(table|default)(?=[0-9eE])")  # pgmpy reads "table1" as the word and a number
 
 
 def safe_names(values: Iterable[Any], first: str) -> list[str]:
@@ -88,7 +88,7 @@ def safe_names(values: Iterable[Any], first: str) -> list[str]:
     texts = [str(value) for value in values]
     names: list[str] = []
     taken: set[str] = set()
-    for text in texts:  # the first of those that differ in case only keeps its name
+    for text in texts:  # of names that differ only in case, the first is kept
         kept = text if _is_safe(text) and text.lower() not in taken else ""
         names.append(kept)
         taken.add(kept.lower())
@@ -217,13 +217,13 @@ def renamed(
     network : NetworkClassifier
         Fitted.
     names : mapping of name to new name
-        Of all variables, in the new order: features, class.
+        The new names of all variables, in the new order: features, class.
     states : mapping of name to mapping of state to new state
-        Of all variables; the states in their new order.
+        The new states of all variables, in their new order.
     class_name, cut_points, quantities, groups
         By their new names.
     **parameters
-        Of the constructor.
+        Parameters of the constructor.
     """
     tables: dict[Hashable, ConditionalTable] = {}
     for name in names:

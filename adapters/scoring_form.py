@@ -100,7 +100,7 @@ class ScoringForm:
     network : tuple of Term or None
         The log conditional tables of all variables, for the other rows. None if there is no such network.
     obstacle : str
-        Why there is none.
+        Why there is no such network.
     """
 
     class_name: Hashable
@@ -112,9 +112,9 @@ class ScoringForm:
 
     @property
     def parents(self) -> frozenset[int]:
-        """The features of exported terms that are parents of a variable; all features if there is no network.
+        """The features of exported terms that are parents of some variable; all features if there is no network.
 
-        Any other feature that is missing is summed out by leaving its term away, if it has one.
+        Any other missing feature is summed out by omitting its term, if it has one.
         """
         if self.network is None:
             return frozenset(range(len(self.columns)))
@@ -125,7 +125,7 @@ class ScoringForm:
     def exported(self) -> tuple[Term, ...]:
         """The terms that concern the class, for formats that cannot sum over cells.
 
-        They are those of the network where there is one: a term of its that is left away is summed out.
+        If there is a network, they are its terms: leaving out a term sums it out.
         """
         terms = self.complete if self.network is None else self.network
         return tuple(term for term in terms if _concerns_class(term))

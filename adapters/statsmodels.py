@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from anbexact.logit.model import LogitModel
 
 SAME = 1e-8
-"""Relative difference between statsmodels' log likelihood and ours beyond which something is wrong."""
+"""Maximum relative difference between statsmodels' log likelihood and the one computed here."""
 
 
 class _Label(str):
@@ -35,9 +35,9 @@ class _Label(str):
 def mnlogit_result(model: LogitModel) -> Any:
     """Return the results of statsmodels' ``MNLogit`` at the maximum that a refit found.
 
-    The columns are the indicators of the model's terms, those aside that no row shows and those that others explain
-    (``LogitModel.unidentified``), so that statsmodels sees a full-rank design; its Newton method is given the maximum
-    and makes no step. Names of terms, classes and the class variable are kept.
+    The columns are the indicators of the model's terms, except for those that occur in no row or are linear
+    combinations of others (``LogitModel.unidentified``), so statsmodels sees a full-rank design. Its Newton method
+    starts at the maximum and makes no step. Names of terms, classes and the class variable are kept.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def mnlogit_result(model: LogitModel) -> Any:
         separated; some rows have weights that are not whole numbers, which statsmodels would ignore; a class has no
         rows, or there is only one; or the Hessian is singular.
     MemoryError
-        If the design, or the Hessian, would be too large: both are dense in statsmodels.
+        If the design or the Hessian would be too large, because both are dense in statsmodels.
     """
     refitted = model.refitted
     if refitted is None:
@@ -104,7 +104,7 @@ def mnlogit_result(model: LogitModel) -> Any:
 
 
 def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) -> Any:
-    """Return the results of a model at given coefficients, (terms, classes but the first)."""
+    """Return the results of a model at given coefficients, (terms, classes other than the first)."""
     assert model.refitted is not None
     try:
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Optimal structures as estimators in pgmpy's manner: ``estimate()`` returns a ``DAG`` of a data frame."""
+"""Estimators of optimal structures with pgmpy's interface: ``estimate()`` returns a ``DAG`` from a data frame."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 
 from anbexact.classifiers import ANBClassifier, GBNClassifier, NetworkClassifier, TANClassifier
 
-with warnings.catch_warnings():  # pgmpy, when imported, warns of names that are not used here
+with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
     from pgmpy.base import DAG
     from pgmpy.estimators import StructureEstimator
@@ -27,13 +27,14 @@ class _ExactEstimator(StructureEstimator):  # type: ignore[misc]  # pgmpy has no
     Parameters
     ----------
     data : DataFrame
-        Discrete variables, one a column. Cut continuous columns before; pgmpy would count each number as a state.
+        Discrete variables, one per column. Cut continuous columns beforehand; pgmpy would treat each number as a
+        state.
     class_node : node
         The column of the class.
     state_names : mapping of node to states, optional
-        As pgmpy's estimators take it: by default, a variable has the states that are observed.
+        As in pgmpy's estimators. By default, the states of a variable are the observed ones.
     **parameters
-        Of the classifier: ``score``, ``ess``, ``max_parents``, ``required``, ``time_limit``, ...
+        Parameters of the classifier: ``score``, ``ess``, ``max_parents``, ``required``, ``time_limit``, ...
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ class _ExactEstimator(StructureEstimator):  # type: ignore[misc]  # pgmpy has no
         self.parameters = parameters
 
     def estimate(self, weighted: bool = False) -> DAG:
-        """Return the optimal structure, with all columns as nodes, in their order.
+        """Return the optimal structure, with all columns as nodes in their order.
 
         Parameters
         ----------
@@ -81,7 +82,8 @@ class _ExactEstimator(StructureEstimator):  # type: ignore[misc]  # pgmpy has no
         Raises
         ------
         ValueError
-            If ``weighted`` and there is no column ``"_weight"``, and as the classifier's ``fit`` does.
+            If ``weighted`` is True and there is no column ``"_weight"``, and for the same reasons as the classifier's
+            ``fit``.
         """
         if weighted and WEIGHT not in self.data.columns:
             raise ValueError(f"weighted=True needs a column {WEIGHT!r} with the weights of the rows")

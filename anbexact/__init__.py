@@ -9,7 +9,7 @@ import pathlib as _pathlib
 from typing import Any as _Any
 
 _collects = _gc.isenabled()
-_gc.disable()  # imports make many objects and no garbage; looking for it takes a tenth of their time
+_gc.disable()  # imports create many objects but no garbage; searching for it takes a tenth of the time
 try:
     from anbexact._runtime import moved as _moved
     from anbexact.averaging import (
@@ -54,7 +54,7 @@ finally:
     if _collects:
         if not _gc.get_freeze_count():
             _gc.freeze()
-            _gc.unfreeze()  # what was imported counts as old, so that the next collection does not look through it
+            _gc.unfreeze()  # imported objects count as old, so that the next collection does not search them
         _gc.enable()
 
 __version__ = "0.1.0"
@@ -109,7 +109,7 @@ def load(path: str | _pathlib.Path) -> DiscreteClassifier:
 
 
 def __getattr__(name: str) -> _Any:
-    if name == "compare":  # it takes scikit-learn's whole preprocessing, so only where it is used
+    if name == "compare":  # imports all of scikit-learn's preprocessing, so only on use
         from importlib import import_module
 
         return import_module("anbexact.compare")

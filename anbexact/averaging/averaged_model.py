@@ -95,7 +95,7 @@ class AveragedModel(Model):
 
     @cached_property
     def _summed(self) -> list[tuple[float, StructurePosterior, Predictive | None]]:
-        """The posterior over structures and what predicts by it, for every equivalent sample size."""
+        """The posterior over structures and its predictor, for every equivalent sample size."""
         own = self.averaging
         limits = Limits(own.max_parents, own.required, own.forbidden, own.memory_limit, own.n_jobs)
         found = []
@@ -287,6 +287,6 @@ class AveragedPosterior:
 
 
 def _batches(rows: npt.NDArray[np.intp], log_completions: Floats) -> list[npt.NDArray[np.intp]]:
-    """Return rows in batches of not too many completions."""
+    """Return rows in batches with a limited number of completions."""
     ends = np.cumsum(np.exp(log_completions[rows])) // ROWS_AT_ONCE
     return [own for own in np.split(rows, np.flatnonzero(np.diff(ends)) + 1) if len(own)]

@@ -209,7 +209,7 @@ def near_optimal(
 
 
 def _check_factor(value: object) -> None:
-    """Refuse what is not a finite number of at least 1."""
+    """Refuse values that are not finite numbers of at least 1."""
     if isinstance(value, bool) or not isinstance(value, Real) or not 1 <= float(value) < inf:
         raise ValueError(f"bayes_factor must be a number of at least 1, not {value!r}")
 
@@ -225,8 +225,8 @@ def _by_name(parents: Parents, names: tuple[Hashable, ...]) -> dict[Hashable, se
 class _Search:
     """Best-first search for networks, from the last variable of an order to the first.
 
-    Every network is met once, in the order in which the sink of the highest number is removed first. Therefore a
-    variable of a higher number that is still there must be a parent of one that is removed later than now, or now.
+    Every network is found once, in the order in which the sink with the highest number is removed first. Therefore, a
+    remaining variable with a higher number must be a parent of a variable that is removed now or later.
     """
 
     def __init__(self, families: FamilyWeights, slack: float, work: Work) -> None:
@@ -254,7 +254,7 @@ class _Search:
             raise ValueError("no structure satisfies the constraints")
         number = count()
         full = (1 << self.n) - 1
-        # (minus the bound, number of the entry, variables left, those that must still be parents, score, parents)
+        # (minus the bound, number of the entry, remaining variables, those that must become parents, score, parents)
         queue = [(-self.optimum, next(number), full, 0, 0.0, (0,) * self.n)]
         found: list[tuple[float, Parents]] = []
         while queue:
@@ -271,7 +271,7 @@ class _Search:
     def _steps(
         self, left: int, pending: int, total: float, parents: Parents
     ) -> Iterator[tuple[float, int, int, float, Parents]]:
-        """Yield what follows when one of the variables left is removed as a sink."""
+        """Yield the successors in which one of the remaining variables is removed as a sink."""
         for i in range(self.n):
             if not left >> i & 1 or pending >> i & 1:
                 continue

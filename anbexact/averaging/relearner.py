@@ -158,7 +158,7 @@ class Relearner:
         return read_back(self.problem, scores, totals, self.constraints, 1, tolerance)
 
     def _sets(self, parents: FeatureParents) -> list[int]:
-        """Return the sets whose counts the tables of a structure are made of: none, the parents, the families."""
+        """Return the sets whose counts determine the tables of a structure: none, the parents, the families."""
         above = [sum(1 << self.place[name] for name in parents[child]) for child in self.features]
         families = [own | 1 << self.place[name] for own, name in zip(above, self.features, strict=True)]
         return [0, *above, *families]

@@ -36,10 +36,10 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
 
     First ``estimator`` learns a network on coarse intervals. Then its columns are cut finely, and the log odds of the
     class are refitted as a sum of shapes, step functions that follow the order of the intervals: one for every
-    feature, and one for every family of the network with several features. Naive Bayes gives main effects alone, a
-    TAN a tree of pairs, an exact ANB the interactions of the network with the highest score. The fit maximises the
-    conditional log likelihood of the classes minus a penalty on the slope and the curvature of the shapes; see
-    :meth:`anbexact.adapters.LogitModel.refit` and ``docs/smooth-shapes.md``.
+    feature, and one for every family of the network with several features. Naive Bayes gives main effects only, a TAN
+    gives a tree of pairs, and an exact ANB gives the interactions of the network with the highest score. The fit
+    maximises the conditional log likelihood of the classes minus a penalty on the slope and the curvature of the
+    shapes; see :meth:`anbexact.adapters.LogitModel.refit` and ``docs/smooth-shapes.md``.
 
     Parameters
     ----------

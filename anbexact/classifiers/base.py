@@ -225,7 +225,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         return partial(learn_structure, table, learner, ess, smoothing, time_limit=limit)
 
     def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:  # likewise
-        """Return searches with fewer parents to choose from where rows are few, and whether the rehearsal will do."""
+        """Return alternative searches with fewer parents for few rows, and whether the rehearsal suffices."""
         return (), False
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:  # a search may depend on the table
@@ -327,10 +327,10 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         given = self.get_params(deep=False)
         parameters = {name: given[name] for name in signature(NetworkParameters).parameters if name in given}
         if hasattr(self, "ess_") and self.ess != "auto":
-            parameters["ess"] = self.ess_  # chosen from several, where this classifier has several
+            parameters["ess"] = self.ess_  # the chosen one, if this classifier has several
         score = given.get("structure_score", "bdeu")
         if not (score in SCORES if isinstance(score, str) else isinstance(score, Score)):
-            del parameters["structure_score"]  # it can score a search alone
+            del parameters["structure_score"]  # usable only in a search
         parameters["l2"] = given.get("l2") if l2 is None else l2
         named = getattr(self, "feature_names_in_", None)
         return FixedStructureClassifier.from_network(network, feature_names=named, **parameters)
@@ -357,7 +357,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         self.score_of(1.0)
 
     def _ess_values(self) -> Sequence[Any]:
-        """Return the equivalent sample sizes that are given to choose from."""
+        """Return the given equivalent sample sizes, from which one is chosen."""
         return (self.ess,)
 
     def score_of(self, ess: float) -> Score:

@@ -75,7 +75,7 @@ class MinimalClassParametersClassifier(ExactClassifier):
     1.0
     """
 
-    _search = staticmethod(learn_mcp)  # type: ignore[assignment]  # its limits have names
+    _search = staticmethod(learn_mcp)  # type: ignore[assignment]  # its limits are keyword arguments
 
     def search_within(
         self, table: DiscreteTable, score: Score, max_parents: int, time_limit: float | None

@@ -18,7 +18,7 @@ NOT_MERGED = "densities of a universal measure depend on the number of rows and 
 
 
 class Counting(TableClassifier):
-    """A classifier whose network rests on counts."""
+    """A classifier whose network is based on counts."""
 
     def without_rows(self) -> Self:
         """Return a copy with the same states, cut points, arcs and sample sizes whose counts are all zero.
@@ -116,7 +116,7 @@ class Counting(TableClassifier):
         return measure_drift(self.model_, reader.table(*part), unseen, float(weights[~known].sum()))
 
     def _keep_network(self, network: Network) -> Self:
-        """Store a network, and keep which columns were left out."""
+        """Store a network, keeping the record of the columns that were left out."""
         dropped = self.dropped_
         self.set_model(network)
         self.dropped_ = dropped

@@ -35,7 +35,7 @@ def complete_docstring(estimator: type) -> None:
 
 @cache
 def _parts(docstring: str) -> tuple[str, dict[tuple[str, ...], str], str]:
-    """Split a docstring into what is before its parameters, their entries by names, and what is after them."""
+    """Split a docstring into the text before its parameters, the entries by name, and the text after them."""
     docstring = cleandoc(docstring)
     headings = list(HEADING.finditer(docstring))
     place = next((k for k, heading in enumerate(headings) if heading[1] == "Parameters"), None)

@@ -56,12 +56,12 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
 
     @property
     def _most_parents(self) -> int | None:
-        """The limit on parents that is given; None for none, and for one that is to be chosen."""
+        """The given limit on parents; None if there is no limit, or if it is to be chosen."""
         limit: Any = self.max_parents
         return None if isinstance(limit, str) and limit == "auto" else limit
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:
-        """Return a search over structures with few parents where the search over all may take long."""
+        """Return a search over structures with few parents if the search over all may take long."""
         fewest = max([_few_parents(table), *Counter(child for _, child in self.required_edges).values()])
         if _is_quick(table) or fewest >= (inf if self._most_parents is None else self._most_parents):
             return self._learn
@@ -107,12 +107,12 @@ class _Limited:
 
 
 def _n_searched(table: DiscreteTable) -> int:
-    """Return the number of features that have several states."""
+    """Return the number of features with two or more states."""
     return sum(table.vocabulary.arity(name) > 1 for name in table.vocabulary.features)
 
 
 def _few_parents(table: DiscreteTable) -> int:
-    """Return the limit on parents of searches that are repeated, where a search without one is not quick."""
+    """Return the limit on parents of repeated searches, for cases in which a search without a limit is not quick."""
     return FEW_PARENTS if _n_searched(table) <= MANY_FEATURES else 1
 
 
@@ -135,7 +135,7 @@ class MeasuredExactClassifier(MeasuredExactParameters, MeasuredClassifier, Exact
 class ANBParameters(MeasuredExactParameters):
     """Parameters of an augmented naive Bayes, whose limit on parents may be chosen automatically."""
 
-    max_parents: int | str | None = "auto"  # type: ignore[assignment]  # a number alone elsewhere
+    max_parents: int | str | None = "auto"  # type: ignore[assignment]  # only a number elsewhere
 
 
 @register_classifier(
@@ -195,7 +195,7 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     (('head_shape', 'body_shape'), ('jacket_color', 'body_shape'))
     """
 
-    _search = staticmethod(learn_anb)  # type: ignore[assignment]  # its limits have names
+    _search = staticmethod(learn_anb)  # type: ignore[assignment]  # its limits are keyword arguments
 
 
 @register_classifier("gbn", "optimal general network (GBN)", compared=[Compared("GBN", 120)])
@@ -206,7 +206,7 @@ class GBNClassifier(MeasuredExactClassifier):
     ``P(c | x) ∝ P(c | π_c) Π_i P(x_i | π_i)``. Only the Markov blanket of the class (its parents, its children and
     their other parents) matters, unless cells are missing. See :func:`~anbexact.learn_gbn` for the search.
 
-    With few rows, the class may get many parents, so that each posterior rests on few rows, or it may lose the
+    With few rows, the class may get many parents, so that each posterior is based on few rows, or it may lose the
     features that would be informative. The :class:`ANBClassifier` is made for classification, this one for
     interpreting the graph.
 
@@ -242,4 +242,4 @@ class GBNClassifier(MeasuredExactClassifier):
     1.0
     """
 
-    _search = staticmethod(learn_gbn)  # type: ignore[assignment]  # its limits have names
+    _search = staticmethod(learn_gbn)  # type: ignore[assignment]  # its limits are keyword arguments

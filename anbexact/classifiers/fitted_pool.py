@@ -156,7 +156,7 @@ class FittedPool(DiscreteClassifier):
         TypeError
             If a member is not a network.
         ValueError
-            If a table of a member holds a zero, or the members have no common states.
+            If a table of a member contains a zero, or the members have no common states.
         MemoryError
             If the terms would not fit into memory; the message says how much they need.
         """
@@ -175,7 +175,7 @@ class FittedPool(DiscreteClassifier):
         return [(name, float(w), model) for w, (name, model) in zip(self.weights_, self.estimators_, strict=True)]
 
     def _of_common_states(self) -> FixedStructureClassifier:
-        """Return the network on the common states of the members; refuse a pool that has none."""
+        """Return the network on the common states of the members; refuse a pool without common states."""
         check_is_fitted(self)
         if self.common_ is None:
             from anbexact.classifiers.pool_forms import reading_of

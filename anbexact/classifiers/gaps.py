@@ -87,7 +87,7 @@ class LearnedFromGaps:
         return network, self._record(best, climbs, rows)
 
     def _climbs(self) -> tuple[Learned, list[Climb]]:
-        """Return the sizes that were chosen, and where every start led that there was time for."""
+        """Return the chosen equivalent sample sizes, and the result of every start for which there was time."""
         firsts = {start: first_expected(self._expectation, start) for start in STARTS}
         begun = firsts[STARTS[0]]
         assert isinstance(begun, Expected)
@@ -99,7 +99,7 @@ class LearnedFromGaps:
         return learned, climbs
 
     def _chosen(self, expected: Expected) -> Learned:
-        """Return the equivalent sample sizes, and the search, that suit the expected counts."""
+        """Return the equivalent sample sizes and the search for the expected counts."""
         folds = GapValidation(self._expectation, available_tables)
         validation = Validation(folds.split, GapHeldOut, folds.best_smoothing)
         limit = seconds_left(self._deadline.within(SHARE_OF_CHOICE * self._deadline.left))
@@ -114,7 +114,7 @@ class LearnedFromGaps:
 
         def estimate(counts: Counts) -> Tables:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # said of the last tables
+                warnings.simplefilter("ignore", UserWarning)  # given for the last tables
                 return estimation.tables(counts, self._table.vocabulary.class_name)
 
         m_step = MStep(learned.learn, score, estimate, learned.smoothing if rule == "eap" else 0.0)
@@ -126,7 +126,7 @@ class LearnedFromGaps:
         return Estimation(self._classifier.score_of(learned.ess), learned.ess, learned.smoothing, rule, strengths)
 
     def _most_completions(self) -> int:
-        """Return how many completions may be laid out: as memory allows, and searches remain quick."""
+        """Return the maximum number of completions, as memory allows and searches remain quick."""
         limit = getattr(self._classifier, "memory_limit", None)
         memory = SHARE_OF_MEMORY * (available_memory() if limit is None else min(limit, available_memory()))
         each = 6 * len(self._table.vocabulary.names) + 100
@@ -144,7 +144,7 @@ class LearnedFromGaps:
             )
 
     def _certified(self, structure: Structure) -> Structure:
-        """Return the structure with a certificate that says what it speaks of."""
+        """Return the structure with a certificate that says to which table it refers."""
         drawn = (
             f", {len(self._expectation.drawn)} of them by {self._expectation.n_draws} draws each"
             if len(self._expectation.drawn)

@@ -42,7 +42,7 @@ def affordable_limit(
 
 
 def _most_parents(table: DiscreteTable, score: object) -> int:
-    """Return how many feature parents every feature may have without the tables outgrowing ``TABLE_MEMORY``."""
+    """Return the number of feature parents that all features can have with tables within ``TABLE_MEMORY``."""
     n_features = len(table.vocabulary.features)
     size = 8 * n_features * table.vocabulary.arity(table.vocabulary.class_name)
     most = 0

@@ -51,7 +51,7 @@ class Record:
     seconds : float
         Time of all its fits, in folds and to all rows.
     logs : list of (rows, classes) float64
-        ln P(class | row) of the rows that every fold holds out.
+        ln P(class | row) of the held-out rows of every fold.
     """
 
     member: Member
@@ -257,7 +257,7 @@ def _log_loss(record: Record, folds: Sequence[Fold]) -> float:
 
 
 def _refuse(record: Record, records: Sequence[Record], error: Exception) -> None:
-    """Take down why a member cannot be learned; raise it if no other member is left."""
+    """Record why a member cannot be learned; raise the error if no other member is left."""
     record.outcome = f"refused: {str(error) or 'out of memory'}"
     if all(other.outcome.startswith("refused") or other.outcome == OUT_OF_TIME for other in records):
         raise error

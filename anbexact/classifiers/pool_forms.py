@@ -55,7 +55,7 @@ def member_terms(member: Weighted) -> MemberTerms:
     TypeError
         If the member is not a network.
     ValueError
-        If one of its tables holds a zero.
+        If one of its tables contains a zero.
     """
     name, weight, model = member
     if isinstance(model, RefittedClassifier):
@@ -66,7 +66,7 @@ def member_terms(member: Weighted) -> MemberTerms:
             "terms: pool networks alone for a logistic regression"
         )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of what the discrete form of measured columns is
+        warnings.simplefilter("ignore", UserWarning)  # about the discrete form of measured columns
         network = copy(model.discrete_form()).model_.discrete()
     return MemberTerms(weight, reading_of(model), network_potentials(network.tables, network.structure))
 
@@ -102,7 +102,7 @@ def common_network(
         class_weight=None,
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of rows that are left out: said already
+        warnings.simplefilter("ignore", UserWarning)  # about rows that are left out: given before
         table = reader.table(*rows)
     c = vocabulary.class_name
     structure = Structure.given(c, {name: () if name == c else (c,) for name in vocabulary.names}, float("nan"))

@@ -98,8 +98,8 @@ class PooledClassifier(PooledParameters, FittedPool):
     folds : int, default 3
         Number of folds in which members are learned again.
     ridge : float or "auto", default "auto"
-        Precision of the prior of the weights, above 0. ``"auto"``: the one whose weights predict every fold best when
-        they are fitted to the other folds. Infinity: equal weights, without folds.
+        Precision of the prior of the weights, above 0. ``"auto"``: the value with which weights fitted to the other
+        folds predict each fold best. Infinity: equal weights, without folds.
     time_limit : float, optional
         Total time limit in seconds. A fit is not started if, judging by the fits so far, it would not end in time,
         and refits that take too long are stopped. The members finished by then are pooled, with a warning. Members
@@ -267,7 +267,7 @@ class PooledClassifier(PooledParameters, FittedPool):
             return None
 
     def _tell(self, records: Sequence[Record]) -> None:
-        """Warn of members that are not in the pool for other reasons than their weight."""
+        """Warn about members that are missing from the pool for other reasons than their weight."""
         late = [record.member.name for record in records if record.outcome == OUT_OF_TIME]
         if late:
             done = len(records) - len(late)

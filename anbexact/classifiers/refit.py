@@ -34,8 +34,8 @@ def refitted_model(
     Raises
     ------
     ValueError
-        If a table of the network holds a zero, or if ``l2="auto"`` cannot learn its tables again from a subset of the
-        rows.
+        If a table of the network contains a zero, or if ``l2="auto"`` cannot learn its tables again from a subset of
+        the rows.
 
     Warns
     -----
@@ -66,7 +66,7 @@ def smoothed_model(
     Raises
     ------
     ValueError
-        If a table of the network holds a zero.
+        If a table of the network contains a zero.
     """
     from anbexact.adapters.logit import to_logit
 
@@ -75,7 +75,7 @@ def smoothed_model(
 
 
 def _of_labelled(network: NetworkClassifier, y: Any, sample_weight: Any) -> Any:
-    """Return the weights of rows, 0 without a class if such rows were completed; say what else takes no part."""
+    """Return the weights of rows, 0 without a class if such rows were completed; warn about rows left out."""
     if getattr(network, "em_", None) is None:
         return sample_weight
     if network.handle_missing == EM:
@@ -88,9 +88,9 @@ def _of_labelled(network: NetworkClassifier, y: Any, sample_weight: Any) -> Any:
 
 
 def _refit(model: LogitModel, X: Any, y: Any, sample_weight: Any, **how: Any) -> LogitModel:
-    """Return a model refitted to rows of which all there was to warn of was said before.
+    """Return a model refitted to rows about which all warnings were given before.
 
-    Of rows with missing cells that were completed to learn the network, none takes part.
+    Rows with missing cells that were completed to learn the network are left out.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)

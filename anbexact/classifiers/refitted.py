@@ -165,7 +165,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         )
 
     def _learned(self, X: Any, y: Any, sample_weight: Any) -> NetworkClassifier:
-        """Return the network that is to be refitted, fitted."""
+        """Return the fitted network that will be refitted."""
         estimator = self.unfitted_network()
         frozen = isinstance(estimator, FrozenEstimator)
         network = estimator.estimator if frozen else estimator

@@ -173,7 +173,7 @@ def learn_structure(
 
 @dataclass(frozen=True)
 class _Choice:
-    """How the structure is learned, and the equivalent sample sizes; None for tables where it is not chosen yet."""
+    """How the structure is learned, and the equivalent sample sizes; that of tables is None until it is chosen."""
 
     learn: Learn
     ess: float
@@ -185,7 +185,7 @@ def _candidates(
 ) -> dict[float, Structure | None]:
     """Return the equivalent sample sizes of the score to choose from, the first by default, with their structures.
 
-    ``first`` is the structure from which the most probable one is searched for.
+    ``first`` is the structure from which the search for the most probable one starts.
     """
     structure, score = climb_in_ess(table, learner.rehearse, first, deadline)
     found: dict[float, Structure | None] = {score.ess: structure}
@@ -205,7 +205,7 @@ def _cross_validated(
 ) -> _Choice:
     """Return the choice that predicts held-out rows best: of the score's size, then of fewer parents.
 
-    Of equally good ones, the first. If time runs out, the best of what was tried.
+    Among equally good choices, it is the first. If time runs out, it is the best one that was tried.
     """
     sizes = tuple(sizes)
     folds = learner.validation.split(table, FOLDS)
@@ -232,7 +232,7 @@ def _cross_validated(
 def _held_out(
     table: DiscreteTable, folds: Sequence[Fold], learner: Learner, choice: _Choice, deadline: Deadline
 ) -> tuple[_Choice, float] | None:
-    """Return a choice with its smoothing, and the log likelihood of held-out rows; None where time ran out."""
+    """Return a choice with its smoothing, and the log likelihood of held-out rows; None if time ran out."""
     held_out: list[Any] = []
     for rows, others in folds:
         if deadline.passed:

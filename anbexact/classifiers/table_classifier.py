@@ -175,7 +175,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
                 f"classes are {list(classes)!r}, but were {known!r} in the first call: they cannot change"
             )
         dropped, reader = self.dropped_, self.reader_
-        if self.handle_missing == EM:  # what is missing would have to be expected again, in all rows
+        if self.handle_missing == EM:  # the expectations of all rows would have to be recomputed
             reader = replace(reader, handle_missing="error")
         self.set_model(self.model_.add(reader.table(X, y, sample_weight)))
         self.dropped_ = dropped
@@ -191,7 +191,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         return self._learn_model
 
     def _keep(self, model: Model, read: TrainingColumns) -> None:
-        """Store what was learned, and which columns were left out."""
+        """Store the model, and the record of the columns that were left out."""
         self.set_model(model)
         self.dropped_ = dict(read.dropped)
 

@@ -86,7 +86,7 @@ class WeightedNaiveBayesClassifier(DerivedTablesClassifier):
 
 
 def _best_weights(table: DiscreteTable, prior: Floats, logs: list[Floats]) -> Floats:
-    """Return the weights of highest conditional log likelihood.
+    """Return the weights with the highest conditional log likelihood.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ def compare(
         Seed of the shuffle before rows are assigned to folds.
     models : names or mapping of name to classifier, optional
         Names of the models above, or scikit-learn classifiers of your own, which receive X and y as pandas objects.
-        Your own networks of this package have a refitted row, too.
+        Your own networks also have a refitted row.
     refit : bool, default True
         Whether to include the refitted models. On large tables refits take longest.
     handle_missing : str, optional
@@ -233,7 +233,7 @@ def compare(
 
 
 def _threads(n_jobs: int | None, data: Data) -> int | None:
-    """Return the number of threads; one for a small table, where None leaves it open."""
+    """Return the number of threads; with None, one for a small table."""
     n_rows, n_features = data.frame.shape
     small = n_rows * n_features <= MOST_CELLS_ALONE and n_features <= MOST_FEATURES_ALONE
     return 1 if n_jobs is None and small else n_jobs
@@ -251,7 +251,7 @@ def _frame(
 
 
 class _CallableModule(ModuleType):
-    """A module that can be called as the function that it is named after."""
+    """A module that can be called like the function of the same name."""
 
     __signature__ = signature(compare)
 

@@ -55,7 +55,7 @@ class _Setting:
     progress: Progress | None
 
     def tell(self, line: str, name: str, number: int, done: float) -> None:
-        """Report that so much of one fold of one model is finished."""
+        """Report the finished fraction of one fold of one model."""
         n_folds = len(self.data.splits)
         if self.progress is not None:
             fraction = (list(self.chosen).index(name) + (number + done) / n_folds) / len(self.chosen)
@@ -82,7 +82,7 @@ class _Fold:
     own, refit : Outcome or None
         None if it could not be computed, or was not requested.
     refusal, refit_refusal : str
-        Why it cannot be had.
+        Why it could not be computed.
     complaint, refit_complaint : str
         The reason why a refit is not as requested: that of the model, which can be a refit itself, or its own.
     """
@@ -188,7 +188,7 @@ def _refit(model: NetworkClassifier, fit_seconds: float, train: Rows, test: Rows
         seconds = fit_seconds + time.perf_counter() - began
         n_parameters = refit_parameters(refitted)
         fold.refit = _ask(refitted, data.frame.iloc[test], test, data, n_parameters, seconds)
-    except (MemoryError, ValueError) as error:  # a table holds a zero, or a closed network is too large
+    except (MemoryError, ValueError) as error:  # a table contains a zero, or a closed network is too large
         fold.refit_refusal = str(error) or "out of memory"
 
 
@@ -200,7 +200,7 @@ def _complaint(model: Any) -> str:
 def _lines(
     name: str, refit_name: str | None, folds: list[_Fold], notes: list[str]
 ) -> dict[str, list[Outcome] | None]:
-    """Return for every line what it says of the folds; None if it cannot be had, which is noted."""
+    """Return the outcomes of the folds for every line; None if they could not be computed, which is noted."""
     lines: dict[str, list[Outcome] | None] = {name: None}
     if refit_name is not None:
         lines[refit_name] = None
@@ -220,7 +220,7 @@ def _lines(
 
 
 def _complaints(line: str, complaints: list[str]) -> list[str]:
-    """Return in how many folds there was a complaint, and the first; nothing if there was none."""
+    """Return the number of folds with a complaint, and the first complaint; nothing if there was none."""
     given = [complaint for complaint in complaints if complaint]
     return [f"{line}: in {len(given)} of {len(complaints)} folds {given[0]}"] if given else []
 

@@ -49,7 +49,7 @@ def reliability(
     probability : (rows,) array
         Its predicted probability.
     bins : int, default 10
-        Number of bins, at most.
+        Maximum number of bins.
     sample_weight : (rows,) array, optional
         Weights of the rows.
 

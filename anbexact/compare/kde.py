@@ -74,7 +74,7 @@ class KernelNaiveBayes(
         self.densities_ = []
         for (values, of_rows), of_class in zip(of_classes, self._in_units(widths), strict=True):
             in_units = self._in_units(values)
-            of_rows = None if sample_weight is None else of_rows  # whose sums take far longer
+            of_rows = None if sample_weight is None else of_rows  # weighted sums take far longer
             self.densities_.append(
                 [
                     KernelDensity(bandwidth=width, rtol=ERROR).fit(in_units[:, [j]], sample_weight=of_rows)
@@ -114,7 +114,8 @@ class KernelNaiveBayes(
 def _deviations(values: Floats, weights: Floats) -> Floats:
     """Return the standard deviation of every column; exactly 0 for a constant one.
 
-    Columns are divided by a power of two first, so that no square overflows, nor vanishes unless others dwarf it.
+    Columns are divided by a power of two first, so that no square overflows, and none vanishes unless others are far
+    larger.
     """
     exponents = np.frexp(np.abs(values).max(axis=0))[1]
     scaled = np.ldexp(values, -exponents)
@@ -124,7 +125,7 @@ def _deviations(values: Floats, weights: Floats) -> Floats:
 
 
 def _widths(values: Floats, weights: Floats, overall: Floats) -> Floats:
-    """Return the deviations of the kernels in a class; by those of all rows, ``overall``, where its own are 0."""
+    """Return the deviations of the kernels in a class; from those of all rows, ``overall``, where its own are 0."""
     within = _deviations(values, weights)
     with np.errstate(over="ignore"):
         widths: Floats = np.where(within > 0, within, overall) * weights.sum() ** -0.2

@@ -120,7 +120,7 @@ def _completes(estimator: Any) -> bool:
 
 
 def _check_own(models: Mapping[str, Any]) -> None:
-    """Refuse what cannot be cloned and fitted; some classifiers know only then whether they have probabilities."""
+    """Refuse classifiers that cannot be cloned and fitted; some know only then if they have probabilities."""
     if not models:
         raise ValueError("models must name at least one classifier")
     for name, estimator in models.items():
@@ -289,7 +289,7 @@ def _standardised(columns: Sequence[Column]) -> Any:
 
 
 def _of_numbers(estimator: Any) -> Any:
-    """Return a classifier of numbers with the medians of columns in the place of missing cells."""
+    """Return a classifier of numbers in which missing cells are replaced by the medians of their columns."""
     from sklearn.impute import SimpleImputer
     from sklearn.pipeline import make_pipeline
 

@@ -34,7 +34,7 @@ class Recommendation:
         Log loss of the recommended model minus that of the best, with its standard error; 0 if they are the same
         model.
     parameters, fit_seconds : float
-        Of the recommended model; NaN if the number of parameters is unknown.
+        Those of the recommended model; NaN if the number of parameters is unknown.
     others : tuple of str
         The other models within one standard error of the best, the lowest log loss first.
     """

@@ -28,11 +28,11 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @abstractmethod
     def _ranks(self, X: Any) -> list[list[Rank]]:
-        """Return where every row stands if it is of each class."""
+        """Return the rank of every row for each class that it may have."""
 
     @abstractmethod
     def _n_others(self) -> int:
-        """Return how many rows a new one is ranked among, at most."""
+        """Return the maximum number of rows among which a new row is ranked."""
 
     @property
     def classes_(self) -> npt.NDArray[Any]:

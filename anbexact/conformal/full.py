@@ -145,7 +145,7 @@ class FullConformalClassifier(ConformalClassifier):
         return ranks
 
     def _ranked(self, row: npt.NDArray[np.int16]) -> list[Rank]:
-        """Return where a row stands if it is of each class."""
+        """Return the rank of a row for each class that it may have."""
         relearner, scores_of = self._relearner, METHODS[self.method]
         classes = relearner.classes
         ranks = []
@@ -161,7 +161,7 @@ def _default() -> ANBClassifier:
 
 
 def _check_estimator(given: Any) -> None:
-    """Refuse what a new row cannot join."""
+    """Refuse estimators for which a new row cannot be treated like the training rows."""
     if not isinstance(given, ANBClassifier):
         raise TypeError(
             f"full conformal prediction relearns an ANBClassifier, not {type(given).__name__}: use "

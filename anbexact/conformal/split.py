@@ -122,7 +122,7 @@ class SplitConformalClassifier(ConformalClassifier):
             estimator.fit(_safe_indexing(X, first), _safe_indexing(y, first))
         self.estimator_ = estimator
         place = {native(label): k for k, label in enumerate(estimator.classes_.tolist())}
-        # a class that the first part lacks has probability 0, and a place after all others
+        # a class that is missing from the first part has probability 0 and comes after all others
         classes = np.array([place.get(native(label), len(place)) for label in labels[set_aside].tolist()])
         scores = METHODS[self.method](np.asarray(estimator.predict_proba(_safe_indexing(X, set_aside))))
         scores = np.concatenate([scores, np.ones((len(scores), 1))], axis=1)

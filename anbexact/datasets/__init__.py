@@ -1,4 +1,4 @@
-"""Small tables to try things on: each loader returns ``(X, y)``, and no data file is shipped.
+"""Small tables for experiments: each loader returns ``(X, y)``, and no data file is shipped.
 
 `rules` generates tables from their published rule, `shipped` reads those of scikit-learn and statsmodels.
 Categorical columns declare all their states in their natural order; classes are strings.

@@ -43,7 +43,7 @@ _INCOME = (
     *(f"{low}K-{high}K" for low, high in pairwise(_INCOME_FLOORS)),
     "105K and over",
 )
-# What the codes of each column stand for: the first state and the code it has in the shipped table.
+# The meaning of the codes of each column: the first state and its code in the shipped table.
 _ANES96_STATES: dict[str, tuple[int, tuple[Any, ...]]] = {
     "TVnews": (0, tuple(range(8))),
     "selfLR": (1, _LEANINGS),
@@ -151,10 +151,10 @@ def load_anes96() -> Table:
 
     Notes
     -----
-    The derived column logpopul is left out. The states are those of the statsmodels notes, but for the
-    upper three of educ: there the notes say college, Master's and PhD, which would make PhDs of 13 % of
-    the respondents. The same rows in R's ``faraway::nes96`` are labelled CCdeg, BAdeg and MAdeg
-    (community college, bachelor's, and master's or above), which is followed here.
+    The derived column logpopul is left out. The states are those of the statsmodels notes, except for the upper three
+    of educ: there the notes say college, Master's and PhD, according to which 13 % of the respondents would have a
+    PhD. The same rows in R's ``faraway::nes96`` are labelled CCdeg, BAdeg and MAdeg (community college, bachelor's,
+    and master's or above); these labels are used here.
 
     References
     ----------

@@ -64,7 +64,7 @@ def with_coarse_cuts(cuts: Cuts, values: Values, weights: Weights) -> Cuts:
     values, weights : (rows,) float64
         The rows, sorted by value. For each share, the nearest cut between neighbouring values is used.
     """
-    ends = np.flatnonzero(values[1:] != values[:-1])  # the last rows of all values but the last
+    ends = np.flatnonzero(values[1:] != values[:-1])  # the last rows of all values except the last value
     if len(cuts) >= 2 or not len(ends):
         return cuts
     below = np.cumsum(weights)
@@ -141,7 +141,7 @@ class CutPointDiscretizer(
             self.cut_points_.append(self._cuts(column[kept], labels[kept], weights[kept]))
         return self
 
-    def check_parameters(self) -> None:  # a rule may have none
+    def check_parameters(self) -> None:  # a rule may have no parameters
         """Refuse invalid parameters."""
 
     @abstractmethod

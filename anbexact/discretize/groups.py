@@ -157,7 +157,7 @@ def group_values(column: Column, labels: Labels, weights: Weights) -> Groups:
         return (tuple(categories[code] for code in in_order),) if categories else ()
     of_value = np.zeros(shape[0], dtype=np.int64)
     if column.ordered:
-        rank = np.cumsum(seen) - 1.0  # of the values that rows show
+        rank = np.cumsum(seen) - 1.0  # the ranks of the values that occur
         runs = _runs(sums[shown], interval_prices(float(weights.sum()), len(shown)))
         between = np.asarray(np.flatnonzero(np.diff(runs)) + 0.5, dtype=np.float64)
         cuts = with_coarse_cuts(between, rank[codes], weights)
@@ -210,7 +210,7 @@ def modl_groups(sums: Sums) -> npt.NDArray[np.int64]:
 
 
 def _runs(sums: Sums, prices: Prices) -> npt.NDArray[np.int64]:
-    """Return the number of the run that every value falls into, values in the given order."""
+    """Return the number of the run of every value, for values in the given order."""
     ends = modl_partition(_before(sums), prices, len(prices) - 1)
     return np.repeat(np.arange(len(ends) - 1), np.diff(ends))
 

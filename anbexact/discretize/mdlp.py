@@ -25,8 +25,8 @@ class MDLPDiscretizer(CutPointDiscretizer):
 
     For rows S of total weight N with k classes, the cut T into S₁ and S₂ (halfway between two neighbouring values) is
     the one with the smallest class information entropy ``E = (N₁ Ent(S₁) + N₂ Ent(S₂)) / N``, in bits; among equally
-    good cuts (to within 10⁻⁹ bits a row), it is the lowest. It is accepted, and both sides are cut further, if and
-    only if
+    good cuts (to within 10⁻⁹ bits a row), it is the lowest. The cut is accepted, and both sides are cut further, if
+    and only if
 
         Ent(S) - E > [log₂(N - 1) + log₂(3ᵏ - 2) - (k Ent(S) - k₁ Ent(S₁) - k₂ Ent(S₂))] / N.
 
@@ -82,7 +82,7 @@ class MDLPDiscretizer(CutPointDiscretizer):
 
 
 def _first(saved: npt.NDArray[np.float64], parents: npt.NDArray[np.int64], n_cuts: int) -> list[int]:
-    """Return the positions, sorted, of the cuts that come first if the one that saves most is always made next."""
+    """Return the sorted positions of the first cuts, if the cut that saves the most is always made next."""
     below: dict[int, list[int]] = {}
     for k, parent in enumerate(parents.tolist()):
         below.setdefault(parent, []).append(k)

@@ -102,7 +102,7 @@ class MODLDiscretizer(CutPointDiscretizer):
 
 
 def _without_pure_neighbours(starts: Starts, labels: Labels) -> Starts:
-    """Return the starts of blocks of rows, neighbours joined that show one and the same class."""
+    """Return the starts of blocks of rows; neighbouring values that occur with the same single class are joined."""
     lowest, highest = np.minimum.reduceat(labels, starts), np.maximum.reduceat(labels, starts)
     pure = lowest == highest
     joined = pure[1:] & pure[:-1] & (lowest[1:] == lowest[:-1])

@@ -71,7 +71,7 @@ class QuantilePartition(PartitionRule):
         first_at: dict[int, int] = {}
         for level in range(1, min(levels, MOST_HALVINGS) + 1):
             wanted = np.arange(1, 1 << level, 2) / (1 << level)
-            after = np.searchsorted(below[:-1], wanted - ROUNDING)  # the first cut with no less below, or the last
+            after = np.searchsorted(below[:-1], wanted - ROUNDING)  # the first cut with no less below it, or the last
             before = np.maximum(after - 1, 0)
             nearer = np.where(
                 np.abs(below[before] - wanted) <= np.abs(below[after] - wanted) + ROUNDING, before, after
@@ -120,7 +120,7 @@ class EqualWidthPartition(PartitionRule):
                 f"to halve that interval {levels} times: subtract an offset from the column, widen the interval, or "
                 "give the universal measure fewer levels="
             )
-        halved = np.bitwise_count((places & -places) - 1).astype(np.int64)  # how often a place can be halved
+        halved = np.bitwise_count((places & -places) - 1).astype(np.int64)  # how often a position can be halved
         return _with_ends(self.low, cuts, levels - halved, self.high)
 
 
@@ -228,7 +228,7 @@ class FixedCutsPartition(PartitionRule):
 
 
 def _number(name: str, value: Any) -> float:
-    """Return a number as a float, infinite if it is too large for one; refuse what is not a number."""
+    """Return a number as a float, infinite if it is too large; refuse values that are not numbers."""
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise ValueError(f"{name} must be a number, not {value!r}")
     try:

@@ -15,7 +15,7 @@ from anbexact.structures.structure import Structure
 
 ENGINES = ("auto", "layered", "graphviz")
 MOST_FEATURES = 80
-"""Features up to which a network is drawn unasked."""
+"""Maximum number of features of a network that is drawn automatically."""
 MOST_CHARACTERS = 22
 """Characters of a name in a picture; the whole name is in its tooltip."""
 CHARACTER = 7.3
@@ -26,7 +26,7 @@ THINNEST, THICKEST = 1.0, 5.0
 MARGIN = 6.0
 
 Strengths = Mapping[tuple[Hashable, Hashable], float]
-"""What (parent, child) arcs are worth, in nats per row; NaN where that is not known."""
+"""Strengths of (parent, child) arcs, in nats per row; NaN where unknown."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,13 +40,13 @@ class Diagram:
     class_name : Hashable
         The class.
     layout : Layout
-        Places of ``names``, and of ``arcs`` by positions in ``names``.
+        Positions of ``names``, and of ``arcs`` by indices into ``names``.
     sizes : tuple of (width, height)
         Of the nodes.
     arcs : mapping of arc to float
         The arcs that are drawn, by positions in ``names``, each with its width.
     strengths : mapping of (parent, child) to float
-        What arcs are worth.
+        The strengths of arcs.
     implied : bool
         Whether the class is a parent of all features that have arcs, without being drawn so.
     unused : frozenset
@@ -72,7 +72,7 @@ class Diagram:
 
     @property
     def legend(self) -> str:
-        """What the picture shows, in sentences."""
+        """A description of the picture, in sentences."""
         sentences = []
         if self.implied:
             which = "every feature that is drawn with a solid line" if self.unused else "every feature"
@@ -90,22 +90,23 @@ class Diagram:
 def diagram(structure: Structure, strengths: Strengths | None = None, engine: str = "auto") -> Diagram:
     """Return a network ready to be drawn.
 
-    Where the class is a parent of every feature that has an arc at all, as in an augmented naive Bayes, its arcs
-    are left out and it stands at the top.
+    If the class is a parent of every feature that has any arc, as in an augmented naive Bayes, its arcs are left out
+    and it is placed at the top.
 
     Parameters
     ----------
     structure : Structure
         The network.
     strengths : mapping, optional
-        What its arcs are worth; by default all arcs are equally wide.
+        The strengths of its arcs; by default, all arcs are equally wide.
     engine : {"auto", "layered", "graphviz"}, default "auto"
-        What finds the places: Graphviz where its program ``dot`` is installed, else the package's own layered layout.
+        The layout engine. ``"auto"``: Graphviz if its program ``dot`` is installed, else the package's own layered
+        layout.
 
     Raises
     ------
     ValueError
-        For another engine, or if Graphviz is asked for and cannot be used.
+        For an unknown engine, or if Graphviz is requested and cannot be used.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, not {engine!r}")

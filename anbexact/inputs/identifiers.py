@@ -1,4 +1,4 @@
-"""What looks wrong with a training table: columns that are identifiers, and classes that are not classes."""
+"""Warnings about a training table: columns that look like identifiers, and classes that do not look like classes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from anbexact.tables.columns import Column
 from anbexact.tables.vocabulary import LEFT_OUT
 
 FEWEST_ROWS = 50
-"""Observed rows from which a column can be taken for an identifier."""
+"""Minimum number of observed rows for a column to be taken for an identifier."""
 DISTINCT_SHARE = 0.95
-"""Share of distinct values from which a column of text is an identifier, and labels cannot be classes."""
+"""Minimum share of distinct values for which a column of text is an identifier, and labels cannot be classes."""
 CHANCE_PROBABILITY = 1e-4
 """Probability below which the lack of repetitions among whole numbers is not chance."""
 LOOKS_LIKE_AN_IDENTIFIER = "looks like an identifier"
-"""What the warning about columns that are left out says of them."""
+"""The description of the columns in the warning that they are left out."""
 MANY_CLASSES = 100
-"""More classes than this are questioned."""
+"""Number of classes above which there is a warning."""
 FEWEST_TEXTS = 20
 """Different values of a column of text from which it is asked whether they are numbers or dates."""
 UNREAD_SHARE = 0.1
@@ -38,17 +38,17 @@ def without_identifiers(
 ) -> tuple[list[Column], dict[Hashable, str]]:
     """Replace the columns that look like identifiers by columns of a single state, and warn of it.
 
-    A column that is left out so stays among the features, but neither its values in training nor those at prediction
-    are looked at: every row has the state ``"(left out)"``.
+    A column that is left out stays among the features, but its values are ignored both in training and at prediction:
+    every row has the state ``"(left out)"``.
 
     Parameters
     ----------
     columns : sequence of Column
         The features.
     weights : (rows,) float64
-        Rows of weight 0 are not looked at.
+        Rows of weight 0 are ignored.
     stay : collection
-        Columns that are left as they are, because the user said what they are.
+        Columns that are left as they are, because the user declared them.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def without_identifiers(
 
 
 def report_identifiers(reasons: Mapping[Hashable, str], n_columns: int) -> dict[Hashable, str]:
-    """Return the columns that have a reason to be left out, and warn of them; see :func:`without_identifiers`."""
+    """Return the columns to leave out, each with the reason, and warn about them; see :func:`without_identifiers`."""
     dropped = {name: reason for name, reason in reasons.items() if reason}
     if not dropped:
         return {}
@@ -93,15 +93,15 @@ def report_identifiers(reasons: Mapping[Hashable, str], n_columns: int) -> dict[
 def identifier_reason(
     column: Column, kept: npt.NDArray[np.bool_], repeats: npt.NDArray[np.int64] | None = None
 ) -> str:
-    """Return why a column looks like an identifier; nothing if it does not.
+    """Return the reason why a column looks like an identifier; nothing if it does not.
 
     Columns with fewer than 50 observed rows never do, and neither do floats, dates, durations and decimals. Text and
-    other states do if 95 % of the observed cells or more are distinct. Whole numbers do if they hardly repeat but
-    should: were n of them drawn from the R numbers of their range (in units of their greatest common divisor),
-    some n (n - 1) / 2R pairs would be equal by chance, and more under any distribution that is not uniform. They are
-    an identifier if so few equal pairs have a probability below 10⁻⁴, by Poisson's distribution, or if all are
-    distinct and the column is called an "id". An income in full units, or any other quantity whose range is wide, is
-    not. If equal rows were collapsed, ``repeats`` says how many each row stands for.
+    other states do if at least 95 % of the observed cells are distinct. Whole numbers do if they hardly repeat
+    although they should: if n of them were drawn from the R numbers of their range (in units of their greatest common
+    divisor), some n (n - 1) / 2R pairs would be equal by chance, and more under any distribution that is not uniform.
+    They are an identifier if the probability of so few equal pairs is below 10⁻⁴, by Poisson's distribution, or if
+    all are distinct and the column is called an "id". An income in full units, or any other quantity whose range is
+    wide, is not. If equal rows were merged, ``repeats`` is the number of rows that each row represents.
     """
     observed = kept & ~column.missing
     n = int(observed.sum() if repeats is None else repeats[observed].sum())
@@ -135,7 +135,7 @@ def identifier_reason(
 
 
 def unread_advice(categories: Sequence[object]) -> str:
-    """Return what to do with text most of whose values are numbers or dates; nothing for other text."""
+    """Return advice for text most of whose values are numbers or dates; nothing for other text."""
     texts = [value.strip() for value in categories if isinstance(value, str)]
     if len(texts) < FEWEST_TEXTS or len(texts) < len(categories):
         return ""
@@ -162,12 +162,12 @@ def question_class(
 ) -> None:
     """Warn of a class with a single state, unless several are declared, or with very many.
 
-    If equal rows were collapsed, ``repeats`` says how many each row stands for.
+    If equal rows were merged, ``repeats`` is the number of rows that each row represents.
 
     Raises
     ------
     ValueError
-        If the labels are so nearly all different, from 50 rows on, that no class could be learned.
+        If, with 50 rows or more, nearly all labels are different, so that no class could be learned.
     """
     kept = (weights > 0) & ~target.missing
     codes, labels = target.coded

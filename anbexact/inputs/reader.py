@@ -24,7 +24,7 @@ from anbexact.tables.vocabulary import UNKNOWN, CodeArray, Vocabulary
 
 Values = npt.NDArray[np.float64]
 Unseen = dict[Hashable, dict[Any, float]]
-"""By column, values that are not states, and the weight of their rows."""
+"""For each column, the values that are not states, and the weight of their rows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,7 @@ class Rows:
     values : mapping of feature to (rows,) list
         The cells as they were passed; None where missing.
     index : (rows,) sequence
-        What identifies the rows.
+        Labels that identify the rows.
     """
 
     codes: CodeArray
@@ -59,19 +59,19 @@ class Reader:
     Attributes
     ----------
     estimator : BaseEstimator
-        The classifier: its name, and the columns recorded in ``fit``, are what messages speak of.
+        The classifier; messages refer to its name and to the columns recorded in ``fit``.
     vocabulary : Vocabulary
         Names and states of all variables.
     cut_points : mapping
         Cut points of every feature that is discretised.
     handle_unknown : {"marginalize", "error"}
-        What becomes of values that are not states.
+        The treatment of values that are not states.
     handle_missing : str
-        What becomes of missing cells in rows that are learned from.
+        The treatment of missing cells in training rows.
     missing_rules : mapping of feature to rule
-        What becomes of missing cells in rows that are predicted.
+        The treatment of missing cells in rows that are predicted.
     class_weight : None or mapping
-        What multiplies the weights of the classes in rows that are learned from.
+        The factors of the weights of the classes in training rows.
     """
 
     estimator: BaseEstimator

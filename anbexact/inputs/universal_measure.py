@@ -1,4 +1,4 @@
-"""The universal measure of a frame: which partitions its columns get, and the score that follows."""
+"""The universal measure of a frame: the partitions of its columns, and the resulting score."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class UniversalMeasure:
     ----------
     partitions : mapping of column name to PartitionRule
         Rules for columns of your choice; :class:`~anbexact.discretize.QuantilePartition` for all other columns of
-        numbers with more than 10 distinct values. A column that is named here is continuous, however few values it
-        has.
+        numbers with more than 10 distinct values. A column that is named here counts as continuous even if it has few
+        values.
     levels, epsilon
         Those of :class:`~anbexact.scores.Universal`.
 
@@ -79,15 +79,15 @@ class UniversalMeasure:
         class_name: Hashable | None = None,
         handle_missing: str = "auto",
     ) -> tuple[DiscreteTable, Universal]:
-        """Return the table of a frame, continuous columns in the cells of their finest level, and the score for it.
+        """Return the table of a frame, with continuous columns as cells of their finest level, and the score for it.
 
-        Parameters, and what is refused, are those of :meth:`~anbexact.DiscreteTable.from_frame`; but that the class,
-        if there is one, is ``y``, and that a missing cell of a continuous column cannot be a state.
+        Parameters and errors are those of :meth:`~anbexact.DiscreteTable.from_frame`, with two exceptions: the class,
+        if there is one, is ``y``, and a missing cell of a continuous column cannot be a state.
 
         Raises
         ------
         ValueError
-            Also for a value that the rule of a column does not admit.
+            In addition, for a value that the rule of a column does not admit.
         """
         columns = read_columns(X)
         weights = check_weights(sample_weight, len(columns[0]))

@@ -118,8 +118,8 @@ class Fit:
 class _Objective:
     """Minus the penalised conditional log likelihood per unit of weight, by the scaled shifts z = scale · shift.
 
-    The scale makes the curvature of every z 1 where :meth:`scaled_at` was called last, so that cells of a few rows
-    and of many are alike to the optimiser, and so are tables of any weight.
+    The scale makes the curvature of every z 1 where :meth:`scaled_at` was called last, so that cells with few and
+    with many rows, and tables of any weight, look alike to the optimiser.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class _Objective:
         Raises
         ------
         _StoppedError
-            If z is no number: steps are not, where the curvature has all but vanished.
+            If z is not a number, as can happen after a step where the curvature has almost vanished.
         """
         if not np.isfinite(z).all():
             raise _StoppedError("the optimiser broke down")
@@ -205,7 +205,7 @@ class _Objective:
 
 
 def _padded(values: Floats, filler: float) -> Floats:
-    """Return values with as many columns as the kernels want."""
+    """Return values padded to the number of columns that the kernels need."""
     lacking = -values.shape[1] % CLASSES
     if lacking == 0:
         return values
@@ -337,12 +337,12 @@ def _towards_infinity(
     z: Vector,
     gradient: Vector,
 ) -> tuple[Floats | None, bool]:
-    """Return a direction along which the likelihood grows for ever, if one is found; and whether z is a maximum.
+    """Return a direction along which the likelihood grows without limit, if one is found, and whether z is a maximum.
 
-    A cell that some class does not occur in gives a direction: less of that class there. Else the end of the fit
-    tells: at a finite maximum the Newton step is nought, while on the way to infinity every step adds about 1 to the
-    predictors of the separated rows, however flat the likelihood has become; such a step is checked to favour no
-    class over one that the row has.
+    A cell in which some class does not occur gives a direction: less of that class there. Otherwise, the end of the
+    fit decides: at a finite maximum the Newton step is zero, while on the way to infinity every step adds about 1 to
+    the predictors of the separated rows, however flat the likelihood has become. Such a step is checked: it must not
+    favour any class over one that the row has.
     """
     occurs = design.by_cell(weights)
     never = (occurs.sum(axis=1, keepdims=True) > 0) & (occurs == 0)

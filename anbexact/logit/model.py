@@ -93,7 +93,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         self.closure = closure
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle and copy what the model is made of; what it has worked out is worked out again when it is needed."""
+        """Pickle and copy the parts of the model; derived results are computed again when they are needed."""
         parts = (self.network, self.classifier, self.potentials, self.structure, self.refitted, self.closure)
         return type(self), parts
 
@@ -189,7 +189,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
 
     @property
     def _summing_network(self) -> TableNetwork:
-        """The network, of this posterior, under which hidden cells are summed out."""
+        """The network with this posterior, under which hidden cells are summed out."""
         if self.refitted is None:
             return self.network
         return (self if self.equivalent else self._closed).to_network()
@@ -239,8 +239,8 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             many intervals then: ``to_logit(..., intervals=32)``. ``l2`` is the ridge in addition to the penalty, by
             default 0.001, and must be above 0.
         interactions : {"families", "pairs", "none"}, default "families"
-            With ``smooth``: shapes of all features of a family together, of every child with each of its other
-            parents, or of single features alone.
+            With ``smooth``: whether there are shapes of all features of a family together, of every child with each
+            of its feature parents, or of single features only.
         ordered : collection of features, default ()
             With ``smooth``: further features whose states have an order, in addition to those that were cut into
             intervals and those with numbers as states.
@@ -266,7 +266,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         Raises
         ------
         ValueError
-            For a value or class that is not a state, or a parameter outside its range.
+            For a value or class that is not a state, or a parameter out of its range.
         """
         check_limit("time_limit", time_limit)
         table = self.classifier.reader_.table(X, y, sample_weight)
@@ -328,7 +328,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         """The reason why the fit did not converge as requested; empty if it did, or if there was no fit."""
         return "" if self.refitted is None else self.refitted.complaint(self.vocabulary)
 
-    # ---- what else a refitted model is good for
+    # ---- other uses of a refitted model
 
     def result(self) -> Any:
         """Return statsmodels' ``MNLogit`` results (:func:`mnlogit_result`); of a smooth refit a ``SmoothResult``."""

@@ -147,8 +147,9 @@ def maximise(
 def _along(point: Point, step: Floats, promise: float) -> Point | None:
     """Return a better point in the direction of a Newton step; None if there is none.
 
-    No row's class may lose most of its probability, after which there would be no curvature to go by. A quadratic
-    gains half of what is promised in one step; what gains more is on its way to infinity, and goes on.
+    No row's class may lose most of its probability, because no curvature would remain to guide further steps. A
+    quadratic gains half of the promised gain in one step; a function that gains more is on its way to infinity, and
+    the step is extended.
     """
     rows, design = point.rows, point.design
     observed = rows.weights > 0
@@ -183,7 +184,7 @@ def with_term(point: Point, term: Term) -> tuple[Floats, float, float]:
     rows, design = point.rows, point.design
     labels, size = rows.labels(term)
     d = rows.n_contrasts
-    if size == 0:  # no row is in its columns
+    if size == 0:  # no row belongs to its columns
         return point.coefficients, point.value, point.value + rows.precision
     gradient = np.zeros((size, d))
     cross = np.zeros((point.coefficients.size, size * d))
@@ -220,7 +221,7 @@ def without_term(point: Point, place: int) -> tuple[Columns, Floats, float]:
     design, kept = point.design.minus(place)
     plain = Point(rows, design, point.coefficients[kept])
     gone = np.flatnonzero(np.repeat(~kept, rows.n_contrasts))
-    if not len(gone):  # no row is in its columns
+    if not len(gone):  # no row belongs to its columns
         return design, plain.coefficients, plain.value
     unit = np.zeros((point.coefficients.size, len(gone)), order="F")
     unit[gone, np.arange(len(gone))] = 1.0

@@ -74,7 +74,7 @@ class LogitPosterior(ABC):
         return Posterior.from_logs(logs, {name: self._shape[name] for name in self.vocabulary.features})
 
     def _log_posterior(self, X: Any) -> npt.NDArray[np.float64]:
-        """Return ln P(class | row); that of a row does not depend on the others."""
+        """Return ln P(class | row); the result for a row does not depend on other rows."""
         return self.log_posterior(self.classifier.reader_.codes(X))
 
     def log_posterior(self, codes: CodeArray) -> npt.NDArray[np.float64]:
@@ -103,7 +103,7 @@ class LogitPosterior(ABC):
     @property
     @abstractmethod
     def _summing_network(self) -> TableNetwork:
-        """The network, of this posterior, under which hidden cells are summed out."""
+        """The network with this posterior, under which hidden cells are summed out."""
 
     @property
     def _explained(self) -> Mapping[Hashable, Family] | Sequence[tuple[Hashable, Family]]:

@@ -46,7 +46,7 @@ def refined_cuts(cuts: Cuts, values: Floats, weights: Floats, intervals: int) ->
     """
     order = np.argsort(values, kind="stable")
     values, below = values[order], np.cumsum(weights[order])
-    ends = np.flatnonzero(values[1:] != values[:-1])  # the last rows of all values but the last
+    ends = np.flatnonzero(values[1:] != values[:-1])  # the last rows of all values except the last value
     if not len(ends) or below[-1] <= 0:
         return cuts
     codes = cut_codes(values, cuts)
@@ -120,7 +120,7 @@ def _shares(cuts: Cuts, of_part: npt.NDArray[np.intp], values: Floats, weights: 
 def _fitting_cuts(
     network: TableNetwork, columns: Mapping[Hashable, tuple[Floats, Floats]], intervals: int
 ) -> dict[Hashable, Cuts]:
-    """Return refined cuts of every column, fewer where a table would get too large."""
+    """Return refined cuts of every column, fewer if a table would become too large."""
     wanted = dict.fromkeys(columns, intervals)
     cuts = {name: refined_cuts(network.cut_points[name], *columns[name], wanted[name]) for name in columns}
 

@@ -53,10 +53,10 @@ class Shape:
 def _shapes(
     refitted: SmoothRefit, vocabulary: Vocabulary, contrasts: Mapping[Any, tuple[Any, Floats]]
 ) -> list[Shape]:
-    """Return the shapes of all terms but the intercept, for some contrasts of classes.
+    """Return the shapes of all terms other than the intercept, for some contrasts of classes.
 
-    What an interaction says of one of its features alone (the mean along the others, weighted by the rows) is part of
-    that feature's shape; so the sum over all shapes stays what it is, up to a constant.
+    The part of an interaction that depends on one of its features alone (the mean along the others, weighted by the
+    rows) is included in that feature's shape; the sum over all shapes is unchanged, up to a constant.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _shapes(
 
 
 def _maps(terms: tuple[SmoothTerm, ...], weights: Floats) -> list[tuple[SmoothTerm, Floats]]:
-    """Return, for every term but the intercept, the matrix that takes all shifts to its centred shape."""
+    """Return, for every term other than the intercept, the matrix that maps all shifts to its centred shape."""
     n_cells = terms[-1].first + terms[-1].size
     own: dict[tuple[Hashable, ...], Floats] = {}
     place = {term.features: j for j, term in enumerate(terms)}
@@ -107,7 +107,7 @@ def _maps(terms: tuple[SmoothTerm, ...], weights: Floats) -> list[tuple[SmoothTe
         grid = weights[term.cells].reshape(term.shape)
         remaining = matrix.reshape(*term.shape, n_cells)
         for axis in range(len(term.axes)):
-            # the mean along the other axes, weighted by the rows, and by a little where there are none
+            # the mean along the other axes, weighted by the rows, with a small weight where there are none
             main = terms[place[(term.axes[axis].feature,)]]
             others = tuple(k for k in range(len(term.axes)) if k != axis)
             share = grid + 1e-9 * max(float(grid.sum()), 1.0) / grid.size
@@ -124,7 +124,7 @@ def _maps(terms: tuple[SmoothTerm, ...], weights: Floats) -> list[tuple[SmoothTe
 
 
 def _labels(vocabulary: Vocabulary, feature: Hashable, groups: np.ndarray) -> tuple[str, ...]:
-    """Return the names of groups of states: that of a single state, or where the first begins and the last ends."""
+    """Return the names of groups of states: a single state, or the start of the first and end of the last."""
     states = vocabulary.states[feature]
     found = []
     for group in range(int(groups.max()) + 1):

@@ -79,7 +79,7 @@ def _gain(
         return np.nan
     try:
         gain = score.local_score(table, child, list(parents)) - score.local_score(table, child, list(others))
-    except (TypeError, ValueError):  # a score of the class posterior alone, or one that requires the class
+    except (TypeError, ValueError):  # a score of the class posterior, or one that requires the class
         return np.nan
     return float(gain)
 

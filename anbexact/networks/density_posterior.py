@@ -56,12 +56,12 @@ class DensityPosterior:
 
     @cached_property
     def _complete(self) -> _AtLevels:
-        """For rows without missing cells."""
+        """The evaluator of rows without missing cells."""
         return self._at_levels(self._densities, {})
 
     @cached_property
     def _incomplete(self) -> _AtLevels | None:
-        """For rows with any missing cells; None where that takes too many cells."""
+        """The evaluator of rows with any missing cells; None if it would take too many cells."""
         finest = finest_levels(self._densities, {name: d.levels for name, d in self._densities.items()})
         shapes = [self._axes.shape(d.variables, [finest[v] for v in d.variables]) for d in self._densities.values()]
         common = {name: finest[name] for name in self._axes.vocabulary.features}
@@ -89,7 +89,7 @@ class DensityPosterior:
         return out
 
     def _parts(self, codes: CodeArray) -> Iterator[tuple[_AtLevels, npt.NDArray[np.intp]]]:
-        """Part the rows by what evaluates them."""
+        """Divide the rows by their evaluators."""
         incomplete = (codes < 0).any(axis=0)
         yield self._complete, np.flatnonzero(~incomplete)
         rest = np.flatnonzero(incomplete)
@@ -155,7 +155,7 @@ class DensityPosterior:
 class _AtLevels:
     """A posterior whose codes are cells at the levels of some views.
 
-    In that of the features that may be missing, probabilities of cells take the place of densities.
+    For features that may be missing, probabilities of cells are used instead of densities.
     """
 
     posterior: Posterior

@@ -67,7 +67,7 @@ MOST_SHOWN = 12
 
 
 class _Work(Protocol):
-    """Works rows of codes from the place ``start``; see :func:`joint_rows`."""
+    """Processes rows of codes from the position ``start``; see :func:`joint_rows`."""
 
     def __call__(self, rows: Integers, start: int, limits: Limits, room: Room) -> tuple[int, int, float]: ...
 
@@ -292,7 +292,7 @@ class Elimination:
         return roles
 
     def _run(self, work: _Work, codes: CodeArray, n_jobs: int | None) -> None:
-        """Work all rows in chunks, each sorted by the missing cells of its rows."""
+        """Process all rows in chunks, each sorted by the missing cells of its rows."""
         n_rows = codes.shape[1]
         threads = max(1, min(thread_count(n_jobs), n_rows * len(self.arities) // WORK_PER_THREAD))
 

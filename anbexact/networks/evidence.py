@@ -66,7 +66,7 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
     columns = list(getattr(reader.estimator, "feature_names_in_", features))
     row = {name: pd.Series([evidence.get(name)], dtype=None if name in evidence else object) for name in columns}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of types and of names, which are refused below or known
+        warnings.simplefilter("ignore")  # about types and names, which are refused below or known
         codes = lenient.codes(pd.DataFrame(row, columns=pd.Index(columns, tupleize_cols=False)))[:, 0].copy()
     for j, name in enumerate(features):
         if name not in evidence:

@@ -148,7 +148,7 @@ def add_intervals(parts: Sequence[FamilyTerms], grounds: Grounds, one_class: boo
         parameters.append(np.stack([*own, np.full(len(count), float(part.of_class))]))
     distinct, inverse = np.unique(np.concatenate(parameters, axis=1), axis=1, return_inverse=True)
     a, b, other_a, other_b, of_class = distinct
-    # A variable with one state has no rest: its θ is 1, and the term is 0, as it is with one class.
+    # A variable with one state has no other states: its θ is 1, and the term is 0, as with a single class.
     low, high = np.zeros(len(a)), np.zeros(len(a))
     same = (of_class > 0) & (not one_class)
     low[same], high[same] = log_odds_intervals(a[same], other_a[same])

@@ -117,7 +117,7 @@ def _short(label: Any) -> str:
 
 
 def weight_text(weight: float) -> str:
-    """Return the weight of rows: a whole number as such, else to one decimal."""
+    """Return the weight of rows as text: whole numbers exactly, others to one decimal place."""
     return f"{weight:,.0f}" if abs(weight - round(weight)) < 1e-6 else f"{weight:,.1f}"
 
 

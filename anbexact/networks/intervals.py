@@ -112,7 +112,7 @@ def _log_quantile(p: Floats, a: Floats, b: Floats) -> Floats:
         small = (np.log(p) + np.log(a) + betaln(a, b)) / a
         x = betaincinv(a, b, p)
         log_x = np.log(x)
-    upper = x > 0.5  # 1 - x is what is known to full precision
+    upper = x > 0.5  # 1 - x is known to full precision
     a, b, p = (np.broadcast_to(values, upper.shape)[upper] for values in (a, b, p))
     log_x[upper] = np.log1p(-betainccinv(b, a, p))
     return np.where((small < LOG_TINY) | (x == 0), np.minimum(small, 0.0), log_x)
@@ -123,7 +123,7 @@ def _log_cdf(log_x: Floats, a: Floats, b: Floats) -> Floats:
     with np.errstate(under="ignore"):
         log_x = np.minimum(log_x, 0.0)
         x, rest = np.exp(log_x), -np.expm1(log_x)
-        lower = x < 0.5  # the smaller one of x and 1 - x is what is known to full precision
+        lower = x < 0.5  # the smaller of x and 1 - x is known to full precision
         part = betainc(np.where(lower, a, b), np.where(lower, b, a), np.where(lower, x, rest))
         tiny = np.exp(np.minimum(a * log_x - np.log(a) - betaln(a, b), 0.0))
     return np.where(log_x < LOG_TINY, tiny, np.where(lower, part, 1 - part))

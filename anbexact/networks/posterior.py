@@ -200,7 +200,7 @@ class Posterior:
         return out
 
     def _complete(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
-        """Work rows without missing cells."""
+        """Process rows without missing cells."""
         out = np.empty((codes.shape[1], self.n_classes))
 
         def work(start: int, stop: int) -> None:
@@ -210,7 +210,7 @@ class Posterior:
         return out
 
     def _incomplete(self, codes: CodeArray, form: int, n_jobs: int | None) -> Logs:
-        """Work rows with missing cells: few joint states are summed one by one, many by elimination."""
+        """Process rows with missing cells: few joint states are summed one by one, many by elimination."""
         out = np.empty((codes.shape[1], self.n_classes))
         done, arities = np.empty(len(out), dtype=np.bool_), self._arities_of_features
 
@@ -242,7 +242,7 @@ class Posterior:
 
     @cached_property
     def _elimination(self) -> Elimination:
-        """What sums over missing cells; the class is the last variable."""
+        """The elimination that sums over missing cells; the class is the last variable."""
         class_code = len(self._arities)
         scopes = [(*family.features, *[class_code] * family.of_class) for family in self._families]
         strides = [
@@ -263,7 +263,7 @@ class Posterior:
 
 
 def _parents_first(tables: Mapping[Hashable, ConditionalTable], class_name: Hashable) -> list[Hashable]:
-    """Return the variables with parents before children, the class last (it is summed over by no one)."""
+    """Return the variables with parents before children, and the class last (it is never summed over)."""
     features = {
         name: [parent for parent in table.parents if parent != class_name]
         for name, table in tables.items()

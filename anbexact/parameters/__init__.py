@@ -1,4 +1,4 @@
-"""Conditional tables from counts, and how much to smooth them."""
+"""Conditional tables from counts, and the amount of smoothing."""
 
 from anbexact.parameters.tables import (
     ConditionalTable,

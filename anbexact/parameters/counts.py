@@ -1,4 +1,4 @@
-"""The counts of a structure's families: all that scores and parameters need of the rows."""
+"""The counts of a structure's families, which are all that scores and parameters need to know about the rows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from anbexact.tables.vocabulary import Vocabulary
 
 @dataclass(frozen=True, eq=False)
 class FamilyCounts:
-    """Weighted counts of a variable and its parents, the observed cells only.
+    """Weighted counts of a variable and its parents, for the observed cells only.
 
     Attributes
     ----------
@@ -75,13 +75,13 @@ def table_bytes(table: DiscreteTable, structure: Structure) -> dict[Hashable, in
 
 
 def memory_needed(sizes: Iterable[int]) -> int:
-    """Return the bytes that conditional tables of these sizes take: they, their logarithms, and one at work."""
+    """Return the bytes that conditional tables of these sizes take: the tables, their logarithms, and one in use."""
     listed = list(sizes)
     return 2 * sum(listed) + max(listed, default=0)
 
 
 def check_tables_fit(sizes: Mapping[Hashable, int], structure: Structure, advice: str) -> None:
-    """Refuse conditional tables, of so many bytes each, that would not fit into memory; `advice` ends the message."""
+    """Refuse conditional tables, of these sizes in bytes, that do not fit into memory; `advice` ends the message."""
     needed = memory_needed(sizes.values())
     if needed > available_memory():
         largest = max(sizes, key=sizes.__getitem__)

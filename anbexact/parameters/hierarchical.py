@@ -2,10 +2,10 @@
 
     θ_d(k | j) = (n_jk + m_d θ_{d-1}(k | j')) / (n_j + m_d),  θ_{-1} = 1 / r
 
-j is a joint state of the first d parents, j' the same without the last of them, and r the number of states. Parents
-come in the order of what they tell: the class first, then the others by conditional mutual information with the
-variable, given the class. The strengths m_0, m_1, ... are shared by all families. They are those under which rows are
-predicted best from the others, less a penalty (:func:`best_strengths`).
+Here j is a joint state of the first d parents, j' is the same without the last of them, and r is the number of
+states. Parents are ordered by their information: the class first, then the others by conditional mutual information
+with the variable, given the class. The strengths m_0, m_1, ... are shared by all families. They maximise the fit of
+predicting rows from the other rows, minus a penalty (:func:`best_strengths`).
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ Strengths = tuple[float, ...]
 LEAST, MOST = 0.05, 2_000.0
 """Strengths that are tried."""
 SWEEPS = 2
-"""How often every strength is chosen in turn, the others held."""
+"""Number of passes in which every strength is chosen in turn while the others are fixed."""
 CENTRE, SPREAD = 5.0, 1.5
 """Prior of every strength: ln m is normal around ln 5 with this standard deviation. The structure was fitted to the
 rows that are left out, too, so that leaving out alone would choose too weak a shrinkage."""
 MOST_CELLS = 4_000_000
-"""Rows times classes times parents up to which all rows are predicted; of more rows, some at even distances."""
+"""Rows times classes times parents up to which all rows are predicted; beyond, some rows at even distances are."""
 
 
 def ordered_parents(family: FamilyCounts, class_name: Hashable) -> tuple[Hashable, ...]:
     """Return the parents of a family: the class first, then by I(variable; parent | class), the largest first.
 
-    Without the class in the family, by mutual information. Equal ones stay in their order.
+    Without the class in the family, by mutual information. Ties stay in their order.
     """
     others = [name for name in family.parents if name != class_name]
     given = [class_name] if class_name in family.parents else []
@@ -123,7 +123,7 @@ class LeaveOneOut:
     """The conditional log likelihood of rows, each predicted by hierarchical tables from the counts of the others.
 
     Leaving a row out lowers the counts of its own cells by its weight, at most 1, at every depth; the order of the
-    parents stays. Families without the class cancel.
+    parents does not change. Families without the class cancel.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class LeaveOneOut:
 
 
 def best_strengths(table: DiscreteTable, structure: Structure) -> Strengths:
-    """Return the strengths of the highest leave-one-out conditional log likelihood, less a penalty.
+    """Return the strengths with the highest leave-one-out conditional log likelihood minus a penalty.
 
     The penalty is that of a normal prior of ln m around ln `CENTRE` with standard deviation `SPREAD`. Strengths are
     chosen one after the other, twice.

@@ -1,4 +1,4 @@
-"""How much to smooth conditional tables: chosen by predicting rows from other rows."""
+"""The amount of smoothing of conditional tables, chosen by predicting rows from other rows."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ LEAST_SMOOTHING = 0.1
 N_HELD_OUT_SIZES = 16
 """Equivalent sample sizes by which held-out rows are predicted."""
 MOST_PREDICTED = 100_000
-"""Distinct rows that are predicted at most; of more, that many at even distances."""
+"""Maximum number of distinct rows that are predicted; if there are more, this many at even distances."""
 BLOCK_CELLS = 1 << 22
-"""Rows times classes that are worked on at a time."""
+"""Rows times classes that are processed at a time."""
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Counts of a family that the class is part of, by joint state of its other variables and by class.
+    """Counts of a family that contains the class, by joint state of its other variables and by class.
 
     ``state`` is the joint state of every row, ``cells[u, c]`` the weight of joint state u with class c, and, where
     the class is a parent, ``given[g, c]`` that of the parents' states alone, g = ``parents[u]``.
@@ -49,7 +49,7 @@ class Family:
         return logs
 
     def logs(self, ess: float) -> tuple[Floats, Floats]:
-        """Return ln θ for every cell, and what it is for a row of that cell once the row is taken out."""
+        """Return ln θ for every cell, and its value for a row of that cell once the row is left out."""
         prior = ess / self.size
         one = np.minimum(self.cells, 1.0)
         logs = self.log_cells(np.array([ess]))[0]
@@ -60,7 +60,7 @@ class Family:
 
 
 def class_families(table: DiscreteTable, structure: Structure) -> list[Family]:
-    """Return the families of a structure that the class is part of; the others do not bear on its posterior."""
+    """Return the families of a structure that contain the class; the others do not affect its posterior."""
     class_name = structure.class_name
     class_codes = table.column(class_name).astype(np.int64)
     n_classes = table.vocabulary.arity(class_name)
@@ -91,11 +91,11 @@ def class_families(table: DiscreteTable, structure: Structure) -> list[Family]:
 class LeaveOneOut:
     """The conditional log likelihood of a structure's EAP tables, every row predicted by the counts of the others.
 
-    Taking a row (x, c) out lowers by 1 the counts of its own cells, so that nothing has to be fitted again. With
+    Leaving a row (x, c) out lowers the counts of its own cells by 1, so nothing has to be fitted again. With
     ``P₋(c, x)`` from these lowered counts and ``P(c', x)`` from the others, a row adds
     ``ln P₋(c, x) - ln [P₋(c, x) + Σ_{c' ≠ c} P(c', x)]``; families without the class cancel. Where a cell weighs less
-    than 1, all of it is taken out. Of more than 100,000 distinct rows, that many are predicted, at even distances in
-    their lexicographic order; all rows are counted.
+    than 1, all of its weight is left out. If there are more than 100,000 distinct rows, that many are predicted, at
+    even distances in their lexicographic order; all rows are counted.
 
     Parameters
     ----------
@@ -133,15 +133,16 @@ class LeaveOneOut:
 
 
 def most_smoothing(table: DiscreteTable) -> float:
-    """Return the largest equivalent sample size that is tried: the total weight, 100 at least."""
+    """Return the largest equivalent sample size that is tried: the total weight, at least 100."""
     return max(100.0, table.weight_sum)
 
 
 def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     """Return the equivalent sample size of the EAP tables with the highest leave-one-out conditional log likelihood.
 
-    Searched on a logarithmic scale from 0.1 to the total weight (100 at least); 1 where it makes no difference.
-    The structure stays as it is. About 14 values are tried, each at the cost of predicting all training rows.
+    The search is on a logarithmic scale from 0.1 to the total weight (at least 100); the result is 1 if the value
+    makes no difference. The structure does not change. About 14 values are tried, each at the cost of predicting all
+    training rows.
     """
     left_out = LeaveOneOut(table, structure)
     return best_on_log_scale(
@@ -181,8 +182,8 @@ class HeldOut:
 def best_held_out_smoothing(folds: Sequence[HeldOut], most: float) -> tuple[float, float]:
     """Return the equivalent sample size of the EAP tables that predicts all folds best, and their log likelihood.
 
-    Searched on a logarithmic scale from 0.1 to ``most``; 1 where it makes no difference. The log likelihood is the
-    total over all folds, in nats, at the best of the values that were tried.
+    The search is on a logarithmic scale from 0.1 to ``most``; the result is 1 if the value makes no difference. The
+    log likelihood is the total over all folds, in nats, at the best of the values that were tried.
     """
     return best_on_log_grid(
         lambda grid: np.sum([fold.log_likelihoods(grid) for fold in folds], axis=0),

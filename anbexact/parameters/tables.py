@@ -18,7 +18,7 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 MOST_SHOWN = 1000
-"""Values up to which the text of a table has them all: numpy shortens every axis, which many axes undo."""
+"""Maximum number of values of a table that is shown in full; numpy's own abbreviation fails with many axes."""
 
 
 def shown(values: npt.NDArray[np.float64]) -> str:
@@ -123,7 +123,7 @@ def ml_tables(counts: Mapping[Hashable, FamilyCounts]) -> Tables:
     Warns
     -----
     UserWarning
-        If parent configurations do not occur; it counts them.
+        If parent configurations do not occur; the message counts them.
 
     References
     ----------
@@ -147,11 +147,11 @@ def ml_tables(counts: Mapping[Hashable, FamilyCounts]) -> Tables:
 
 
 def friedman_tables(counts: Mapping[Hashable, FamilyCounts], pseudo: float = 5.0) -> Tables:
-    """Return the tables that are smoothed towards the marginal frequencies.
+    """Return tables that are smoothed towards the marginal frequencies.
 
-    ``θ_ijk = (N_ijk + N₀ p_ik) / (N_ij + N₀)``, with p_ik the share of the weight of the rows in which the variable
-    has state k. A parent configuration without rows gets p_i; a state without any row gets probability 0, so that
-    some rows may be impossible under the network. The table of a variable without parents is p_i, whatever N₀.
+    ``θ_ijk = (N_ijk + N₀ p_ik) / (N_ij + N₀)``, where p_ik is the share of the weight of the rows in which the
+    variable has state k. A parent configuration without rows gets p_i; a state without any row gets probability 0, so
+    some rows may be impossible under the network. The table of a variable without parents is p_i for any N₀.
 
     Parameters
     ----------
@@ -193,9 +193,10 @@ def acll_tables(
 ) -> Tables:
     """Return the tables that maximise the approximate conditional log likelihood.
 
-    ``θ_ijck = N+_ijck / Σ_k N+_ijck`` with ``N+_ijck = max(N_ijck + β Σ_c' N_ijc'k, N')``, and ``θ_c`` likewise;
-    see :class:`~anbexact.scores.ACLL`, whose local scores are ``Σ M ln θ`` with these θ. The maximum is that subject
-    to ``θ_ijck ≥ N' / Σ_k N+_ijck``. A parent configuration that occurs with no class gets the uniform distribution.
+    ``θ_ijck = N+_ijck / Σ_k N+_ijck`` with ``N+_ijck = max(N_ijck + β Σ_c' N_ijc'k, N')``, and ``θ_c`` likewise; see
+    :class:`~anbexact.scores.ACLL`, whose local scores are ``Σ M ln θ`` with these θ. The maximum is subject to
+    ``θ_ijck ≥ N' / Σ_k N+_ijck``. A parent configuration that does not occur with any class gets the uniform
+    distribution.
 
     Parameters
     ----------
@@ -204,7 +205,7 @@ def acll_tables(
     class_name : Hashable
         The class: a parent of every other variable, itself without parents.
     prior, pseudo_count
-        Those of :class:`~anbexact.scores.ACLL`: what β comes from, and N'.
+        Those of :class:`~anbexact.scores.ACLL`: the source of β, and N'.
 
     Returns
     -------

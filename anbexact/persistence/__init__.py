@@ -1,1 +1,1 @@
-"""Fitted classifiers as JSON files that lose nothing."""
+"""Fitted classifiers as lossless JSON files."""

@@ -1,12 +1,12 @@
-"""Fitted classifiers as JSON files that lose nothing.
+"""Fitted classifiers as lossless JSON files.
 
-A file is one JSON object. Variables are numbered in the order of the vocabulary, and whatever speaks of a variable
-uses its number, so names and states are written once, and may be of any kind that :func:`encode` knows. Floats are
+A file is one JSON object. Variables are numbered in the order of the vocabulary, and all references to a variable use
+its number, so names and states are written only once and may be of any type that :func:`encode` knows. Floats are
 written as the shortest decimal that reads back as the same number.
 
 Reading builds objects from fixed registries of names (`ESTIMATORS`, `OBJECTS`, the tags of `encode`) and never
-imports or evaluates what a file says. Readers ignore keys that they do not know; a change that they must not ignore
-raises `FORMAT_VERSION`.
+imports or evaluates anything that a file names. Readers ignore keys that they do not know; a change that they must
+not ignore increments `FORMAT_VERSION`.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ FORMAT_VERSION = 1
 def save(classifier: DiscreteClassifier, path: str | Path) -> None:
     """Write a fitted classifier to a JSON file that :func:`load` reads.
 
-    The file is replaced only when the new one is complete; until then an older file of that name remains. The file of
-    a :class:`~anbexact.RefittedClassifier` contains the distinct training rows, as codes of states, because standard
-    errors and the identification of terms depend on them; so does that of an
+    The file is replaced only when the new one is complete; until then, an older file of that name is kept. The file
+    of a :class:`~anbexact.RefittedClassifier` contains the distinct training rows, as codes of states, because
+    standard errors and the identification of terms depend on them; so does that of an
     :class:`~anbexact.classifiers.AveragedClassifier`, whose posterior over structures depends on them.
 
     Parameters
@@ -49,7 +49,7 @@ def save(classifier: DiscreteClassifier, path: str | Path) -> None:
     sklearn.exceptions.NotFittedError
         If the classifier is not fitted.
     TypeError
-        If the classifier, a constructor parameter, a name or a state is of a kind that cannot be written; the message
+        If the classifier, a constructor parameter, a name or a state has a type that cannot be written; the message
         names it, and nothing is written.
     OSError
         If the file cannot be written.
@@ -92,8 +92,8 @@ def load(path: str | Path) -> DiscreteClassifier:
     Raises
     ------
     ValueError
-        If the file is not such a file, is damaged, or was written by a newer version of the package; the message says
-        which, and what to do.
+        If the file was not written by :func:`save`, is damaged, or was written by a newer version of the package; the
+        message says which, and what to do.
     OSError
         If the file cannot be read.
     """
@@ -131,6 +131,6 @@ def load(path: str | Path) -> DiscreteClassifier:
 
 
 def digest(document: Mapping[str, Any]) -> str:
-    """Return the checksum of all that a document says, however it is laid out."""
+    """Return the checksum of the contents of a document, regardless of its layout."""
     contents = {key: value for key, value in document.items() if key != "sha256"}
     return hashlib.sha256(json.dumps(contents, sort_keys=True, separators=(",", ":")).encode()).hexdigest()

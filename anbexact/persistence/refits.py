@@ -110,7 +110,7 @@ def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, name
         If the description does not match the network, or is inconsistent.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # of what a refit of measured columns is; it was said in fit
+        warnings.simplefilter("ignore", UserWarning)  # about a refit of measured columns; given in fit
         source = copy(network.discrete_form())
     tables = source.model_.discrete()
     design = _restore_rows(described["rows"], tables.structure, tables.vocabulary, names)

@@ -48,7 +48,7 @@ class Display(ABC):
             If matplotlib is not installed.
         """
         self.ax_ = new_axes(self.size) if ax is None else ax
-        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # of a subfigure, that
+        self.figure_ = self.ax_.figure  # type: ignore[assignment]  # for a subfigure, the subfigure
         self._draw(self.ax_)
         return self
 

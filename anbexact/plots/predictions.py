@@ -50,12 +50,12 @@ class _PredictionDisplay(Display):
 
     @classmethod
     def from_estimator(cls, classifier: Any, X: Any, y: Any, **how: Any) -> Self:
-        """Predict rows and draw; the rows should not be those that the classifier was learned from.
+        """Predict rows and draw the result; use rows from which the classifier was not learned.
 
         Parameters
         ----------
         classifier : classifier
-            Fitted, with ``predict_proba``.
+            A fitted classifier with ``predict_proba``.
         X, y
             Rows and their classes.
         **how
@@ -96,7 +96,8 @@ class _ClassDisplay(_PredictionDisplay):
         classes : sequence
             The columns of ``proba``.
         label : class label, optional
-            The class whose probability is judged, against all others; by default every class, but of two the second.
+            The class whose probability is evaluated, against all others; by default every class, or only the second
+            of two.
         sample_weight : (rows,) array, optional
             Weights of the rows.
         ax : matplotlib ``Axes``, optional
@@ -105,7 +106,7 @@ class _ClassDisplay(_PredictionDisplay):
         Raises
         ------
         ValueError
-            If ``label`` is not a class, or y contains a label that is not.
+            If ``label`` is not a class, or y contains a label that is not a class.
         """
         return cls._of(y, proba, classes, label, partial(cls._curve, sample_weight=sample_weight)).plot(ax)
 
@@ -126,7 +127,7 @@ class _ClassDisplay(_PredictionDisplay):
     @classmethod
     @abstractmethod
     def _curve(cls, event: Bools, p: Floats, sample_weight: Any) -> tuple[pd.DataFrame, float]:
-        """Return the curve of one class, and the number that sums it up."""
+        """Return the curve of one class, and the number that summarises it."""
 
     def _draw(self, ax: Axes) -> None:
         for k, (label, curve) in enumerate(self.curves.items()):

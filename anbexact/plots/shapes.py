@@ -20,7 +20,7 @@ class ShapeDisplay(Display):
     Parameters
     ----------
     shapes : sequence of Shape
-        The shapes of one term: of a feature one for every class, of a pair a single one.
+        The shapes of one term: one for every class if it is a feature, a single one if it is a pair.
 
     Examples
     --------

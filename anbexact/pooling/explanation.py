@@ -21,12 +21,12 @@ NOTE = "Pooled terms have no counts and intervals: every member has its own stat
 
 @dataclass(frozen=True, eq=False)
 class ExplainedMember:
-    """A member of a pool, and what it says of the rows that are explained.
+    """A member of a pool, and its predictions for the rows that are explained.
 
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     weight : float
         Its weight.
     log_posterior : (rows, classes) float64
@@ -36,7 +36,8 @@ class ExplainedMember:
     codes : (features, rows) int16
         The rows in these states; negative where a cell is missing or unknown.
     families : iterable of (variable, Family), or None
-        What its log odds are a sum of; None for a member that is not a network, whose log odds are one term.
+        The families over which its log odds are summed; None for a member that is not a network, whose log odds are
+        one term.
     """
 
     name: str
@@ -57,7 +58,7 @@ def explain_pool(
 ) -> Explanations:
     """Explain every row: log odds of a pool as a sum of terms, each the weighted sum of the members' terms.
 
-    Members with the same features in a family share a term, whatever their cut points, and whatever the direction of
+    Members with the same features in a family share a term, regardless of their cut points and of the direction of
     the arcs between these features.
 
     Parameters
@@ -68,7 +69,7 @@ def explain_pool(
     pooled : ((rows, classes) float64, (classes,) float64)
         ln P(class | row) of the pool, and its biases.
     vocabulary : Vocabulary
-        States that cells are shown with.
+        The states with which cells are shown.
     label, against : class labels, optional
         The classes to compare; see :func:`~anbexact.networks.explain.explain_rows`.
 

@@ -68,12 +68,12 @@ class PooledLogit(LogitPosterior):
 
     @property
     def n_parameters(self) -> int:
-        """Number of coefficients: terms times classes but the first."""
+        """Number of coefficients: terms times classes other than the first."""
         return count_terms(self._sets, self._arities) * (len(self.classes_) - 1)
 
     @cached_property
     def terms(self) -> pd.DataFrame:
-        """One row for every coefficient: its features and their states, and as index its name.
+        """One row for every coefficient: its features and their states, with its name as index.
 
         Raises
         ------
@@ -96,18 +96,18 @@ class PooledLogit(LogitPosterior):
 
     @cached_property
     def coefficients(self) -> npt.NDArray[np.float64]:
-        """β, shape (terms, classes but the first), in nats: rows as in ``terms``, columns as in ``classes_[1:]``."""
+        """β in nats, shape (terms, classes - 1): rows as in ``terms``, columns as in ``classes_[1:]``."""
         self._check_size()
         blocks = coefficients(self.potentials, self._sets)
         return np.concatenate([block.reshape(-1, len(self.classes_) - 1) for block in blocks])
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the coefficients with their names: terms by classes but the first."""
+        """Return the coefficients with their names: terms by classes other than the first."""
         columns = pd.Index(self.classes_[1:], name=self.structure.class_name)
         return pd.DataFrame(self.coefficients, index=self.terms.index, columns=columns)
 
     def close(self) -> LogitModel:
-        """Return the logistic regression of a network with this posterior, whose families hold all terms.
+        """Return the logistic regression of a network with this posterior whose families contain all terms.
 
         Raises
         ------

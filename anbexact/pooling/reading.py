@@ -1,4 +1,4 @@
-"""What the members of a pool have in common in reading a table: the common refinement of their cut points."""
+"""How the members of a pool read a table: the common refinement of their cut points."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Reading:
     cut_points: Mapping[Hashable, Cuts]
 
     def places_of(self, finer: Reading, name: Hashable) -> Integers:
-        """Return, for every state of a column in a finer reading, the state that it is part of here."""
+        """Return, for every state of a column in a finer reading, the state here that contains it."""
         if name not in self.cut_points:
             return np.arange(self.vocabulary.arity(name))
         own, cuts = self.cut_points[name], finer.cut_points[name]
@@ -41,7 +41,7 @@ class Reading:
 
 
 def common_refinement(readings: Sequence[Reading]) -> Reading:
-    """Return the coarsest reading of which all others are made: every column has the cut points of all of them.
+    """Return the coarsest reading that refines all others: every column has the cut points of all of them.
 
     Raises
     ------

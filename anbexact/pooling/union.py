@@ -21,7 +21,7 @@ ARRAYS_AT_ONCE = 3
 
 @dataclass(frozen=True, eq=False)
 class MemberTerms:
-    """What a member adds to a pool.
+    """The contribution of a member to a pool.
 
     Attributes
     ----------
@@ -41,15 +41,15 @@ class MemberTerms:
 def union_of_terms(members: Sequence[MemberTerms], biases: Floats, common: Reading) -> Potentials:
     """Return the weighted sum of the members' potentials, one potential for every set of features.
 
-    ``ln P(c | x) = Σ potentials + a function of x``. The mean of a member's logs over the classes, which no class
-    posterior depends on, gets the weight w_m / Σ w: a pooled joint distribution is a geometric mean of the members'.
-    The potentials include one of no features and one of every single feature.
+    ``ln P(c | x) = Σ potentials + a function of x``. The mean of a member's logs over the classes, on which no class
+    posterior depends, gets the weight w_m / Σ w: a pooled joint distribution is a geometric mean of the members'. The
+    potentials include one without features and one of every single feature.
 
     Parameters
     ----------
     members : sequence of MemberTerms
     biases : (classes,) float64
-        What is added to the log odds of every class.
+        The constant added to the log odds of every class.
     common : Reading
         The common refinement of the members' readings.
 

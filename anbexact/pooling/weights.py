@@ -1,6 +1,6 @@
 """Weights of a logarithmic pool: a convex fit to the log posteriors of rows that the members did not learn from.
 
-``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))`` with ``w_m ≥ 0``. Maximised is
+``P(c | x) ∝ exp(b_c + Σ_m w_m ln P_m(c | x))`` with ``w_m ≥ 0``. The fit maximises
 
     Σ_t v_t ln P(c_t | x_t) - λ/2 · [Σ_m (w_m - p_m)² + Σ_c b_c²]
 
@@ -21,7 +21,7 @@ from scipy.special import logsumexp
 from anbexact._runtime.arrays import Bools, Floats, Integers
 
 LEAST_LOG = -700.0
-"""What counts as the logarithm of a probability that is 0, or too small for a number."""
+"""The logarithm that is used for a probability that is 0, or too small for a float."""
 RIDGES = tuple(10.0**k for k in range(5))
 """Precisions of the prior of the weights to choose from."""
 TIE_NATS = 1e-9
@@ -32,17 +32,17 @@ STATIONARY = 1e-10
 SUFFICIENT = 1e-4
 """Share of the promised decrease that a step must bring."""
 NEAR_BOUND = 1e-9
-"""Weight up to which a member whose weight wants to fall is held at 0."""
+"""Weight below which a member whose weight would fall is fixed at 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class HeldOutLogs:
-    """What the members of a pool say of rows that they did not learn from.
+    """The members' predictions for rows from which they did not learn.
 
     Attributes
     ----------
     logs : (rows, members, classes) float64
-        ln P_m(c | x); minus infinity, and what is not a number, count as `LEAST_LOG`.
+        ln P_m(c | x); minus infinity and NaN count as `LEAST_LOG`.
     codes : (rows,) intp
         The true classes.
     weights : (rows,) float64
@@ -106,9 +106,9 @@ def finite_logs(logs: Floats) -> Floats:
 def prior_centre(held_out: HeldOutLogs) -> Floats:
     """Return the weights around which those of a pool are shrunk, shape (members,); they add up to 1.
 
-    ``p_m ∝ exp(-√N (ℓ_m - min ℓ))``, with ℓ_m the log loss of a member, in nats per row, and N the weight of the
-    rows: the likelihoods of the members on held-out rows to the power 1/√N, since a loss is itself uncertain by about
-    1/√N.
+    ``p_m ∝ exp(-√N (ℓ_m - min ℓ))``, where ℓ_m is the log loss of a member, in nats per row, and N the weight of the
+    rows. These are the likelihoods of the members on held-out rows to the power 1/√N, because a loss is itself
+    uncertain by about 1/√N.
     """
     n_members = held_out.logs.shape[1]
     total = float(held_out.weights.sum())
@@ -121,10 +121,10 @@ def prior_centre(held_out: HeldOutLogs) -> Floats:
 
 
 def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
-    """Return the weights and biases of the largest penalised log likelihood.
+    """Return the weights and biases with the largest penalised log likelihood.
 
-    Newton's method on weights above 0, the others held at 0 as long as they want to fall (Bertsekas 1982), with a
-    line search along the projection. M + s unknowns for M members and s classes.
+    Uses Newton's method on weights above 0, while the others are fixed at 0 as long as they would fall (Bertsekas
+    1982), with a line search along the projection. There are M + s unknowns for M members and s classes.
 
     Parameters
     ----------
@@ -170,9 +170,10 @@ def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
 
 
 def best_ridge(folds: Sequence[HeldOutLogs], ridges: Sequence[float] = RIDGES) -> float:
-    """Return the precision whose weights, fitted to all folds but one, predict that fold best.
+    """Return the precision whose weights, fitted to all folds except one, predict that fold best.
 
-    Of equally good ones, the largest. With a single fold there is nothing to compare by, and it is the largest.
+    Among equally good precisions, it is the largest. With a single fold, no comparison is possible, and it is the
+    largest.
     """
     ordered = sorted(ridges, reverse=True)
     best, highest = ordered[0], -inf

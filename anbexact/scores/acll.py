@@ -262,7 +262,7 @@ def _weighted(counts: Floats, beta: float | Floats, class_axis: int) -> Floats:
 
 
 def _check_prior(prior: Any) -> Prior:
-    """Return a prior in its plain form; refuse what is not a prior."""
+    """Return a prior in its plain form; refuse values that are not priors."""
     if isinstance(prior, str) and prior in ("dirichlet", "uniform"):
         return prior
     if isinstance(prior, tuple | list) and len(prior) == 3 and prior[0] == "dirichlet":
@@ -279,7 +279,7 @@ def _check_prior(prior: Any) -> Prior:
 
 
 def _constants(n_classes: int, prior: Prior, weight_sums: Floats) -> tuple[Floats, Floats]:
-    """Return β and γ, one each for every total weight N (of which only the prior "dirichlet" makes use)."""
+    """Return β and γ, one of each for every total weight N (which only the prior "dirichlet" uses)."""
     if n_classes == 1:
         return np.full(len(weight_sums), -1.0), np.zeros(len(weight_sums))
     if prior == "dirichlet":

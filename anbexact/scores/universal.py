@@ -26,7 +26,7 @@ from anbexact.tables.vocabulary import Vocabulary
 class Universal:
     r"""Difference of the logs of universal measures g, which are mixtures over levels of quantisation.
 
-    In a table whose continuous variables hold the cells of the finest level of nested partitions,
+    In a table whose continuous variables are given as cells of the finest level of nested partitions,
 
         g(T) = (1/|K|) Σ_k Q(T at levels k) / Π_v Π_n η_v(cell of row n at level k_v),
 

@@ -30,7 +30,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "BayesFactorSelector":  # it takes scikit-learn's whole feature selection, so only where it is used
+    if name == "BayesFactorSelector":  # imports all of scikit-learn's feature selection, so only on use
         from anbexact.selection.selector import BayesFactorSelector
 
         return BayesFactorSelector

@@ -102,7 +102,7 @@ def log_bayes_factors(
     sets[2 : 2 + n, 1] = sets[2 + n :, 0] = features
     scorer = FamilyScorer(table, BDeu(ess), thread_count(n_jobs), Deadline())
     scores = scorer.set_scores(sets, "Bayes factors", None)
-    if scores is None:  # only an interrupt lets the time run out
+    if scores is None:  # without a time limit, only after an interrupt
         raise KeyboardInterrupt
     return np.asarray(scores[1] - scores[0] - scores[2 + n :] + scores[2 : 2 + n])
 

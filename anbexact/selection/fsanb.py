@@ -122,7 +122,7 @@ def _kept(
 
 
 def _with_others(table: DiscreteTable, structure: Structure, score: BDeu) -> Structure:
-    """Add the features that the structure does not have, standing alone, to it and to what it proves."""
+    """Add the features that the structure does not have to it and to its proof; they stand alone."""
     apart = tuple(name for name in table.vocabulary.features if name not in structure.parents)
     if not apart:
         return structure
@@ -162,7 +162,7 @@ class _Validation:
         self._known: dict[tuple[int, float, tuple[Hashable, ...]], tuple[float, float]] = {}
 
     def best(self, pairs: Sequence[tuple[float, float]], progress: Progress | None) -> tuple[float, float]:
-        """Return the best pair of those that were tried out in time; the first if none was."""
+        """Return the best pair among those tried in time; the first if none was tried."""
         best, chosen = (-np.inf, -np.inf), pairs[0]
         for k, (ess, threshold) in enumerate(pairs):
             values = [self._value(fold, ess, threshold) for fold in range(len(self.folds))]
@@ -178,7 +178,7 @@ class _Validation:
         return chosen
 
     def _value(self, fold: int, ess: float, threshold: float) -> tuple[float, float]:
-        """Return the weight of held-out rows that are classified rightly, and the conditional log likelihood."""
+        """Return the weight of held-out rows that are classified correctly, and the conditional log likelihood."""
         rows, held_out = self.folds[fold]
         kept = _kept(rows, log_bayes_factors(rows, ess=ess, n_jobs=self.n_jobs), threshold, self.always)
         ess = ess if self.network_ess is None else self.network_ess

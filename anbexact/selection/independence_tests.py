@@ -81,7 +81,7 @@ class G2Test:
         def associations(x: int, others: Positions, given: tuple[int, ...]) -> Floats:
             out = np.full(len(others), inf if given else -inf)
             cells = prod([sizes[v] for v in given], start=sizes[x])
-            if cells * smallest > most_cells:  # nothing can be tested, as of most sets that are large
+            if cells * smallest > most_cells:  # too few rows for any test, as with most large sets
                 return out
             tested = np.flatnonzero(float(cells) * arities[others] <= most_cells)
             if len(tested):

@@ -1,4 +1,4 @@
-"""Missing cells of a training table: which are a state of their own, and which rows they cost."""
+"""Missing cells of a training table: which are a state of their own, and which rows they exclude."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Groups, Vocabulary
 
 HANDLE_MISSING = ("auto", "marginalize", "own_state", "error")
-"""What can become of missing cells, whatever is learned."""
+"""The treatments of missing cells that every model supports."""
 EM = "em"
-"""What becomes of missing cells in networks that are learned by expectation maximisation."""
+"""The treatment of missing cells in networks that are learned by expectation maximisation."""
 MISSING_CLASS = ("error", EM)
-"""What can become of rows without a class."""
+"""The treatments of rows without a class."""
 MOST_LOST = 0.02
 """Share of the weight of all rows, and of any class, that ``handle_missing="auto"`` may leave out of training."""
 COMPARED_DECIMALS = 12
@@ -42,7 +42,7 @@ def check_handle_missing(value: object, further: Sequence[str] = ()) -> None:
 
 
 def check_missing_class(value: object, handle_missing: object, completes: bool) -> None:
-    """Refuse a ``missing_class`` that does not exist, or does not go with what becomes of missing cells."""
+    """Refuse a ``missing_class`` that does not exist, or cannot be combined with ``handle_missing``."""
     known = MISSING_CLASS if completes else MISSING_CLASS[:1]
     if value not in known:
         raise ValueError(f"missing_class must be {' or '.join(map(repr, known))}, not {value!r}")
@@ -55,18 +55,18 @@ def check_missing_class(value: object, handle_missing: object, completes: bool) 
 
 @dataclass(frozen=True)
 class MissingCells:
-    """What becomes of the missing cells of a table.
+    """The treatment of the missing cells of a table.
 
     Attributes
     ----------
     own_state : frozenset
         Columns in which a missing cell is a state.
     single : mapping
-        The state of each column that has only one: a missing cell there can be nothing else.
+        The state of each column that has only one, which is then the state of its missing cells.
     incomplete : (rows,) bool
         The rows of positive weight that are left out, because of a missing cell in another column.
     warning : str
-        What must be said about these rows; empty if there are none.
+        The warning about these rows; empty if there are none.
     """
 
     own_state: frozenset[Hashable]
@@ -85,16 +85,16 @@ def missing_cells(
     groups: Mapping[Hashable, Groups] | None = None,
     repeats: npt.NDArray[np.int64] | None = None,
 ) -> MissingCells:
-    """Decide what becomes of the missing cells of training rows.
+    """Decide how the missing cells of training rows are treated.
 
     ``"own_state"``: they are the state ``"(missing)"``, and no row is left out. ``"marginalize"``: the row of a
-    missing cell is left out, unless the column has a single state. ``"auto"``: see :func:`common_gaps`; the others
-    are treated as by ``"marginalize"``. ``"error"``: they are refused.
+    missing cell is left out, unless the column has a single state. ``"auto"``: see :func:`common_gaps`; the other
+    columns are treated as with ``"marginalize"``. ``"error"``: they are refused.
 
     Parameters
     ----------
     columns, target, weights
-        Features, class, and (rows,) weights; rows of weight 0 are as good as absent.
+        Features, class, and (rows,) weights; rows of weight 0 are ignored.
     categories : mapping, optional
         Declared states.
     handle_missing : {"auto", "marginalize", "own_state", "error"}
@@ -104,7 +104,7 @@ def missing_cells(
     groups : mapping, optional
         Groups of the values of columns whose states are groups, if any.
     repeats : (rows,) int64, optional
-        How many rows each row stands for, if equal ones were collapsed: what messages count.
+        The number of rows that each row represents, if equal ones were merged; messages count these.
 
     Raises
     ------
@@ -170,19 +170,19 @@ def common_gaps(
     weights: npt.NDArray[np.float64],
     most_lost: float,
 ) -> frozenset[Hashable]:
-    """Return the columns whose missing cells should be a state, since leaving rows out would lose too many.
+    """Return the columns whose missing cells should be a state, because leaving rows out would lose too many.
 
-    What a set of columns loses is the weight of the rows with a missing cell in one of them, as a share of all rows
-    or of the rows of a class, whichever is larger. A column that alone loses more than ``most_lost`` is returned. Of
-    the others, as long as they lose more than that together, the one is returned next that has most missing cells by
-    weight (the first of equal ones).
+    The loss of a set of columns is the weight of the rows with a missing cell in one of them, as a share of all rows
+    or of the rows of a class, whichever is larger. Every column with a loss above ``most_lost`` is returned. As long
+    as the other columns together have a larger loss than that, the one among them with the most missing cells by
+    weight (the first of equal ones) is returned as well.
 
     Parameters
     ----------
     gaps : mapping of column name to (rows,) bool
         The missing cells of every column that has some.
     free : collection
-        Columns that cost no row, since they have a single state.
+        Columns that exclude no row, because they have a single state.
     target : Column, optional
         The class.
     weights : (rows,) float64
@@ -194,7 +194,7 @@ def common_gaps(
         codes, n_classes = np.zeros(len(weights), dtype=np.intp), 1
     else:
         class_codes, categories = target.coded
-        codes, n_classes = np.maximum(class_codes, 0).astype(np.intp), len(categories)  # of weight 0 where missing
+        codes, n_classes = np.maximum(class_codes, 0).astype(np.intp), len(categories)  # weight 0 if missing
     sizes = np.bincount(codes, weights, n_classes)
 
     def lost(rows: Mask) -> float:

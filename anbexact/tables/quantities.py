@@ -1,8 +1,8 @@
-"""Quantities that are ordered but come as objects: what their numbers stand for.
+"""Ordered quantities that are given as objects, and the meaning of their numbers.
 
 A column of datetimes, dates, durations, times of day, periods or decimals is cut like a column of numbers. Its
 numbers count units of time since an origin, in which the values are whole, or are the decimals as floats. A
-:class:`Quantity` says which, and turns values into numbers and cut points into text.
+:class:`Quantity` describes this, and converts values to numbers and cut points to text.
 """
 
 from __future__ import annotations
@@ -45,27 +45,27 @@ KINDS = {
     "period": ("periods", "periods of the same frequency"),
     "decimal": ("decimals", "numbers"),
 }
-"""What messages call the values of a kind, and what may be passed instead."""
+"""The names of the values of a kind in messages, and the types that may be passed instead."""
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """What the numbers of a column stand for.
+    """The meaning of the numbers of a column.
 
     Attributes
     ----------
     kind : {"date", "datetime", "duration", "time", "period", "decimal"}
         The kind of the values.
     unit : str
-        Of time: the coarsest of ``"D"``, ``"h"``, ``"m"``, ``"s"``, ``"ms"``, ``"us"`` and ``"ns"`` in which all
-        values are whole that were learned from. Of periods: their frequency. Of decimals: ``""``.
+        For time: the coarsest of ``"D"``, ``"h"``, ``"m"``, ``"s"``, ``"ms"``, ``"us"`` and ``"ns"`` in which all
+        training values are whole. For periods: their frequency. For decimals: ``""``.
     origin : int
-        The number 0 stands for this many units since 1970 in UTC, or since zero. It is 0 itself unless floats would
-        not be exact.
+        The number 0 means this many units since 1970 in UTC, or since zero. It is 0 itself unless floats would not be
+        exact.
     zone : str, optional
-        The time zone in which datetimes are shown; None where they have none.
+        The time zone in which datetimes are shown; None if they have none.
     places : int
-        Decimal places of decimals.
+        Number of decimal places of decimals.
 
     Raises
     ------
@@ -94,7 +94,7 @@ class Quantity:
 
     @property
     def noun(self) -> str:
-        """What messages call the values."""
+        """The name of the values in messages."""
         more = "" if self.zone is None else f" with a time zone ({self.zone})"
         return KINDS[self.kind][0] + more + (f" of frequency {self.unit!r}" if self.kind == "period" else "")
 
@@ -181,10 +181,10 @@ class Quantity:
     # ---- text
 
     def texts(self, cuts: Sequence[float] | Floats) -> list[str]:
-        """Return cut points as text that tells them apart.
+        """Return cut points as distinguishable texts.
 
         A cut halfway between two values is shown exactly (rounded down between two nanoseconds or periods), any other
-        one in the unit that is finer than that of the values, or in a finer one where two cuts would read alike.
+        cut in the next finer unit than that of the values, or in a still finer one if two cuts would look the same.
 
         Examples
         --------
@@ -261,7 +261,7 @@ def of_ticks(quantity: Quantity, ticks: Ticks, missing: npt.NDArray[np.bool_]) -
 
 
 def of_values(values: Sequence[Any]) -> tuple[Quantity, Floats] | None:
-    """Return the quantity of which values are, and their numbers; None if they are of no single kind.
+    """Return the quantity of values, and their numbers; None if they are not of a single kind.
 
     Raises
     ------
@@ -292,7 +292,7 @@ def of_values(values: Sequence[Any]) -> tuple[Quantity, Floats] | None:
 
 
 def decimal_places(values: Iterable[Any]) -> int:
-    """Return the most decimal places of decimals."""
+    """Return the maximum number of decimal places of decimals."""
     exponents = (value.as_tuple().exponent for value in values if isinstance(value, Decimal))
     return max((min(-power, MOST_PLACES) for power in exponents if isinstance(power, int) and power < 0), default=0)
 

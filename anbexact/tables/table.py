@@ -124,8 +124,8 @@ class DiscreteTable:
     def __add__(self, other: DiscreteTable) -> DiscreteTable:
         """Return the rows of both tables, as if they had been read together.
 
-        States that were only observed are united, declared ones must be the same; a ValueError names the variable
-        that does not go together. ``handle_missing="auto"`` is decided for each table by itself: set it.
+        Observed states are merged, and declared ones must be the same; a ValueError names the variable that does not
+        match. ``handle_missing="auto"`` is decided separately for each table, so set it explicitly.
         """
         if not isinstance(other, DiscreteTable):
             return NotImplemented
@@ -290,9 +290,9 @@ def _refuse_missing_class(target: Column | None, weights: Weights) -> None:
 def _usable_rows(
     columns: Sequence[Column], target: Column | None, weights: Weights, cells: MissingCells
 ) -> tuple[Sequence[Column], Column | None, Weights, npt.NDArray[np.intp]]:
-    """Leave out rows of weight 0, and rows that missing cells cost; fill in the columns with a single state.
+    """Leave out rows of weight 0 and rows excluded by missing cells; fill in the columns with a single state.
 
-    Returns columns, target, weights and positions of the rows that are kept: maybe none, if the states are known.
+    Returns columns, target, weights and positions of the rows that are kept, possibly none if the states are known.
     """
     if cells.warning:
         warn(cells.warning)

@@ -55,7 +55,7 @@ def group_names(groups: Groups) -> tuple[str, ...]:
         more = f", … {len(values) - len(texts)} more" if len(texts) < len(values) else ""
         name = plain = "{" + ", ".join(texts) + more + "}"
         number = 1
-        while name in names:  # values of several types, such as 1 and "1", read alike; so do ends that are cut off
+        while name in names:  # values of different types, such as 1 and "1", look the same, as may shortened names
             number += 1
             name = f"{plain} ({number})"
         names[name] = None
@@ -245,7 +245,7 @@ class Vocabulary:
         return codes
 
     def _with_states(self, column: Column) -> Column:
-        """Return a column of quantities with the states of the variable in the place of other values that equal them.
+        """Return a column of quantities in which values that equal states of the variable are replaced by these.
 
         A date equals midnight of a datetime, a decimal the float next to it, and a moment itself in any time zone.
         """
@@ -264,7 +264,7 @@ class Vocabulary:
         return Column(column.name, codes, tuple(own))
 
     def _warn_of_other_types(self, name: Hashable, unknown: Sequence[Any]) -> None:
-        """Warn of an unknown value that reads like a state but is of another type, such as ``"1"`` for ``1``."""
+        """Warn about an unknown value that looks like a state but has another type, such as ``"1"`` for ``1``."""
         if not unknown:
             return
         texts = {str(state): state for state in self._values[name]}

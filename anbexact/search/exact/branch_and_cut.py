@@ -195,9 +195,9 @@ def _groups(inside: Sequence[npt.NDArray[np.bool_]]) -> list[Positions]:
 def _restricted(
     lists: Sequence[ParentSets], inside: Sequence[npt.NDArray[np.bool_]], group: Positions
 ) -> tuple[Lists, Positions]:
-    """Return the lists of a component, arcs into it left out, and where their sets are in the full lists.
+    """Return the lists of a component without arcs into it, and the positions of their sets in the full lists.
 
-    Of the sets with the same parents in the component, the best is kept.
+    Among sets with the same parents in the component, the best is kept.
     """
     masks = [pack(inside[i][:, group]) for i in group]
     kept = [np.sort(np.unique(own, axis=0, return_index=True)[1]) for own in masks]

@@ -109,7 +109,7 @@ class _Families:
         deadline: Deadline,
         progress: Progress | None,
     ) -> Self:
-        """Return all families with their scores, unless time ran out: then they are ``stopped``."""
+        """Return all families with their scores; if time ran out, they are ``stopped``."""
         families = cls(table, score, constraints, deadline)
         first = min(len(families.features), 6)
         tasks = (partial(families.score_above, prefix, first) for prefix in range(1 << first))
@@ -171,7 +171,7 @@ class _Families:
                     self.scores[b, _without(mask, b)] = value
 
     def bound(self) -> float:
-        """Return an upper bound on the total, infinite if the score does not offer any."""
+        """Return an upper bound on the total, infinite if the score does not offer a bound."""
         upper_bound = getattr(self.score, "local_upper_bound", None)
         return float("inf") if upper_bound is None else sum(upper_bound(self.table, child) for child in self.features)
 

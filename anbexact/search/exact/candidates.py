@@ -187,7 +187,7 @@ class Candidates:
         return "interrupt" if deadline.interrupted else "time_limit"
 
     def _obstacle(self, deadline: Deadline, most_sets: float, largest: int | None) -> str:
-        """Return why the next size is not begun; empty if it can be."""
+        """Return the reason why the next size is not started; empty if it can be."""
         ahead = self._share * sum(search.ahead for search in self._searches)
         if largest is not None and self.largest is not None and self.largest >= largest:
             return "not requested"
@@ -200,7 +200,7 @@ class Candidates:
         return ""
 
     def _go_through(self, deadline: Deadline, progress: Progress | None) -> None:
-        """Go through the sets of the next size, or what is left of them."""
+        """Enumerate the sets of the next size, or the rest of them."""
         if not self._within:
             self._within, self._before, self._seconds = True, self.scored, 0.0
             for search in self._searches:
@@ -229,9 +229,9 @@ class Candidates:
 
 
 def _copies(table: DiscreteTable, constraints: Constraints, order: Sequence[Hashable]) -> dict[Hashable, Hashable]:
-    """Return, for features that are the same but for the names of their states, the copy before it.
+    """Return the previous copy of every feature that equals others except for the names of the states.
 
-    Copies go by their order, last first; features on which constraints bear are left out.
+    Copies are in the reverse order of the features; features that constraints concern are left out.
     """
     bound = {name for edge in (*constraints.required_edges, *constraints.forbidden_edges) for name in edge}
     last: dict[tuple[int, bytes], Hashable] = {}
@@ -264,8 +264,8 @@ def _dispersion(
 ) -> Floats | None:
     """Return the total weight times the entropy of feature u given the class and feature v; in nats, shape (u, v).
 
-    On the diagonal, given the class alone; without a class, given nothing. Empty where the penalty is not
-    proportional to the number of joint states of the parents; None when time ran out.
+    On the diagonal, it is conditional on the class alone, or unconditional without a class. It is empty if the
+    penalty is not proportional to the number of joint states of the parents; None when time ran out.
     """
     n = len(order)
     if not score.proportional_penalty:

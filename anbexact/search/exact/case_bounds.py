@@ -90,7 +90,7 @@ def case_bound(case: Case, sets: ListedSets, precision: float) -> float:
 
 
 def _well_formed(duals: Duals, features: Sequence[Hashable]) -> bool:
-    """Return whether every cluster is a set of features of the component, k suits it, and z is zero or more."""
+    """Return whether every cluster is a set of features of the component with a valid k, and z is zero or more."""
     known = set(features)
     return all(
         isinstance(least, int)

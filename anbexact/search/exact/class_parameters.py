@@ -158,7 +158,7 @@ def class_parameters(
 def _searched(
     plan: Plan, class_name: Hashable, given: Constraints, progress: Progress | None, *, limited: bool
 ) -> Structure:
-    """Return the structure, or a greedy one where the time did not suffice."""
+    """Return the structure, or a greedy one if there was not enough time."""
     check_memory(plan)
     search = ExactSearch(plan, class_name, progress)
     if not limited and plan.foreseen > LONG_SEARCH:
@@ -197,7 +197,7 @@ def check_memory(plan: Plan) -> None:
     """Refuse a search over more sets than fit into memory; say what would help."""
     n, rows, threads = plan.n - 1, len(plan.table.weights), plan.threads
     if not plan.has_lattice:
-        return  # searched by families, of which there are few: what carries the search out checks
+        return  # there are few families, and the search over families checks its memory
     needed = _memory(n, rows, threads)
     if needed <= plan.memory:
         return

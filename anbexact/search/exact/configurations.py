@@ -63,7 +63,7 @@ def configurations(counted: Counted, base: float, last_size: int) -> tuple[int, 
     parent, last, times = np.zeros((3, 1), np.int64)
     began, end, size = 0, 1, 0
     while size <= last_size:
-        # Every set is made once, from the set without one of its parents of the last kind.
+        # Every set is made once, from the set without one of the parents of its last kind.
         makes = (kinds > last[:, None]) | ((kinds == last[:, None]) & (times[:, None] < most))
         source, kind = np.nonzero(makes)
         own = np.full(makes.shape, -1, np.int32)

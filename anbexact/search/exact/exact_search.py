@@ -167,7 +167,7 @@ class ExactSearch:
         proof = Proof(
             score, constraints.max_parents, constraints.required_edges, constraints.forbidden_edges, None, (case,)
         )
-        for rounding in (ROUNDING, ROUNDING / 1000, 0.0):  # heavy weights: set scores far above the total cost digits
+        for rounding in (ROUNDING, ROUNDING / 1000, 0.0):  # set scores far above the total lose digits
             chosen = solved.parents(rounding)
             structure = self._certified(chosen, solved.total, solved.sets, f"{method}{self._limits}", proof)
             if structure.certificate.optimal:
@@ -204,7 +204,7 @@ class ExactSearch:
         method: str,
         proof: Proof | None,
     ) -> Structure:
-        """Score the structure afresh and state what the bound, on the scores of the features, proves."""
+        """Score the structure again and state what the bound on the scores of the features proves."""
         common = self.plan.table.vocabulary.common_parents
         parents = {
             child: (*common, *sorted(feature_parents[child], key=lambda name: name != self.class_name))

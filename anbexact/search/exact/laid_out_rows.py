@@ -76,7 +76,7 @@ def lay_out_rows(
     dispersion : (features, features) float64
         Weight times conditional entropy of pairs, in the order of the search; empty where the score needs none.
     """
-    if score.proportional_penalty:  # else the kernels do not look at it
+    if score.proportional_penalty:  # otherwise, the kernels ignore it
         shared.take_for_rows(8 * len(parents.added) ** 2, table)
         dispersion = np.ascontiguousarray(dispersion[np.ix_(parents.places, parents.places)])
     given = table.groups(parents.given)
@@ -150,7 +150,7 @@ def _atoms(
 ) -> tuple[Atoms, float]:
     """Find the joint states of all other variables in which two or more states of the child occur.
 
-    Returns also the log-likelihood with all features as parents.
+    Also returns the log-likelihood with all features as parents.
     """
     kids, weights = cells.kids, cells.weights
     others = np.ascontiguousarray(keys[[0, *range(2, len(keys))]])

@@ -171,7 +171,7 @@ class Relaxation:
         return None
 
     def _first(self, values: Floats, gap: float) -> npt.NDArray[np.bool_]:
-        """Return which sets to begin with: of every feature, those of highest value, and the one chosen.
+        """Return the initial sets: for every feature, those with the highest values, and the chosen one.
 
         Those that cost more than the gap are left out: a choice better than the best known contains none of them.
         """
@@ -198,9 +198,9 @@ class Relaxation:
     ) -> tuple[Floats, Floats, Floats, float] | None:
         """Return x, the features' dual values as credited scores, the clusters' multipliers, and the optimum.
 
-        The costs are what the sets lack in ``values``, credited by the multipliers at hand, so that the simplex
-        method, which begins anew, finds its way by them; a surplus over a cluster inequality costs its multiplier.
-        A cluster inequality may be violated at a high price, so that there is a solution in every branch.
+        The costs are the deficits of the sets in ``values``, with credits for the current multipliers, which guide
+        the simplex method as it starts again; a surplus over a cluster inequality costs its multiplier. A cluster
+        inequality may be violated at a high price, so every branch has a solution.
         """
         lists, n = self.lists, self.lists.n
         count, rows = len(columns), len(clusters)

@@ -70,7 +70,7 @@ def first_choice(
 
 
 def _images(child: int, parents: Sequence[int], groups: Sequence[Sequence[int]]) -> Iterable[tuple[int, int]]:
-    """Return the family, parents as a mask, with copies in each other's place in all ways."""
+    """Return the family, parents as a mask, under all exchanges of copies."""
     touched = [group for group in groups if child in group or not set(group).isdisjoint(parents)]
     rest = sum(1 << b for b in parents if not any(b in group for group in touched))
     images = next((group for group in touched if child in group), (child,))
@@ -96,9 +96,9 @@ class _Set:
 
 
 class _Reading:
-    """An optimal choice among listed sets, read back by the rule.
+    """An optimal choice among listed sets, read back according to the rule.
 
-    ``witness`` is an optimal choice over the features that are left.
+    ``witness`` is an optimal choice over the remaining features.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class _Reading:
         return [(winner, best.parents)]
 
     def _remove(self, feature: int, own: _Set) -> None:
-        """Take a feature out. Others that could not be last can be so now only if they are parents of this one."""
+        """Remove a feature. Others that could not be last can be last now only if they are parents of this one."""
         self.witness = self.others[feature]
         self.others = {}
         self.never -= {feature, *own.parents}
@@ -176,7 +176,7 @@ class _Reading:
     def _solved(self, members: int, penalty: float) -> dict[int, _Set]:
         """Return an optimal choice over some features, the others not being parents.
 
-        No parents at all, at a penalty, are added to every list, so that there is an acyclic choice.
+        The empty parent set, at a penalty, is added to every list, so that there is an acyclic choice.
         """
         if self.deadline.passed:
             raise _TooMuchError
@@ -211,5 +211,5 @@ class _Reading:
         return max((one.score for one in self._within(i, members)), default=-inf)
 
     def _first(self, b: int, members: int, least: float) -> _Set | None:
-        """Return the first set by the rule within some features that scores so much."""
+        """Return the first set, according to the rule, within some features that has this score."""
         return next((one for one in self._within(b, members) if one.score >= least), None)

@@ -152,7 +152,7 @@ def _without(
 
 
 def _is_admitted(structure: Structure, constraints: Constraints, common: Collection[Hashable]) -> bool:
-    """Return whether the common parents are parents of all others, and the other parents are admitted."""
+    """Return whether the common parents are parents of all other variables, and the other parents are admitted."""
     return not any(structure.parents[name] for name in common) and all(
         set(common) <= set(child_parents)
         and constraints.admits(child, (name for name in child_parents if name not in common))
@@ -172,7 +172,7 @@ class _Check:
 
     @property
     def answers(self) -> bool:
-        """Whether there is a way to check such a proof, and every component has features and a bound."""
+        """Whether such a proof can be checked, and every component has features and a bound."""
         limited = has_candidates(self.table, self.proof.score) or self.constraints.max_parents < len(self.place) - 1
         return (self.whole or limited) and all(
             part.features and isfinite(part.bound) for part in self.proof.components
@@ -182,7 +182,7 @@ class _Check:
     def _lists(self) -> Sequence[ParentSets] | None:
         """The candidate lists, made again; None if they do not reach as far as the proof.
 
-        An interrupt, which ends the lists, is raised again.
+        An interrupt ends the lists and is raised again.
         """
         deadline, largest = Deadline(), self.proof.largest
         means = ListMeans(thread_count(None), deadline, memory=inf)

@@ -69,9 +69,10 @@ def verify_fewest(structure: Structure, proof: Proof, table: DiscreteTable) -> b
 def _best_orders(
     families: Families, parents: Mapping[Hashable, tuple[Hashable, ...]], class_name: Hashable, tolerance: float
 ) -> tuple[int, float, bool]:
-    """Return the fewest class parameters of the features, the best score with as few, and whether there is an I-map.
+    """Return the fewest class parameters, the best score with as few, and whether ``parents`` are an I-map.
 
-    ``parents`` are an I-map if some order has, after each of its prefixes, those of the next feature among its best.
+    ``parents`` are an I-map if, for some order, the parents of each feature are among its best after the previous
+    ones.
     """
     n = len(families.features)
     best = [_best_below(*families.of_child(b), tolerance) for b in range(n)]

@@ -85,7 +85,7 @@ class Climb:
         return False
 
     def _following(self, graph: Graph, gains: Floats, recent: deque[Graph]) -> Graph | None:
-        """Return the graph after the best move that is admitted; None if there is none."""
+        """Return the graph after the best admitted move; None if there is none."""
         least = -np.inf if self.tabu else self.rounding
         while True:
             best = float(gains.max(initial=-np.inf))

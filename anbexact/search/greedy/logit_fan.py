@@ -115,9 +115,9 @@ class _Move:
     ----------
     term : Term
     parameters : int
-        Of the model after the move.
+        Number of parameters of the model after the move.
     design : Columns or None
-        After the move; None for a term that is added, and comes last.
+        The design after the move; None for a term that is added, which comes last.
     start : array
         Coefficients to start from.
     lower, upper : float
@@ -133,7 +133,7 @@ class _Move:
 
 
 class _Climb:
-    """A search on its way: the model that it has reached, and its score."""
+    """A search in progress: the model that it has reached, and its score."""
 
     def __init__(self, table: DiscreteTable, threads: int, deadline: Deadline, progress: Progress | None) -> None:
         self._rows = Rows(table)

@@ -272,7 +272,7 @@ def cliques(core: int, others: int, joined: list[int], most: int) -> Iterator[in
 
 
 def _leads(found: EquivalenceClass, below: list[int], start: int, end: int, around: int) -> bool:
-    """Whether a path along arcs and edges leads from one node to another, around some."""
+    """Whether a path along arcs and edges leads from one node to another while avoiding some nodes."""
     reached, waiting = around, 1 << start
     while waiting:
         reached |= waiting
@@ -297,7 +297,7 @@ def applied(found: EquivalenceClass, operator: Operator) -> EquivalenceClass:
 
 
 class _Search:
-    """A search on its way: the equivalence class that it has reached."""
+    """A search in progress: the equivalence class that it has reached."""
 
     def __init__(
         self, likelihood: ConditionalLikelihood, max_parents: int, rounding: float, deadline: Deadline

@@ -110,7 +110,7 @@ class LeaveOneOutClimb:
             families, value = found, best
 
     def _fits(self, families: Families) -> bool:
-        """Whether no table has more cells than it may have."""
+        """Whether no table has too many cells."""
         table = self.table
         n_classes = table.vocabulary.arity(class_of(table))
         return all(

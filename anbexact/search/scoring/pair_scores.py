@@ -96,7 +96,7 @@ class FamilyScorer:
 
     @cached_property
     def _of_levels(self) -> FamilyScorer:
-        """What scores variables at single levels."""
+        """The scorer of variables at single levels."""
         assert self.mixture is not None
         return FamilyScorer(self.mixture.of_levels, self.mixture.score.base, self.threads, self.deadline)
 
@@ -220,7 +220,7 @@ class FamilyScorer:
         return out if run_tasks(tasks, len(batches), threads, self.deadline, phase, progress) else None
 
     def _batches(self, members: Positions) -> Iterator[Positions]:
-        """Part the families into batches of equal numbers of states and limited size."""
+        """Divide the families into batches with equal numbers of states and limited size."""
         shapes, group = np.unique(self._arities[members], axis=0, return_inverse=True)
         order = np.argsort(group.ravel(), kind="stable")
         ends = np.cumsum(np.bincount(group.ravel(), minlength=len(shapes)))
@@ -248,7 +248,7 @@ class FamilyScorer:
         out[batch] = self.score.family_scores(families, tuple(arities[:-1].tolist()))
 
     def _shares(self, work: Positions) -> list[int]:
-        """Part a sequence into runs of about equal work, enough to share and short enough to be stopped."""
+        """Divide a sequence into runs of about equal work, enough of them to share and short enough to be stopped."""
         if len(work) == 0:
             return [0]
         done = np.cumsum(work)
@@ -258,7 +258,7 @@ class FamilyScorer:
 
 
 def _distinct(sets: Positions, n_variables: int) -> tuple[Positions, Positions]:
-    """Return the distinct rows, and the place of every row among them."""
+    """Return the distinct rows, and the position of every row among them."""
     base, width = n_variables + 1, sets.shape[1]
     if base**width >= 2**62:
         rows, place = np.unique(sets, axis=0, return_inverse=True)
@@ -360,7 +360,7 @@ def _check_memory(n: int, symmetric: bool) -> None:
 
 
 def _checked(scorer: FamilyScorer, scores: PairScores) -> PairScores:
-    """Return the scores; refuse what cannot be compared."""
+    """Return the scores; refuse scores that cannot be compared."""
     bad = ~np.isfinite(scores.alone)
     if bad.any() or not np.isfinite(scores.of_class):
         name = scorer.names[scorer.features[bad.argmax()] if bad.any() else scorer.class_position]

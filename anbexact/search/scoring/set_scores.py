@@ -108,7 +108,7 @@ class SetScoreProblem:
         decided = len(self.features) - (len(out).bit_length() - 1)
         try:
             room = self.rooms.pop()
-        except IndexError:  # more walks at once than ever before
+        except IndexError:  # more simultaneous walks than ever before
             room = Levels.empty(len(self.table.weights), self.arities), Boards.empty(self.arities[: self.dense])
         work: int = score_subtree(prefix, decided, *self.laid_out, self.max_size, *room, out)
         self.rooms.append(room)
@@ -145,7 +145,7 @@ def entropy_order(table: DiscreteTable, features: Sequence[Hashable]) -> tuple[H
 def _table_shape(table: DiscreteTable) -> tuple[int, int]:
     """Return the number of distinct parent-configuration counts q, and how many whole weights are tabulated for each.
 
-    Weights are tabulated as far as they occur and memory allows; not at all where it does not allow small ones.
+    Weights are tabulated as far as they occur and memory allows, or not at all if memory does not allow small ones.
     """
     arities = table.shape(table.vocabulary.features)
     distinct = prod(arities.count(arity) + 1 for arity in set(arities))

@@ -175,7 +175,7 @@ def _learn(
 
 
 def one_parent(features: Sequence[Hashable], required: Iterable[Edge], forbidden: Iterable[Edge]) -> Constraints:
-    """Check constraints on a tree, in which a feature has one feature parent at most."""
+    """Check constraints on a tree, in which a feature has at most one feature parent."""
     constraints = make_constraints(features, None, required, forbidden)
     for child, child_parents in constraints.required.items():
         if len(child_parents) > 1:
@@ -213,7 +213,7 @@ def best_branching(
     gains = np.where(free, pairs.gains, 0.0)
     step = float(np.abs(gains).max()) / LARGEST_WHOLE_GAIN or 1.0
     weights[:, :n] = np.rint(gains / step).T
-    rounding = int(min(pairs.rounding / step, 2 * LARGEST_WHOLE_GAIN)) + n + 2  # gains may differ in sign
+    rounding = int(min(pairs.rounding / step, 2 * LARGEST_WHOLE_GAIN)) + n + 2  # gains may have both signs
     weights[:, n] = -(n + 1) * (2 * int(np.abs(weights).max()) + rounding) if tree else 0
     admitted = np.ones((n, n + 1), dtype=bool)
     admitted[:, :n] = free.T
@@ -230,8 +230,9 @@ def _first_optimum(
 ) -> npt.NDArray[np.int64]:
     """Return the parents in the optimal arborescence that comes first: node by node, the root, then lower numbers.
 
-    Optimal is what is so to within rounding. A first run gives the dual variables, and so weights under which sums
-    that differ by rounding are equal; the others settle the order of a few nodes each, as many as fit into a number.
+    Arborescences count as optimal to within rounding. A first run gives the dual variables, and thereby weights under
+    which sums that differ only by rounding are equal. Each further run decides the order of a few nodes, as many as
+    fit into a number.
     """
     n = len(weights)
     base = n + 1

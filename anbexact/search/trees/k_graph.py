@@ -163,7 +163,7 @@ class _Choice:
         self.contenders: list[tuple[float, tuple[int, ...]]] = []
 
     def offer(self, sets: list[tuple[int, ...]], gains: Floats) -> None:
-        """Consider parent sets, each with what it gains over the class alone."""
+        """Consider parent sets, each with its gain over the class alone."""
         if len(sets) == 0:
             return
         if not self.contenders:
@@ -193,7 +193,7 @@ def _score_larger_sets(
     k: int,
     progress: Progress | None,
 ) -> tuple[int, bool]:
-    """Offer all sets of 2 to k parents; return how many, and whether the time sufficed."""
+    """Offer all sets of 2 to k parents; return their number, and whether there was enough time."""
     n_sets = sum(comb(len(may) - len(must), s - len(must)) for may, must in candidates for s in range(2, k + 1))
     scored = 0
     for size in range(2, k + 1):

@@ -109,7 +109,7 @@ def ranked_parents(
 
 
 def _highest(values: Floats, candidates: Sequence[int], most: int, rounding: float) -> list[int]:
-    """Return the candidates of highest value, highest first; of equal ones, to within rounding, the lowest first."""
+    """Return the candidates with the highest values, highest first; ties (to within rounding) ascending."""
     left = sorted(candidates)
     chosen: list[int] = []
     while left and len(chosen) < most:
