@@ -116,7 +116,7 @@ class Scorer:
         return [Term(term, self.arities, len(self.classes)) for term in given]
 
     def probabilities(self, row: Any) -> list[float]:
-        """Return the probabilities of the classes, a list; NaN for a row that is impossible, whatever its class."""
+        """Return the probabilities of the classes, a list; NaN for a row that is impossible for every class."""
         unknown = [name for name in row if name not in self.places]
         if unknown:
             raise ValueError(f"{unknown[0]!r} is not a feature; the features are {list(self.places)}")

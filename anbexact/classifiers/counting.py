@@ -14,7 +14,7 @@ from anbexact.networks.drift import Drift, measure_drift
 from anbexact.networks.network import Network, TableNetwork
 from anbexact.tables.table import check_weights
 
-NOT_MERGED = "densities of a universal measure depend on the number of rows and cannot be counted apart"
+NOT_MERGED = "densities of a universal measure depend on the number of rows and cannot be counted separately"
 
 
 class Counting(TableClassifier):
@@ -99,9 +99,9 @@ class Counting(TableClassifier):
         >>> print(classifier.drift(X[1::2].assign(top_left="x"), y[1::2]))
         479 later rows against 479 earlier ones
         mean log probability of a row: -10.185 nats earlier, -9.938 nats later
-        ln Bayes factor for the same tables against tables of their own: -142.9
+        ln Bayes factor for the same tables against separate tables: -142.9
           top_left: -236.3
-        the later rows speak against the arc x_wins -> top_left (-0.045 nats)
+        the later rows are evidence against the arc x_wins -> top_left (-0.045 nats)
         """
         check_is_fitted(self)
         if not isinstance(self.model_, TableNetwork):

@@ -109,7 +109,7 @@ def named_members(members: Any) -> list[Member]:
     given_names = [given[0] for given in members if isinstance(given, tuple)]
     twice = [name for name in given_names if names.count(name) > 1]
     if twice:
-        raise ValueError(f"two members are called {twice[0]!r}: give each a name of its own")
+        raise ValueError(f"two members are called {twice[0]!r}: give each a unique name")
     return [
         member
         if names.count(member.name) == 1

@@ -272,7 +272,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         if late:
             done = len(records) - len(late)
             warn(
-                f"time_limit={self.time_limit!r} did not suffice for all members: {done} of {len(records)} were "
+                f"time_limit={self.time_limit!r} was too short for all members: {done} of {len(records)} were "
                 f"learned, without {', '.join(late)}. Raise time_limit, or pass fewer members"
             )
         for record in records:

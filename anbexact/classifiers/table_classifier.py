@@ -254,7 +254,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         impossible = np.flatnonzero(np.isneginf(logs[np.arange(len(best)), best]))
         if len(impossible):
             warn(
-                f"row {int(impossible[0])} is impossible under the network, whatever its class ({len(impossible)} "
+                f"row {int(impossible[0])} is impossible under the network for every class ({len(impossible)} "
                 f"such rows): the first class, {self.classes_.tolist()[0]!r}, is predicted"
             )
         return np.asarray(self.classes_[best])

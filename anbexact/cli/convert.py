@@ -8,7 +8,7 @@ from anbexact.cli.models import FORMATS_HELP, check_output, read_model, write_mo
 from anbexact.cli.options import Commands, add_command
 
 DESCRIPTION = """\
-From and to JSON, BIF, XMLBIF and XDSL, by the extensions of the files. Beside a network file stands one that
+From and to JSON, BIF, XMLBIF and XDSL, by the extensions of the files. A network file is accompanied by one that
 ends in .names.json: it keeps the names and types that the format cannot hold."""
 EXAMPLES = """\
   anbexact convert model.json model.xdsl

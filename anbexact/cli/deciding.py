@@ -24,7 +24,7 @@ def add_deciding(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="CLASS=SHARE[,...]",
-        help="the shares of the classes where the rows come from, if they are others than in training; repeatable",
+        help="the shares of the classes where the rows come from, if they differ from those in training; repeatable",
     )
     add_costs(group)
 

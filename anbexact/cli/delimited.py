@@ -189,7 +189,7 @@ def _check_names(names: list[str], source: Source) -> None:
     for place, name in enumerate(names):
         if name and name in names[:place]:
             raise InputError(
-                f"cannot read {source.label}: two columns are called {name!r}; give every column a name of its own"
+                f"cannot read {source.label}: two columns are called {name!r}; give every column a unique name"
             )
 
 

@@ -158,7 +158,7 @@ def _add_model(group: argparse._ArgumentGroup) -> None:
         "--min-weight",
         type=float,
         metavar="W",
-        help="least total weight of the rows with a state for that state to be a parent (aode)",
+        help="minimum total weight of the rows with a state for that state to be a parent (aode)",
     )
 
 
@@ -208,6 +208,6 @@ def _add_search(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--prior",
         choices=PRIORS,
-        help="what is equally probable beforehand: all orders of the features (the default), or all acyclic graphs "
+        help="what is equally probable a priori: all orders of the features (the default), or all acyclic graphs "
         "(averaged-anb, up to 12 features)",
     )

@@ -218,5 +218,5 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for place, name in enumerate(names) if name in names[:place])
-        raise ValueError(f"two columns are called {twice!r}; give every column a name of its own")
+        raise ValueError(f"two columns are called {twice!r}; give every column a unique name")
     return found

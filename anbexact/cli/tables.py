@@ -135,7 +135,7 @@ def features_and_class(
     if absent == len(y):
         raise InputError(f"{label}: every cell of the column {class_name} is missing")
     if absent and unlabelled:
-        note(f"{absent:,} of {len(y):,} rows have a missing {class_name}: they tell how the features go together")
+        note(f"{absent:,} of {len(y):,} rows have a missing {class_name}; the network is learned from them, too")
         y = same_column(y[y.notna()]).astype(object).reindex(y.index)
     elif absent:
         note(f"{absent:,} of {len(y):,} rows have a missing {class_name} and are left out")

@@ -59,7 +59,7 @@ class Recommendation:
         if self.model == BASELINE:
             return (
                 f"Recommended: none of the models. None is better than the class frequencies ({own}) by more than "
-                "one standard error, so the features may say nothing about the class, or the rows may be too few."
+                "one standard error, so the features may say little about the class, or there are too few rows."
             )
         if self.model == self.best:
             text = f"Recommended: {self.model}, which has the lowest log loss ({costs})."
@@ -70,7 +70,7 @@ class Recommendation:
             return text
         text = (
             f"Recommended: {self.model}, the simplest model within one standard error of the lowest log loss "
-            f"({costs}). The lowest is that of {self.best}, less by {self.difference:.4f} ± {self.difference_se:.4f}."
+            f"({costs}). {self.best} has the lowest, by {self.difference:.4f} ± {self.difference_se:.4f}."
         )
         rest = [name for name in self.others if name != self.best]
         return text + (f" Also within one standard error: {', '.join(rest)}." if rest else "")

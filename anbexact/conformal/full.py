@@ -170,7 +170,7 @@ def _check_estimator(given: Any) -> None:
     reasons = {
         "ess": (
             not isinstance(given.ess, str),
-            "a number, as a choice would treat the new row apart",
+            "a number, as a choice would treat the new row differently from the others",
         ),
         "structure_score": (given.structure_score == "bdeu", "'bdeu'"),
         "parameters": (given.parameters == "eap", "'eap'"),

@@ -107,7 +107,7 @@ def tornado_of_entries(source: FamilySum, rows: Rows, label: Any = None, odds: f
     network = source.network
     source.potentials  # noqa: B018  # refuses zeros: the odds of such an entry cannot change
     if source.n_classes == 1:
-        raise ValueError("there is one class alone, and nothing to compare it with")
+        raise ValueError("there is only one class, so there is nothing to compare it with")
     if odds is None and network.grounds.smoothing is None:
         raise ValueError(f"{network.grounds.note} Pass odds=2, say, to vary every entry by this factor of its odds.")
     if odds is not None and not 1 < odds < np.inf:

@@ -182,7 +182,7 @@ def explain_locally(
     """
     vocabulary, codes = source.vocabulary, rows.codes
     if source.n_classes == 1:
-        raise ValueError("there is one class alone, and nothing to compare it with")
+        raise ValueError("there is only one class, so there is nothing to compare it with")
     logs = source.log_posterior(codes)
     ranking = np.argsort(-logs, axis=1, kind="stable")
     first, second = compared_classes(ranking, vocabulary, label, against)

@@ -278,7 +278,7 @@ def fit(
         except _StoppedError as stopped:
             settled, message = False, str(stopped)
     if not settled and direction is None:
-        growing = "the likelihood still grows, perhaps for ever: the rows may be separated"
+        growing = "the likelihood keeps growing: the rows may be separated"
         message = f"{message.rstrip('.')}; {growing}" if message else growing
     return Fit(
         shift=shift,

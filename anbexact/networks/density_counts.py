@@ -43,7 +43,7 @@ def count_at_levels(table: DiscreteTable, structure: Structure, score: Universal
         if prod(levels) * sizes[name] > 8 * MOST_STEPS:
             raise ValueError(
                 f"{name!r} and its {len(structure.parents[name])} parents have {prod(levels):,} tuples of levels, "
-                f"each spread over {sizes[name] // 8:,} cells, which is too much work: {advice}"
+                f"each spread over {sizes[name] // 8:,} cells, which is more than is allowed: {advice}"
             )
     counts = {}
     for name, levels in family_levels(table, structure, score).items():

@@ -81,7 +81,7 @@ class Drift:
         lines = [
             f"{self.weight:,.6g} later rows against {self.earlier_weight:,.6g} earlier ones",
             f"mean log probability of a row: {means['earlier']:.3f} nats earlier, {means['later']:.3f} nats later",
-            f"ln Bayes factor for the same tables against tables of their own: {self.log_bayes_factor:+.1f}",
+            f"ln Bayes factor for the same tables against separate tables: {self.log_bayes_factor:+.1f}",
         ]
         factors = self.variables["log_bayes_factor"]
         lines += [f"  {name}: {factor:+.1f}" for name, factor in factors[factors < 0].head(MOST_LINES).items()]
@@ -94,7 +94,7 @@ class Drift:
         changes = self.arcs["change"].to_dict()
         for parent, child in self.contradicted[:MOST_LINES]:
             change = changes[parent, child]
-            lines.append(f"the later rows speak against the arc {parent} -> {child} ({change:+.3g} nats)")
+            lines.append(f"the later rows are evidence against the arc {parent} -> {child} ({change:+.3g} nats)")
         return "\n".join(lines)
 
 

@@ -194,7 +194,7 @@ class Posterior:
             out[~incomplete] = self._complete(codes[:, ~incomplete], form, n_jobs)
         if form != JOINT and np.isnan(out[:, 0]).any():
             warn(
-                f"row {int(np.isnan(out[:, 0]).argmax())} is impossible under the network, whatever its class "
+                f"row {int(np.isnan(out[:, 0]).argmax())} is impossible under the network for every class "
                 f"({int(np.isnan(out[:, 0]).sum())} such rows): its class posterior is undefined and returned as NaN"
             )
         return out

@@ -130,4 +130,4 @@ def _as_array(X: Any, estimator: object) -> npt.NDArray[Any]:
 def _check_names(names: Sequence[Hashable]) -> None:
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
-        raise ValueError(f"column name {twice[0]!r} occurs more than once: give every column a name of its own")
+        raise ValueError(f"column name {twice[0]!r} occurs more than once: give every column a unique name")

@@ -118,7 +118,7 @@ class TestReports:
         shuffled = X.assign(**{child: np.random.default_rng(1).permutation(X[child])})
         drift = classifier.drift(shuffled, y)
         assert (parent, child) in drift.contradicted
-        assert f"speak against the arc {parent} -> {child}" in str(drift)
+        assert f"are evidence against the arc {parent} -> {child}" in str(drift)
 
     def test_values_and_classes_that_are_no_states(self):
         X, y = load_tic_tac_toe()
@@ -144,5 +144,5 @@ class TestReports:
         with pytest.raises(ValueError, match="tables of this network were given"):
             from_pgmpy(to_pgmpy(classifier), class_name=y.name).drift(X.astype(str), y.astype(str))
         numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(len(y), 2)))
-        with pytest.raises(ValueError, match="cannot be counted apart"):
+        with pytest.raises(ValueError, match="cannot be counted separately"):
             NaiveBayesClassifier(continuous="universal").fit(numbers, y).drift(numbers, y)

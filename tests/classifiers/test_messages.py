@@ -416,7 +416,7 @@ def test_rows_that_no_class_allows_for(model):
         values[:] = np.eye(2).reshape(2, 2, *([1] * (values.ndim - 2)))
     classifier.set_model(replace(classifier.model_))  # which works out its posterior anew
     X = pd.DataFrame({"f": [0, 0], "g": [0, 1]})
-    with pytest.warns(UserWarning, match=r"row 1 is impossible under the network, whatever its class"):
+    with pytest.warns(UserWarning, match=r"row 1 is impossible under the network for every class"):
         proba = classifier.predict_proba(X)
     np.testing.assert_array_equal(proba, [[1, 0], [np.nan, np.nan]])
     np.testing.assert_array_equal(classifier.log_evidence(X), [np.log(0.5), -np.inf])

@@ -210,7 +210,7 @@ class TestFit:
 
     def test_without_time_the_first_member_is_pooled_alone(self):
         X, y = frames()
-        with pytest.warns(UserWarning, match="time_limit=1e-09 did not suffice"):
+        with pytest.warns(UserWarning, match="time_limit=1e-09 was too short"):
             pool = PooledClassifier(TWO, time_limit=1e-9).fit(X, y)
         assert [name for name, _ in pool.estimators_] == ["NB"]
         assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}

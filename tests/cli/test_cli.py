@@ -158,7 +158,7 @@ def test_rows_without_a_class(capsys, labels):
     options = ("fit", "t.csv", "--class", "y", "--weights", "w", "--model", "nb", "--ess", "1", "--smoothing", "1")
     code, out, err = run(capsys, *options, "--missing", "em", "--missing-class", "em", "-o", "m.json")
     assert code == 0
-    assert err == "anbexact: note: 60 of 80 rows have a missing y: they tell how the features go together\n"
+    assert err == "anbexact: note: 60 of 80 rows have a missing y; the network is learned from them, too\n"
     assert "80 rows to learn from" in out
     learned = anbexact.load("m.json")
     y = table["y"] if labels == "pq" else table["y"].astype("Int64")

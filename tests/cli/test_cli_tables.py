@@ -588,7 +588,7 @@ class TestModelOptions:
         ("t.csv", b'a,y\n"1\n2",p\n3,p,q\n', "cannot read t.csv: line 4 has 3 cells, but there are 2 column names"),
         ("t.csv", b"a,,y\n1,2,p\n", "column 2 has no name; name it, or remove it"),
         ("t.csv", b",y\n1,p\n1,q\n", "column 1 has no name; name it, or remove it"),
-        ("t.csv", b"a,a,y\n1,2,p\n", "two columns are called 'a'; give every column a name of its own"),
+        ("t.csv", b"a,a,y\n1,2,p\n", "two columns are called 'a'; give every column a unique name"),
         ("t.csv", "a,y\né,p\n".encode() + b"\xe9,p\n", "it mixes encodings, since line 2 is UTF-8 and line 3 is not"),
         ("t.csv", b"\xff\xfea\x00,\x00y\x00\n\x00\x00\xd8,\x00p", "cannot read t.csv: it is not utf-16 text"),
         ("t.csv", "a,y\n1,p\n".encode("utf-16-le"), "pass --encoding utf-16-le"),

@@ -38,7 +38,7 @@ def test_the_simplest_within_one_standard_error():
     assert found.log_loss == pytest.approx(np.mean(close))
     assert found.parameters == 10
     assert "the simplest model within one standard error" in str(found)
-    assert "The lowest is that of best" in str(found)
+    assert "best has the lowest, by" in str(found)
 
 
 def test_the_best_where_nothing_simpler_is_close():

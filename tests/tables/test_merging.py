@@ -113,7 +113,7 @@ class TestClassifiers:
         np.testing.assert_array_equal(naive.predict_proba(X), before)
         iris = load_iris()
         universal = NaiveBayesClassifier(continuous="universal").fit(*iris)
-        with pytest.raises(ValueError, match="cannot be counted apart"):
+        with pytest.raises(ValueError, match="cannot be counted separately"):
             universal.without_rows()
         first, second = (NaiveBayesClassifier(ess=1.0, discretizer=rule).fit(*iris) for rule in ("modl", "mdlp"))
         with pytest.raises(ValueError, match="the networks do not have the same"):
