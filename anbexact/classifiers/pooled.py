@@ -93,8 +93,8 @@ class PooledClassifier(PooledParameters, FittedPool):
     ----------
     members : "auto" or list, default "auto"
         Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"``: naive Bayes, TAN
-        and ANB with smooth shapes, and TAN, kDB and ANB without, on intervals of equal frequency; members that are
-        too large for the table are left out. ``members_`` lists them, and ``docs/pool.md`` explains the choice.
+        and ANB with smooth shapes, kDB, and TAN and ANB on intervals of equal frequency; members that are too large
+        for the table are left out. ``members_`` lists them, and ``docs/pool.md`` explains the choice.
     folds : int, default 3
         Number of folds in which members are learned again.
     ridge : float or "auto", default "auto"
