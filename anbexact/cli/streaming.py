@@ -1,7 +1,7 @@
-"""Separated text classified a part at a time, with the result that the whole table would have.
+"""Tables classified a part at a time, with the result that the whole table would have.
 
-What a column is (text, whole numbers, others) is told from the first part. Where a later part shows that the whole
-table would be read otherwise, the work is given up: the caller then reads the whole.
+What a column of separated text is (text, whole numbers, others) is told from the first part. Where a later part shows
+that the whole table would be read otherwise, the work is given up: the caller then reads the whole.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ from anbexact.cli.deciding import probabilities
 from anbexact.cli.delimited import Dialect, parts_as, ragged
 from anbexact.cli.messages import ChangedError, InputError, noted_once
 from anbexact.cli.model_columns import Unknown, check_columns, features_of, known_states, note_unknown, unknown_cells
+from anbexact.cli.record_batches import RecordBatches, UnlikeError
 from anbexact.cli.tables import find_columns
 from anbexact.cli.text_types import CODE
 from anbexact.cli.writing import takes_parts, written_in_parts
@@ -49,13 +51,10 @@ Accuracy = tuple[int, int]
 """How many rows have their class given, and how many of these are predicted right."""
 
 
-class UnlikeError(Exception):
-    """The parts would not be read as the whole table is."""
-
-
 def streams(args: argparse.Namespace, file: TableFile) -> bool:
     """Whether a table is read, and its answers written, a part at a time."""
-    return file.format == "csv" and not args.explain and takes_parts(args.output) and file.source.size >= LEAST_BYTES
+    told = file.format in ("csv", "parquet") and not args.explain and takes_parts(args.output)
+    return told and file.source.size >= LEAST_BYTES
 
 
 def predicted_in_parts(
@@ -90,21 +89,20 @@ def _predicted(
     texts: Collection[str],
     answer: Answer,
 ) -> Accuracy:
-    source, dialect = file.source, file.dialect()
-    if not all(dialect.names):
+    source = file.source
+    opened = _Text(source, file.dialect()) if file.format == "csv" else RecordBatches(source)
+    if not all(opened.names):
         raise UnlikeError
-    header = pd.DataFrame(columns=dialect.names)
+    header = pd.DataFrame(columns=opened.names)
     find_columns(args.text, header, "--text", source.label)
-    passed = dialect.names if args.keep else find_columns(args.id, header, "--id", source.label)
+    passed = opened.names if args.keep else find_columns(args.id, header, "--id", source.label)
     check_columns(header, classifier, args, passed)
-    used = [name for name in dialect.names if name in names]
-    first = next(parts_as(source, dialect, _dtypes(dialect, {}, texts), None, PART_ROWS))
-    kinds = {name: _kind(first[name], name in texts) for name in used}
+    used = [name for name in opened.names if name in names]
     class_name = str(classifier.vocabulary_.class_name)
     unknown: Unknown = {}
-    given = right = 0
+    rows = given = right = 0
     with written_in_parts(args.output) as write:
-        for known, beside in _parts(source, dialect, kinds, passed):
+        for known, beside in opened.parts(used, texts, passed, PART_ROWS):
             X = features_of(known, classifier)
             unknown_cells(classifier, X, unknown)
             predicted, answers = answer(probabilities(classifier, X, args))
@@ -116,16 +114,47 @@ def _predicted(
                 observed = truth.notna().to_numpy()
                 given += int(observed.sum())
                 right += int((truth[observed].to_numpy(dtype=object) == predicted[observed]).sum())
+            rows += len(known)
+        if not rows:
+            raise UnlikeError
         file.check_unchanged()
     note_unknown(classifier, unknown)
     return given, right
 
 
-def _dtypes(dialect: Dialect, kinds: Mapping[str, str], texts: Collection[str]) -> dict[str, Any]:
-    """Return the types that pandas is asked for: none where it is to tell what a column is."""
-    if not kinds:
-        return dict.fromkeys(texts, str)
-    return {name: _DTYPES[kinds[name]] if name in kinds else str for name in dialect.names}
+@dataclass(frozen=True)
+class _Text:
+    """The parts of separated text."""
+
+    source: Source
+    dialect: Dialect
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return self.dialect.names
+
+    def parts(
+        self, used: Sequence[str], texts: Collection[str], passed: list[str], rows: int
+    ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame | None]]:
+        """Yield the columns that are used, and those that are passed through, so many rows at a time."""
+        first = next(parts_as(self.source, self.dialect, dict.fromkeys(texts, str), None, rows))
+        kinds = {name: _kind(first[name], name in texts) for name in used}
+        dtypes = {name: _DTYPES[kinds[name]] if name in kinds else str for name in self.names}
+        written: Iterator[pd.DataFrame | None] = repeat(None)
+        if passed:
+            written = parts_as(self.source, self.dialect, {}, passed, rows)
+        checked = False
+        for part, beside in zip(parts_as(self.source, self.dialect, dtypes, None, rows), written, strict=False):
+            if not checked and part.iloc[:, -1].isna().any():  # it is, where a row is too short
+                checked = True
+                if ragged(self.source, self.dialect) is not None:
+                    raise UnlikeError
+            if beside is not None and len(beside) != len(part):
+                raise UnlikeError
+            cells = {name: _cells(part[name], kind) for name, kind in kinds.items()}
+            known = pd.DataFrame(cells, index=part.index).reset_index(drop=True)
+            yield known, None if beside is None else beside[passed].reset_index(drop=True)
 
 
 def _kind(column: pd.Series[Any], is_text: bool) -> str:
@@ -139,27 +168,6 @@ def _kind(column: pd.Series[Any], is_text: bool) -> str:
     values = column.to_numpy(dtype=np.float64)
     values = values[~np.isnan(values)]
     return WHOLE if bool((values == np.rint(values)).all()) else REAL
-
-
-def _parts(
-    source: Source, dialect: Dialect, kinds: Mapping[str, str], passed: list[str]
-) -> Iterator[tuple[pd.DataFrame, pd.DataFrame | None]]:
-    """Yield the columns that are used, and those that are passed through, part by part."""
-    checked = False
-    rows = parts_as(source, dialect, _dtypes(dialect, kinds, ()), None, PART_ROWS)
-    written: Iterator[pd.DataFrame | None] = repeat(None)
-    if passed:
-        written = parts_as(source, dialect, {}, passed, PART_ROWS)
-    for part, beside in zip(rows, written, strict=False):
-        if not checked and part.iloc[:, -1].isna().any():  # it is, where a row is too short
-            checked = True
-            if ragged(source, dialect) is not None:
-                raise UnlikeError
-        if beside is not None and len(beside) != len(part):
-            raise UnlikeError
-        cells = {name: _cells(part[name], kind) for name, kind in kinds.items()}
-        known = pd.DataFrame(cells, index=part.index).reset_index(drop=True)
-        yield known, None if beside is None else beside[passed].reset_index(drop=True)
 
 
 def _cells(column: pd.Series[Any], kind: str) -> pd.Series[Any]:

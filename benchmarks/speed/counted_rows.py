@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from anbexact.cli import main as main_of_command_line
 from benchmarks.harness.output import show
 from benchmarks.harness.run import Run
 from benchmarks.harness.tables import NeedsData
-from benchmarks.harness.timing import alone, peak_memory, timed
+from benchmarks.harness.timing import Timed, alone, peak_memory, timed
 
 ENGINES = ("duckdb", "polars")
 MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -89,34 +88,43 @@ def scanned(engine: str, folder: Path) -> Any:
     return duckdb.read_parquet(str(folder / "*.parquet"))
 
 
-def group_by(engine: str, folder: Path) -> tuple[float, int]:
-    """Return the seconds of the engine's own GROUP BY over all columns, and the number of groups."""
+def took(work: Timed) -> dict[str, float]:
+    """Return the times of work as the columns of a result."""
+    return {"s": work.seconds, "processor s": work.processor_seconds}
+
+
+def group_by(engine: str, folder: Path) -> dict[str, float]:
+    """Return the times of the engine's own GROUP BY over all columns, and the number of groups."""
     frame = scanned(engine, folder)
-    began = perf_counter()
-    if engine == "polars":
-        import polars as pl
 
-        groups = len(frame.group_by(pl.all()).len().collect(engine="streaming"))
-    else:
-        groups = len(frame.aggregate("*, count(*)").to_arrow_table())
-    return perf_counter() - began, groups
+    def work() -> int:
+        if engine == "polars":
+            import polars as pl
+
+            return len(frame.group_by(pl.all()).len().collect(engine="streaming"))
+        return len(frame.aggregate("*, count(*)").to_arrow_table())
+
+    done = timed(work)
+    return took(done) | {"distinct rows": done.result}
 
 
-def counted(engine: str, folder: Path, small: Path) -> tuple[float, float]:
-    """Count the table; return the seconds, and the peak memory in GB."""
+def counted(engine: str, folder: Path, small: Path) -> dict[str, float]:
+    """Count the table; return the times, and the peak memory in GB."""
     DiscreteTable.from_frame(scanned(engine, small), CLASS)  # libraries are imported before
-    return timed(DiscreteTable.from_frame, scanned(engine, folder), CLASS).seconds, peak_memory() / 1e9
+    done = timed(DiscreteTable.from_frame, scanned(engine, folder), CLASS)
+    return took(done) | {"GB": peak_memory() / 1e9}
 
 
-def fitted(engine: str, folder: Path, name: str, small: Path) -> tuple[float, float]:
-    """Fit a model; return the seconds, and the peak memory in GB."""
+def fitted(engine: str, folder: Path, name: str, small: Path) -> dict[str, float]:
+    """Fit a model; return the times, and the peak memory in GB."""
     model, parameters = MODELS[name]
     model(**parameters).fit(scanned(engine, small), y=CLASS)  # kernels are compiled, or loaded, before
-    return timed(model(**parameters).fit, scanned(engine, folder), y=CLASS).seconds, peak_memory() / 1e9
+    done = timed(model(**parameters).fit, scanned(engine, folder), y=CLASS)
+    return took(done) | {"GB": peak_memory() / 1e9}
 
 
-def posterior(folder: Path) -> tuple[float, float]:
-    """Return the seconds of the posterior of all rows as SQL, and its largest difference from ``predict_proba``."""
+def posterior(folder: Path) -> dict[str, float]:
+    """Return the times of the posterior of all rows as SQL, and its largest difference from ``predict_proba``."""
     import duckdb
 
     classifier = TANClassifier(ess=1.0).fit(scanned("duckdb", folder), y=CLASS)
@@ -129,8 +137,8 @@ def posterior(folder: Path) -> tuple[float, float]:
     answered = found[[f"P({label})" for label in classifier.classes_]].to_numpy()
     sums = ", ".join(f'sum("P({label})")' for label in classifier.classes_)
     query = f"SELECT {sums} FROM ({to_sql(classifier, 'duckdb', table='new_rows', keep=[])})"
-    took = timed(lambda: connection.execute(query).fetchall())
-    return took.seconds, float(np.abs(answered - own).max())
+    done = timed(lambda: connection.execute(query).fetchall())
+    return took(done) | {"difference": float(np.abs(answered - own).max())}
 
 
 def write_text(folder: Path) -> None:
@@ -141,13 +149,13 @@ def write_text(folder: Path) -> None:
     duckdb.execute(f"COPY (FROM read_parquet('{folder}/*.parquet')) TO '{folder.with_suffix('.csv')}' (HEADER)")
 
 
-def predicted(folder: Path) -> tuple[float, float]:
-    """Return the seconds in which the command line classifies a CSV file, and the peak memory in GB."""
+def predicted(folder: Path) -> dict[str, float]:
+    """Return the times in which the command line classifies a CSV file, and the peak memory in GB."""
     model, rows, answers = (str(folder.with_suffix(suffix)) for suffix in (".json", ".csv", ".answers.csv"))
-    took = timed(main_of_command_line, ["predict", model, rows, "-o", answers])
-    if took.result:
+    done = timed(main_of_command_line, ["predict", model, rows, "-o", answers])
+    if done.result:
         raise RuntimeError("anbexact predict failed")
-    return took.seconds, peak_memory() / 1e9
+    return took(done) | {"GB": peak_memory() / 1e9}
 
 
 def here(work: Callable[..., Any], *arguments: Any) -> Any:
@@ -161,20 +169,20 @@ def measured(rows: int, folder: Path, small: Path, smoke: bool) -> list[dict[str
     found: list[dict[str, Any]] = []
     for engine in ENGINES:
         of_all = {"rows": rows, "engine": engine}
-        own, groups = call(group_by, engine, folder)
-        found.append(of_all | {"what": "GROUP BY of the engine", "s": own, "distinct rows": groups})
-        took, peak = call(counted, engine, folder, small)
-        found.append(of_all | {"what": "table", "s": took, "target s": MOST_RATIO * own, "GB": peak})
+        own = call(group_by, engine, folder)
+        found.append(of_all | {"what": "GROUP BY of the engine"} | own)
+        found.append(
+            of_all | {"what": "table", "target s": MOST_RATIO * own["s"]} | call(counted, engine, folder, small)
+        )
         for name in list(MODELS)[: 1 if smoke else None]:
-            took, peak = call(fitted, engine, folder, name, small)
-            found.append(of_all | {"what": name, "s": took, "target s": MOST_SECONDS, "GB": peak})
-    took, difference = call(posterior, folder)
-    row = {"rows": rows, "engine": "duckdb", "what": "posterior as SQL", "s": took, "target s": rows / 1e6}
-    found.append(row | {"difference": difference})
+            found.append(
+                of_all | {"what": name, "target s": MOST_SECONDS} | call(fitted, engine, folder, name, small)
+            )
+    of_rows = {"rows": rows, "engine": "duckdb", "what": "posterior as SQL", "target s": rows / 1e6}
+    found.append(of_rows | call(posterior, folder))
     call(write_text, folder)
-    took, peak = call(predicted, folder)
-    row = {"rows": rows, "engine": "command line", "what": "predict, CSV to CSV", "s": took, "GB": peak}
-    return [*found, row | {"target s": MOST_SECONDS_CSV * rows / 1e7}]
+    of_rows |= {"engine": "command line", "what": "predict, CSV to CSV", "target s": MOST_SECONDS_CSV * rows / 1e7}
+    return [*found, of_rows | call(predicted, folder)]
 
 
 def main(run: Run) -> None:
@@ -193,4 +201,4 @@ def main(run: Run) -> None:
             print(f"{rows:,} rows: {size:,.1f} MB of Parquet", flush=True)
             found += measured(rows, folder, small, run.smoke)
         show(found)
-        run.write("counted_rows", pd.DataFrame(found), {"s": 2, "target s": 2, "GB": 2})
+        run.write("counted_rows", pd.DataFrame(found), {"s": 2, "processor s": 2, "target s": 2, "GB": 2})

@@ -103,8 +103,34 @@ def test_columns_may_be_absent_or_in_another_order(capsys, monkeypatch):
     write_model(rows(1), NaiveBayesClassifier(discretizer="median", ess=1.0))
     rows(2).drop(columns=["answer", "other"]).iloc[:, ::-1].to_csv("new.csv", index=False)
     assert assert_same(capsys, monkeypatch, "-o", "out.csv")[0] == 0
+    rows(2).iloc[:0].to_csv("new.csv", index=False)
+    assert_same(capsys, monkeypatch, streamed=False)
     rows(2).drop(columns="place").to_csv("new.csv", index=False)
     assert assert_same(capsys, monkeypatch, streamed=False)[0] == 2
+
+
+def written_as_parquet(frame):
+    cells = frame.replace({"?": None, "": None, "NA": None}).astype(TYPES)
+    cells.astype({"width": "Float64", "gaps": "Int64"}).to_parquet("new.csv")
+
+
+def test_parquet_is_read_in_parts_too(capsys, monkeypatch):
+    for seed in repeats(1):
+        write_model(rows(seed), TANClassifier(discretizer="median", ess=1.0))
+        new = rows(seed + 100)
+        new.loc[[50, 120], "few"] = "9"
+        new.loc[90, "place"] = "nowhere"
+        written_as_parquet(new)
+        code, _, said, written = assert_same(capsys, monkeypatch, "--proba", "--id", "few,place", "-o", "out.csv")
+        assert code == 0
+        assert len(written.splitlines()) == 131
+        assert "column 'few': 2 cells contain an unknown state" in said
+        assert_same(capsys, monkeypatch, "--id", "gaps", streamed=False)
+        new.loc[100, "gaps"] = str(2**53 + 1)
+        written_as_parquet(new)
+        assert_same(capsys, monkeypatch, streamed=False)
+        written_as_parquet(new.iloc[:0])
+        assert_same(capsys, monkeypatch, streamed=False)
 
 
 ODD = {
