@@ -64,8 +64,8 @@ def learn_mcp(
 
     Where they do not fit, and ``max_parents`` leaves at most 20 million families, all of these are scored, and an
     integer programme over orders is solved by branch and cut; then the solver decides between orders that tie. The
-    highest score among the I-maps with as few class parameters is sought for another minute at most; if it is not
-    proved by then, ``certificate.optimal`` is False, and the certificate says what is proved.
+    highest score among the I-maps with as few class parameters is sought for another minute at most. If it is not
+    proved by then, ``certificate.optimal`` is False, and ``certificate.gap`` is by how much a score can be higher.
 
     Parameters
     ----------
@@ -171,10 +171,10 @@ def _searched(
     case = Component(tuple(name for name in names if name != class_name), total, FewestClassParameters(count))
     proof = Proof(plan.score, given.max_parents, given.required_edges, given.forbidden_edges, None, (case,))
     method = f"{found.method} for the fewest class parameters, {count:,}, among I-maps"
-    if not found.highest:
-        method += "; whether one of those with as few has a higher score was not settled"
-        unproved = Certificate(False, inf, inf, found.n_sets, plan.deadline.worked, method)
-        return Structure(class_name, parents, total, unproved)
+    if found.gap:
+        method += ", of which none has fewer; the gap is that to the score of those with as few"
+        bounded = Certificate(False, total + found.gap, found.gap, found.n_sets, plan.deadline.worked, method)
+        return Structure(class_name, parents, total, bounded)
     return Structure(
         class_name, parents, total, Certificate(True, total, 0.0, found.n_sets, plan.deadline.worked, method, proof)
     )
@@ -183,13 +183,13 @@ def _searched(
 class _Found(NamedTuple):
     """Parents of all variables, how they were found, how many sets or families were scored, and what is proved.
 
-    ``highest`` says whether no score is higher among the I-maps with as few class parameters.
+    ``gap`` is by how much the score can be higher among the I-maps with as few class parameters, in nats.
     """
 
     parents: Mapping[Hashable, tuple[Hashable, ...]]
     method: str
     n_sets: int
-    highest: bool
+    gap: float
 
 
 def _over_all_sets(
@@ -208,7 +208,7 @@ def _over_all_sets(
             "no structure satisfies the constraints: see required_edges, forbidden_edges and max_parents"
         )
     parents = best.parents(families, plan.table.vocabulary.features, tie_tolerance(plan.table))
-    return _Found({class_name: (), **parents}, "lattice dynamic programme", 1 << plan.n, True), fallback
+    return _Found({class_name: (), **parents}, "lattice dynamic programme", 1 << plan.n, 0.0), fallback
 
 
 def _by_lists(plan: Plan, class_name: Hashable, progress: Progress | None) -> _Found | None:
@@ -219,7 +219,7 @@ def _by_lists(plan: Plan, class_name: Hashable, progress: Progress | None) -> _F
         return None
     most = plan.constraints.max_parents
     method = f"integer programme over orders, at most {most} parents,"
-    return _Found({class_name: (), **best.parents}, method, programme.n_scored, best.highest)
+    return _Found({class_name: (), **best.parents}, method, programme.n_scored, best.gap)
 
 
 def _memory(n: int, n_rows: int, threads: int) -> int:

@@ -100,14 +100,14 @@ class BestMap:
         Sum of the features' local scores, in nats.
     parents : dict
         Parents of every feature, the class first.
-    highest : bool
-        Whether no I-map with as few class parameters is proved to have a higher score.
+    gap : float
+        By how much the score of an I-map with as few class parameters can be higher, in nats; 0 if that is proved.
     """
 
     count: int
     score: float
     parents: dict[Hashable, tuple[Hashable, ...]]
-    highest: bool
+    gap: float
 
 
 @dataclass(frozen=True)
@@ -165,23 +165,24 @@ class OrderProgramme:
             If no order has an I-map within the constraints.
         """
         if not self.features:
-            return BestMap(0, 0.0, {}, True)
+            return BestMap(0, 0.0, {}, 0.0)
         costs = np.concatenate([own.costs for own in self.families])
         unit = gcd(*costs.tolist()) or 1
-        chosen, proved = self._solved(costs / unit, deadline.left)
-        if chosen is None or not proved:
+        chosen, bound = self._solved(costs / unit, deadline.left)
+        if chosen is None or bound is not None:
             return None
         fewest = int(sum(own.costs[place] for own, place in zip(self.families, chosen, strict=True)))
         regret = np.concatenate([own.scores[0] - own.scores for own in self.families])
         limit = costs / unit, fewest / unit + 0.5
-        better, highest = self._solved(regret, min(deadline.left, seconds), at_most=limit)
+        better, bound = self._solved(regret, min(deadline.left, seconds), at_most=limit)
         chosen = better or chosen
         parents = {}
         for name, own, place in zip(self.features, self.families, chosen, strict=True):
             above = (self.class_name,) if own.of_class[place] else ()
             parents[name] = (*above, *(self.features[v] for v in np.flatnonzero(own.members[place])))
         score = float(sum(own.scores[place] for own, place in zip(self.families, chosen, strict=True)))
-        return BestMap(fewest, score, parents, highest)
+        least = sum(float(own.scores[0]) for own in self.families) - score
+        return BestMap(fewest, score, parents, 0.0 if bound is None else max(least - bound, 0.0))
 
     def is_map(self, parents: Mapping[Hashable, tuple[Hashable, ...]]) -> bool:
         """Whether the parents are the I-map of some order; where families are equally good, of the first of them."""
@@ -241,8 +242,10 @@ class OrderProgramme:
         *,
         at_most: tuple[Floats, float] | None = None,
         fixed: Sequence[int] | None = None,
-    ) -> tuple[list[int] | None, bool]:
-        """Return the families of the I-map with the least objective that was found, and whether it is proved least.
+    ) -> tuple[list[int] | None, float | None]:
+        """Return the families of the I-map with the least objective that was found, and a lower bound on it.
+
+        The bound is None where the objective is proved to be the least.
 
         ``at_most`` limits another sum over the families; ``fixed`` are families that are to be taken.
         """
@@ -266,7 +269,12 @@ class OrderProgramme:
             raise ValueError(
                 "no structure satisfies the constraints: see required_edges, forbidden_edges and max_parents"
             )
-        return None if found.x is None else self._map_of(found.x), found.status == SOLVED
+        bound = found.mip_dual_bound
+        if found.status == SOLVED:
+            bound = None
+        elif bound is None or not np.isfinite(bound):
+            bound = 0.0  # no objective is negative
+        return None if found.x is None else self._map_of(found.x), bound
 
     def _map_of(self, solution: Floats) -> list[int]:
         """Return the families of the I-map of a solution's order, worked out afresh."""
