@@ -62,7 +62,7 @@ class Exhaustion:
 
 @dataclass(frozen=True)
 class FewestClassParameters:
-    """All orders of the features enumerated by dynamic programming, each with its I-map.
+    """All orders of the features, each with its I-map: by dynamic programming, or by an integer programme.
 
     Attributes
     ----------

@@ -16,6 +16,7 @@ import anbexact.search.exact.class_parameters as module
 from anbexact import BDeu, SearchTooLargeError, learn_gbn, verify
 from anbexact.scores import K2, LL
 from anbexact.search import learn_mcp
+from anbexact.search.exact.class_parameters_by_lists import OrderProgramme
 from anbexact.structures.proof import FewestClassParameters
 
 WEIGHTS = ["ones", "whole", "real", "mixed"]
@@ -38,8 +39,8 @@ def stated(structure):
     return structure.certificate.proof.components[0].case.count
 
 
-def check(problem, ess, fewest):
-    structure, local = learn_mcp(problem.table, BDeu(ess), n_jobs=1), local_of(problem, ess)
+def check(problem, ess, fewest, **limits):
+    structure, local = learn_mcp(problem.table, BDeu(ess), n_jobs=1, **limits), local_of(problem, ess)
     count, score = fewest(problem.n, local, problem.arities)
     graph = numbered(structure, problem)
     assert graph[problem.n] == ()
@@ -80,6 +81,96 @@ class TestBruteForce:
         count, score = oracles.fewest_over_orders(3, local, problem.arities)
         assert (stated(structure), structure.score) == (count, pytest.approx(score))
         assert verify(structure, problem.table)
+
+
+SCARCE = 50e6
+"""Bytes in which no table of all sets fits, so that families are listed."""
+
+
+class TestLists:
+    """Beyond what fits into memory: an integer programme over orders."""
+
+    @pytest.mark.parametrize("weights", WEIGHTS)
+    def test_over_orders(self, weights):
+        for seed in repeats(4):
+            check(
+                random_problem(seed, 4, n_rows=50, weights=weights),
+                1.0,
+                oracles.fewest_over_orders,
+                memory_limit=SCARCE,
+            )
+
+    @examples(20)
+    @given(problem=problems(max_features=3), ess=ess_values)
+    def test_over_orders_of_any_table(self, problem, ess):
+        check(problem, ess, oracles.fewest_over_orders, memory_limit=SCARCE)
+
+    @pytest.mark.parametrize(
+        "constraints",
+        [
+            {"max_parents": 2},
+            {"max_parents": 3, "required": [("f0", "f2"), ("c", "f1")]},
+            {"max_parents": 2, "forbidden": [("c", "f0"), ("f3", "f1")]},
+        ],
+    )
+    @pytest.mark.parametrize("seed", repeats(3))
+    def test_what_all_sets_give(self, seed, constraints, monkeypatch):
+        problem = random_problem(seed, 5, n_rows=80, weights="mixed")
+        lattice = learn_mcp(problem.table, n_jobs=1, **constraints)
+        lists = learn_mcp(problem.table, n_jobs=1, memory_limit=SCARCE, **constraints)
+        assert "integer programme over orders" in lists.certificate.method
+        assert "lattice" in lattice.certificate.method
+        assert stated(lists) == stated(lattice)
+        assert lists.score == pytest.approx(lattice.score, abs=1e-6)
+        monkeypatch.setattr("anbexact.search.exact.plan.available_memory", lambda: SCARCE)
+        proof = lists.certificate.proof
+        fewer = replace(proof.components[0], case=FewestClassParameters(stated(lists) - 1))
+        forged = replace(lists, certificate=replace(lists.certificate, proof=replace(proof, components=(fewer,))))
+        assert verify(lists, problem.table)
+        assert not verify(forged, problem.table)
+        assert not verify(replace(lists, score=lists.score + 0.5), problem.table)
+
+    def test_worse_i_maps_and_other_graphs_are_refused_without_all_sets(self, monkeypatch):
+        monkeypatch.setattr("anbexact.search.exact.plan.available_memory", lambda: SCARCE)
+        for seed in repeats(4):
+            problem = random_problem(seed, 3, n_rows=120)
+            best = learn_mcp(problem.table, n_jobs=1)
+            for graph in ({}, {"f0": ("c",)}, {"f1": ("f0",), "f2": ("c", "f1")}):
+                parents = {name: graph.get(name, ()) for name in problem.names}
+                other = restated(parents, best, problem.table)
+                assert verify(other, problem.table) == (parents == dict(best.parents))
+
+    @pytest.mark.slow
+    def test_more_features_than_fit(self):
+        table = random_problem(4, 30, n_rows=40, max_arity=2).table
+        structure = learn_mcp(table, max_parents=2, memory_limit=4e9, n_jobs=1)
+        assert structure.certificate.optimal
+        assert max(map(len, structure.parents.values())) <= 2
+
+    def test_time_limit(self):
+        problem = random_problem(6, 8, n_rows=200)
+        structure = learn_mcp(problem.table, time_limit=1e-9, memory_limit=SCARCE, n_jobs=1)
+        assert structure.parents["c"] == ()
+        assert not structure.certificate.optimal
+        assert "class parameters were not minimised" in structure.certificate.method
+
+    def test_class_parameters_are_proved_before_the_score(self, monkeypatch):
+        monkeypatch.setattr(OrderProgramme.best_map, "__defaults__", (0.0,))
+        problem = random_problem(3, 5, n_rows=80)
+        structure = learn_mcp(problem.table, memory_limit=SCARCE, n_jobs=1)
+        assert not structure.certificate.optimal
+        assert "of which none has fewer" in structure.certificate.method
+        best = learn_mcp(problem.table, n_jobs=1)
+        fewest = stated(best)
+        assert structure.certificate.upper_bound >= best.score
+        assert structure.certificate.gap == pytest.approx(structure.certificate.upper_bound - structure.score)
+        assert oracles.class_parameters(problem.arities, problem.n, numbered(structure, problem)) == fewest
+
+    def test_constraints_that_no_order_meets(self):
+        table = random_problem(6, 4).table
+        required = [("f0", "f1"), ("f1", "f2"), ("f2", "f0")]
+        with pytest.raises(ValueError, match=r"cycle|no structure satisfies the constraints"):
+            learn_mcp(table, required=required, memory_limit=SCARCE, n_jobs=1)
 
 
 def joint_rows(graph, arities, seed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,9 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import thread_count
 from anbexact.search.constraints import make_constraints
-from anbexact.search.exact.class_parameters import Families, Whole, check_memory, class_parameters
+from anbexact.search.exact.class_parameters import class_parameters, fits_lattice
+from anbexact.search.exact.class_parameters_by_lists import OrderProgramme
+from anbexact.search.exact.class_parameters_by_sets import Families, Whole
 from anbexact.search.exact.plan import Plan
 from anbexact.search.exact.solution import rounding_error, tie_tolerance
 from anbexact.search.scoring.totals import class_of, total_score
@@ -57,12 +60,17 @@ def verify_fewest(structure: Structure, proof: Proof, table: DiscreteTable) -> b
         return False
     barred = {**constraints.forbidden, class_name: frozenset(within.vocabulary.features)}
     plan = Plan(within, proof.score, replace(constraints, forbidden=barred), thread_count(None), Deadline(), None)
-    check_memory(plan)
+    of_class = proof.score.local_score(within, class_name, [])
+    own = count - (within.vocabulary.arity(class_name) - 1)
+    if not fits_lattice(plan):
+        programme = OrderProgramme.scored(plan, class_name, None)
+        best = None if programme is None else programme.best_map(Deadline(), inf)
+        assert programme is not None  # there is no time limit
+        assert best is not None
+        return programme.is_map(parents) and own == best.count and best.score - (total - of_class) <= slack
     families = Families.scored(plan, class_name, None)
     assert families is not None  # there is no time limit
     fewest, highest, is_map = _best_orders(families, parents, class_name, tie_tolerance(within))
-    of_class = proof.score.local_score(within, class_name, [])
-    own = count - (within.vocabulary.arity(class_name) - 1)
     return is_map and own == fewest and highest - (total - of_class) <= slack
 
 
