@@ -726,7 +726,7 @@ class TestRefit:
         assert isinstance(anbexact.load("m.json"), AdditiveClassifier)
         _, out, _ = run(capsys, "fit", "iris.csv", "--class", "species", "--model", "nb", "--smooth", "--json")
         refit = json.loads(out)["refit"]
-        assert refit["smoothing"].keys() == {"slope", "curvature"}
+        assert refit["smoothing"].keys() == {"slope", "curvature", "centre"}
         assert refit["effective_degrees_of_freedom"] == pytest.approx(degrees, rel=1e-3)
         line = error_of(capsys, "fit", "iris.csv", "--class", "species", "--model", "aode", "--smooth")
         assert "--smooth does not apply to --model aode" in line
