@@ -64,4 +64,4 @@ def test_examples_of_the_help_texts(capsys, monkeypatch):
     assert ran >= 18
     assert capsys.readouterr().err == ""
     assert main(["fit", "--help"]) == 0
-    assert "models:\n  nb       naive Bayes (NB)" in capsys.readouterr().out
+    assert "models:\n  nb            naive Bayes (NB)" in capsys.readouterr().out

@@ -197,5 +197,5 @@ def test_refusals_of_sizes_and_of_backgrounds():
         atol=1e-9,
     )  # fmt: skip
     one = NaiveBayesClassifier().fit(X, ["a"] * 80)
-    with pytest.raises(ValueError, match="one class alone"):
+    with pytest.raises(ValueError, match="there is only one class"):
         one.explain_local(X)
