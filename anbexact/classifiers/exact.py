@@ -21,6 +21,7 @@ from anbexact.search import learn_anb, learn_gbn
 from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
 from anbexact.search.exact.plan import affordable_parents
 from anbexact.structures.structure import Structure
+from anbexact.tables.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 REPEATED_SEARCH_SECONDS = 0.5
@@ -118,6 +119,8 @@ def _few_parents(table: DiscreteTable) -> int:
 
 def _is_quick(table: DiscreteTable) -> bool:
     """Whether a search over all sets of features is quick enough to be repeated."""
+    if isinstance(table, CountedTable):
+        return False
     n_costed = min(max(_n_searched(table), 1), MOST_FEATURES)
     return lattice_cost(n_costed, len(table.weights)).seconds <= REPEATED_SEARCH_SECONDS
 

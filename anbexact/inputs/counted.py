@@ -31,7 +31,7 @@ from anbexact.inputs.identifiers import identifier_reason, question_class, repor
 from anbexact.inputs.labels import check_labels
 from anbexact.inputs.training import TrainingColumns, declared_states
 from anbexact.tables.columns import Column
-from anbexact.tables.counted_table import MOST_CELLS, CountedTable, TooManyRowsError
+from anbexact.tables.counted_table import FEW_AT_A_TIME, MOST_CELLS, CountedTable, TooManyRowsError
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.lazy import Groups as CountedGroups
 from anbexact.tables.lazy import LazySource
@@ -314,10 +314,7 @@ class LargeColumns(CountedColumns):
         quantities = {name: quantity for part in found for name, quantity in part.quantities.items()}
         own = found[0].states[self.target.name]
         vocabulary = Vocabulary(states | {self.target.name: own}, self.target.name, quantities, self.groups)
-        refusal = (
-            f"{self.refusal}. Only the counts of a few columns at a time are at hand: they are enough for "
-            "NaiveBayesClassifier, TANClassifier, FANClassifier and KDBClassifier with a number for ess or smoothing"
-        )
+        refusal = f"{self.refusal}. {FEW_AT_A_TIME}"
         return CountedTable(
             vocabulary, parts[0].n_rows, parts, counting.part, refusal, progress_of(counting.estimator.verbose)
         )

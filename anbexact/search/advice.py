@@ -9,6 +9,7 @@ from anbexact.search.constraints import Constraints
 from anbexact.search.exact.enumerated import enumerated_families
 from anbexact.search.scoring.set_scores import n_sets
 from anbexact.structures.structure import Certificate
+from anbexact.tables.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 LONG_SEARCH = 30.0
@@ -33,12 +34,15 @@ def expected_to_be_long(table: DiscreteTable, constraints: Constraints, seconds:
             return f"{n_sets(n, max_parents + 1):,} sets of features"
         return f"{enumerated_families(n, max_parents):,} parent sets"
 
+    over = f"{n} features"
+    if not isinstance(table, CountedTable):
+        over += f" and {len(table.weights):,} distinct rows"
     shorter = ["time_limit=, in seconds, stops the search and returns the best structure found so far"]
     if most > FEW_PARENTS:
         shorter.insert(0, f"max_parents={FEW_PARENTS} leaves {sets(FEW_PARENTS)}")
     return (
-        f"the search over {n} features and {len(table.weights):,} distinct rows ({sets(most)}) may take about "
-        f"{human_seconds(seconds)}. To shorten it: {'; '.join(shorter)}; TANClassifier is quicker still."
+        f"the search over {over} ({sets(most)}) may take about {human_seconds(seconds)}. To shorten it: "
+        f"{'; '.join(shorter)}; TANClassifier is quicker still."
     )
 
 

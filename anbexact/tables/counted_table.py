@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import islice
+from time import perf_counter
 
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.memory import available_memory
 from anbexact._runtime.progress import Progress
+from anbexact.tables.blocks import blocks_of
 from anbexact.tables.table import DiscreteTable, Weights
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 MOST_CELLS = 1 << 20
 """Joint states of the variables that are counted by one query, unless a set that is asked for has more."""
+FEW_AT_A_TIME = (
+    "Only the counts of a few columns at a time are at hand. They are enough for NaiveBayesClassifier, "
+    "TANClassifier, FANClassifier and KDBClassifier, and for ANBClassifier with a low max_parents, each with a number "
+    "for ess or smoothing"
+)
+MEMORY_SHARE = 0.25
+"""Part of the available memory that parts may fill; at least the last one stays."""
 
 
 class TooManyRowsError(ValueError):
@@ -42,10 +52,11 @@ class CountedTable(DiscreteTable):
         Called as ``progress(phase, fraction)`` while parts are counted.
     """
 
+    refusal: str
     _parts: dict[frozenset[Hashable], DiscreteTable]
     _count: Callable[[Sequence[Hashable]], DiscreteTable]
-    _refusal: str
     _progress: Progress | None
+    _seconds: list[float]
 
     def __init__(
         self,
@@ -57,48 +68,83 @@ class CountedTable(DiscreteTable):
         progress: Progress | None = None,
     ) -> None:
         found = {frozenset(part.vocabulary.names): part for part in parts}
-        own = {"_parts": found, "_count": count, "_refusal": refusal, "_progress": progress}
+        own = {"_parts": found, "_count": count, "refusal": refusal, "_progress": progress, "_seconds": []}
         total = next(iter(found.values())).weight_sum
         self.__dict__.update(own, vocabulary=vocabulary, n_rows=n_rows, weight_sum=total)
 
     @property
     def codes(self) -> CodeArray:
         """Refuse."""
-        raise TooManyRowsError(self._refusal)
+        raise TooManyRowsError(self.refusal)
 
     @property
     def weights(self) -> Weights:
         """Refuse."""
-        raise TooManyRowsError(self._refusal)
+        raise TooManyRowsError(self.refusal)
 
     def part(self, names: Iterable[Hashable]) -> DiscreteTable:
-        """Return the smallest part that has these variables; it is counted if there is none."""
+        """Return the smallest part at hand that has these variables; it is counted if there is none."""
         wanted = frozenset(names)
-        holding = [part for known, part in self._parts.items() if wanted <= known]
-        if not holding:
-            self.foresee([wanted])
-            return self.part(wanted)
-        return min(holding, key=lambda part: len(part.weights))
+        part = self._at_hand(wanted)
+        return self._counted(wanted, "counting rows", 0.0) if part is None else part
 
     def foresee(self, sets: Iterable[Iterable[Hashable]]) -> None:
-        """Count all sets of variables that no part has, by as few queries as is easily found."""
-        blocks: list[frozenset[Hashable]] = []
-        known = list(self._parts)
-        for wanted in dict.fromkeys(frozenset(names) for names in sets):
-            if not any(wanted <= names for names in known) and not any(wanted <= names for names in blocks):
-                place = next((k for k, block in enumerate(blocks) if self._cells(block | wanted) <= MOST_CELLS), None)
-                if place is None:
-                    blocks.append(wanted)
-                else:
-                    blocks[place] |= wanted
-        for k, block in enumerate(blocks):
-            if self._progress is not None:
-                self._progress(f"counting rows, query {k + 1} of {len(blocks)}", k / len(blocks))
-            part = self._count([name for name in self.vocabulary.features if name in block])
-            self._parts[frozenset(part.vocabulary.names)] = part
+        """Count all sets of variables that no part has, by few queries."""
+        for _ in self.parts_of(sets):
+            pass
 
-    def _cells(self, names: Iterable[Hashable]) -> int:
-        return math.prod(self.shape(names))
+    def parts_of(self, sets: Iterable[Iterable[Hashable]]) -> Iterator[tuple[DiscreteTable, list[int]]]:
+        """Yield parts that have these sets of variables, each with the positions of the sets it is to answer for.
+
+        A part is counted only when its turn comes, and is forgotten again when all parts take too much memory.
+        """
+        wanted = [frozenset(names) for names in sets]
+        at_hand: dict[int, tuple[DiscreteTable, list[int]]] = {}
+        left: dict[frozenset[Hashable], list[int]] = {}
+        for k, names in enumerate(wanted):
+            part = self._at_hand(names)
+            if part is None:
+                left.setdefault(names, []).append(k)
+            else:
+                at_hand.setdefault(id(part), (part, []))[1].append(k)
+        yield from at_hand.values()
+        blocks = blocks_of(list(left), self.vocabulary.arity, MOST_CELLS)
+        for k, block in enumerate(blocks):
+            part = self._counted(block, f"counting rows, query {k + 1} of {len(blocks)}", k / len(blocks))
+            own = [names for names in left if names <= block]
+            yield part, [place for names in own for place in left.pop(names)]
+
+    def seconds_for(self, sets: Iterable[Iterable[Hashable]]) -> float:
+        """Return the time that counting these sets of variables would take, as far as earlier queries tell."""
+        left = [names for names in map(frozenset, sets) if self._at_hand(names) is None]
+        return len(blocks_of(left, self.vocabulary.arity, MOST_CELLS)) * self._pace()
+
+    def _pace(self) -> float:
+        """Return the mean time of a query; one is sent if there was none."""
+        if not self._seconds:
+            self._counted(next(iter(self._parts)), "counting rows", 0.0)
+        return sum(self._seconds) / len(self._seconds)
+
+    def _at_hand(self, names: frozenset[Hashable]) -> DiscreteTable | None:
+        holding = [part for known, part in self._parts.items() if names <= known]
+        return min(holding, key=lambda part: len(part.weights)) if holding else None
+
+    def _counted(self, names: frozenset[Hashable], phase: str, fraction: float) -> DiscreteTable:
+        """Count some variables; forget the oldest parts if they take too much memory."""
+        if self._progress is not None:
+            self._progress(phase, fraction)
+        began = perf_counter()
+        part = self._count([name for name in self.vocabulary.features if name in names])
+        self._seconds.append(perf_counter() - began)
+        self._parts[frozenset(part.vocabulary.names)] = part
+        sizes = {known: of.codes.nbytes + of.weights.nbytes for known, of in self._parts.items()}
+        surplus = sum(sizes.values()) - MEMORY_SHARE * available_memory()
+        for known in islice(list(self._parts), len(self._parts) - 1):
+            if surplus <= 0:
+                break
+            surplus -= sizes[known]
+            del self._parts[known]
+        return part
 
     def restricted(self, names: Iterable[Hashable]) -> DiscreteTable:
         """Return the table of some of the variables, equal rows collapsed."""
@@ -108,8 +154,8 @@ class CountedTable(DiscreteTable):
     def without_single_states(self, names: Iterable[Hashable]) -> CountedTable:
         """Return the table without features of one state."""
         left = self.vocabulary.without(names)
-        found = CountedTable(left, self.n_rows, self._parts.values(), self._count, self._refusal, self._progress)
-        found.__dict__["_parts"] = self._parts  # what one counts, the other need not
+        found = CountedTable(left, self.n_rows, self._parts.values(), self._count, self.refusal, self._progress)
+        found.__dict__.update(_parts=self._parts, _seconds=self._seconds)  # what one counts, the other need not
         return found
 
     def counts(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:

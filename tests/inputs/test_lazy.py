@@ -172,6 +172,8 @@ LARGE = [
     TANClassifier(structure_score="bic", ess=1.0, handle_missing="own_state"),
     FANClassifier(ess=3.0, handle_missing="own_state", group_categories=None),
     KDBClassifier(k=2, handle_missing="own_state", ess=1.0),
+    ANBClassifier(ess=2.0, max_parents=2, handle_missing="own_state", n_jobs=2),
+    ANBClassifier(structure_score="bic", ess=1.0, max_parents=1),
 ]
 
 
@@ -202,12 +204,31 @@ def test_rows_that_do_not_fit_into_memory_are_counted_column_by_column(classifie
     assert {len(names) for names in asked} == {9, *map(len, asked[1:])}
 
 
+def test_parts_are_forgotten_where_they_take_too_much_memory(monkeypatch):
+    frame = repeating(3).select("a.b", "yes", "few", "city", "few days", "class")
+    classifier = ANBClassifier(ess=1.0, max_parents=2, handle_missing="own_state")
+    eager, _ = fitted(clone(classifier), frame.drop("class"), frame["class"])
+    few_cells_fit(monkeypatch, 200, 150)
+    monkeypatch.setattr("anbexact.tables.counted_table.MEMORY_SHARE", 0.0)
+    lazy, _ = fitted(clone(classifier), frame.lazy(), "class")
+    assert_same(lazy, eager)
+
+
+def test_a_search_by_counts_ends_in_time(monkeypatch):
+    frame = repeating(3).select("a.b", "yes", "few", "city", "few days", "class")
+    few_cells_fit(monkeypatch, 200, 150)
+    classifier = ANBClassifier(ess=1.0, max_parents=2, handle_missing="own_state", time_limit=1e-9)
+    structure = classifier.fit(frame.lazy(), "class").structure_
+    assert not structure.certificate.optimal
+    assert structure.certificate.gap == np.inf
+
+
 @pytest.mark.parametrize(
     ("classifier", "message"),
     [
         (
             ANBClassifier(ess=1.0, handle_missing="own_state"),
-            "of 400 rows, .* do not fit into memory .* a few columns at a time",
+            "of 400 rows, .* do not fit into memory .* a few columns at a time.* with a low max_parents",
         ),
         (TANClassifier(handle_missing="own_state"), "with a number for ess or smoothing"),
         (TANClassifier(ess=1.0, handle_missing="marginalize"), "of 400 rows would be left out for missing cells"),

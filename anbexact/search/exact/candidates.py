@@ -23,6 +23,7 @@ from anbexact.search.exact.possible_parents import PossibleParents
 from anbexact.search.exact.shared_resources import SharedResources, too_many_rows
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import entropy_order
+from anbexact.tables.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 MIN_SETS_TIMED = 50_000
@@ -33,8 +34,10 @@ where the penalty is proportional to the number of parent configurations, so tha
 
 
 def has_candidates(table: DiscreteTable, score: object) -> bool:
-    """Return whether lists can be made, which requires a score that tells when further parents cannot help."""
-    return isinstance(score, BoundedScore) and score.bounded_at(table.weight_sum)
+    """Return whether lists can be made, which requires rows, and a score that tells when more parents cannot help."""
+    return (
+        not isinstance(table, CountedTable) and isinstance(score, BoundedScore) and score.bounded_at(table.weight_sum)
+    )
 
 
 def candidate_lists(

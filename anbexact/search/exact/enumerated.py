@@ -19,6 +19,7 @@ from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import ParentSets, pack
 from anbexact.search.scoring.pair_scores import FamilyScorer
 from anbexact.search.scoring.set_scores import n_sets
+from anbexact.tables.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 FAMILY_BYTES = 80
@@ -59,7 +60,8 @@ class EnumeratedLists:
     @property
     def lists(self) -> tuple[ParentSets, ...]:
         """One for every feature, in table order."""
-        bound = getattr(self._scorer.score, "local_upper_bound", None) if self.limit else None
+        bounded = self.limit and not isinstance(self._scorer.table, CountedTable)  # a bound needs the rows
+        bound = getattr(self._scorer.score, "local_upper_bound", None) if bounded else None
         return tuple(child.parent_sets(self._scorer, self.limit, bound) for child in self._children)
 
     def extend(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from math import inf
 
 from anbexact._runtime.deadline import Deadline
@@ -18,6 +19,7 @@ from anbexact.search.exact.lattice import MOST_FEATURES, Cost, lattice_cost, lat
 from anbexact.search.exact.pruned import PROOF_SECONDS
 from anbexact.search.scoring.set_scores import cell_value_bytes, n_sets
 from anbexact.search.scoring.universal_sets import Mixture, mixture_of
+from anbexact.tables.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 LEAST_SECONDS_FOR_SHORT_LISTS, LEAST_SECONDS_FOR_LISTS = 2.0, 20.0
@@ -34,8 +36,9 @@ BYTES_IN_ANY_CASE = 1_000_000_000
 SETS_PER_SECOND = 100_000
 """Parent sets per processor second that candidate lists may take to be preferred to all sets of features; a fifth of
 what is scored."""
-MOST_ENUMERATED = 20_000_000
-"""Maximum number of families that are all scored, for scores without candidate lists (a few minutes)."""
+MOST_ENUMERATED, MOST_COUNTED = 20_000_000, 200_000
+"""Maximum number of families that are all scored, for scores without candidate lists (a few minutes), and where the
+rows are not in memory (hundreds of queries)."""
 COMMON_FEATURES = 27
 """Number of features whose sets can all be enumerated on most machines (16 GB)."""
 MOST_TUPLES, MOST_TERMS = 1 << 20, 10**9
@@ -112,6 +115,8 @@ class Plan:
     @cached_property
     def fits(self) -> bool:
         """Whether all sets of features, or all families, can be enumerated."""
+        if isinstance(self.table, CountedTable):
+            return False
         if self.has_lattice:
             return self.n <= MOST_FEATURES and self.few_levels and self.cost.memory <= self.memory
         if self.n > MOST_FEATURES_UNLIMITED and self.constraints.max_parents >= self.n - 1:
@@ -148,6 +153,9 @@ class Plan:
     @cached_property
     def foreseen(self) -> float:
         """Rough estimate of the seconds of the search."""
+        if isinstance(self.table, CountedTable):
+            names, common = self.table.vocabulary.features, self.table.vocabulary.common_parents
+            return self.table.seconds_for({*common, *chosen} for chosen in combinations(names, self.largest_set))
         rows, most = len(self.table.weights), self.constraints.max_parents
         through_all = self.seconds * (1 + TRIAL_SHARE * self.prunes) / self.threads if self.all_sets else inf
         if self.all_sets and not (self.prunes and self.enumerates):
@@ -169,7 +177,8 @@ class Plan:
     def enumerates(self) -> bool:
         """Whether the limit on parents is so low that every family can be scored."""
         most = self.constraints.max_parents
-        return most < self.n - 1 and enumerated_families(self.n, most) <= MOST_ENUMERATED and self.few_levels
+        largest = MOST_COUNTED if isinstance(self.table, CountedTable) else MOST_ENUMERATED
+        return most < self.n - 1 and enumerated_families(self.n, most) <= largest and self.few_levels
 
     @cached_property
     def seconds(self) -> float:

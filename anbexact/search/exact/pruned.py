@@ -16,6 +16,7 @@ from anbexact.search.exact.parent_sets import ParentSets, members
 from anbexact.search.exact.solution import rounding_error, tie_tolerance
 from anbexact.search.exact.ties import first_choice
 from anbexact.structures.proof import Proof
+from anbexact.tables.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 SHARE_OF_LISTS = 0.7
@@ -96,7 +97,9 @@ def solve_pruned(
 
     def solve() -> tuple[tuple[ParentSets, ...], int | None, Choice]:
         lists = candidates.lists
-        brief = candidates.limit not in ("", "time_limit") or isinstance(candidates, EnumeratedLists)
+        brief = candidates.limit not in ("", "time_limit") or (
+            isinstance(candidates, EnumeratedLists) and not isinstance(table, CountedTable)
+        )
         choice = solve_lists(
             lists, features, tolerance, deadline.within(PROOF_SECONDS) if brief else deadline, progress,
             threads=means.threads, most_nodes=MOST_NODES if brief else inf,

@@ -7,6 +7,7 @@ from anbexact._runtime.units import human_bytes
 from anbexact.search.exact.by_family import MOST_FEATURES_UNLIMITED, family_memory
 from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
 from anbexact.search.exact.plan import Plan
+from anbexact.tables.counted_table import CountedTable, TooManyRowsError
 
 
 def check_fits(plan: Plan) -> None:
@@ -14,6 +15,8 @@ def check_fits(plan: Plan) -> None:
     if plan.fits:
         return
     n = plan.n
+    if isinstance(plan.table, CountedTable):
+        raise TooManyRowsError(plan.table.refusal)
     if not plan.few_levels:
         raise SearchTooLargeError(
             f"sets of up to {plan.largest_set} features have too many tuples of levels: give the universal "

@@ -151,11 +151,10 @@ class FamilyScorer:
     ) -> Floats | None:
         """Return F of every set, part by part of a table that is not in memory; see :meth:`set_scores`."""
         sets = [[self.names[v] for v in row if v >= 0] for row in members.tolist()]
-        table.foresee(sets)
-        parts = [table.part(names) for names in sets]
         out = np.empty(len(members))
-        for part in dict.fromkeys(parts):
-            own = np.array([k for k, other in enumerate(parts) if other is part])
+        for part, own in table.parts_of(sets):
+            if self.deadline.passed:
+                return None
             place = np.full(len(self.names) + 1, -1)  # the last is that of -1
             for j, name in enumerate(part.vocabulary.names):
                 if name in self.names:

@@ -41,7 +41,8 @@ def best_forest(
         the constraints do not admit the forest, or the time ran out.
     """
     above = () if table.vocabulary.common_parents else (class_name,)
-    table = replace(table, vocabulary=Vocabulary(table.vocabulary.states, class_name))
+    if above:
+        table = replace(table, vocabulary=Vocabulary(table.vocabulary.states, class_name))
     features = table.vocabulary.features
     required, forbidden = (
         [edge for edge in edges if class_name not in edge]
