@@ -19,8 +19,8 @@ MOST_CELLS = 1 << 20
 """Joint states of the variables that are counted by one query, unless a set that is asked for has more."""
 FEW_AT_A_TIME = (
     "Only the counts of a few columns at a time are at hand. They are enough for NaiveBayesClassifier, "
-    "TANClassifier, FANClassifier and KDBClassifier, and for ANBClassifier with a low max_parents, each with a number "
-    "for ess or smoothing"
+    "TANClassifier, FANClassifier and KDBClassifier, and for ANBClassifier with a low max_parents, each with a "
+    "number for ess or smoothing"
 )
 MEMORY_SHARE = 0.25
 """Part of the available memory that parts may fill; at least the last one stays."""
