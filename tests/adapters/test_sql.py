@@ -1,6 +1,7 @@
 """The posterior as SQL: equal to predict_proba in the databases that are installed, whatever names and states are."""
 
 import datetime
+import os
 import sqlite3
 from decimal import Decimal
 
@@ -53,7 +54,28 @@ def in_duckdb(query, frame):
     return connection.sql(query).to_arrow_table().to_pandas()
 
 
-DATABASES = {"sqlite": in_sqlite, "duckdb": in_duckdb}
+def in_postgresql(query, frame):
+    address = os.environ.get("ANBEXACT_POSTGRESQL")
+    if not address:
+        pytest.skip("ANBEXACT_POSTGRESQL does not name a server")
+    psycopg = pytest.importorskip("psycopg", reason="psycopg is not installed")
+    with psycopg.connect(address) as connection, connection.cursor() as cursor:
+        kinds = {"i": "bigint", "f": "double precision", "b": "boolean"}
+        names = [psycopg.sql.Identifier(str(name)) for name in frame]
+        typed = [
+            psycopg.sql.SQL("{} " + kinds.get(frame[column].dropna().infer_objects().dtype.kind, "text")).format(name)
+            for name, column in zip(names, frame, strict=True)
+        ]
+        table = psycopg.sql.Identifier('ro"ws')
+        cursor.execute(psycopg.sql.SQL("CREATE TEMP TABLE {} ({})").format(table, psycopg.sql.SQL(", ").join(typed)))
+        with cursor.copy(psycopg.sql.SQL("COPY {} FROM STDIN").format(table)) as copy:
+            for row in frame.astype(object).itertuples(index=False, name=None):
+                copy.write_row([None if pd.isna(value) else value for value in row])
+        cursor.execute(query)
+        return pd.DataFrame(cursor.fetchall(), columns=[column.name for column in cursor.description])
+
+
+DATABASES = {"sqlite": in_sqlite, "duckdb": in_duckdb, "postgres": in_postgresql}
 
 
 @pytest.mark.parametrize("dialect", DATABASES)
