@@ -55,8 +55,8 @@ from anbexact.tables.columns import Column
 from anbexact.tables.frames import is_frame, is_series
 from anbexact.tables.table import Weights, check_weights
 
-FOLDS = 3
-"""Folds in which members are learned again, by default."""
+FEW_ROWS, FOLDS, FOLDS_OF_FEW_ROWS = 100, 3, 5
+"""Folds in which members are learned again, by default; more of them below so many rows, since each leaves fewer."""
 OWN = ("class_weight", "n_jobs", "verbose")
 """Parameters of the pool itself, independent of its members."""
 
@@ -66,7 +66,7 @@ class PooledParameters(TimeLimitParameters, TableParameters):
     """Which classifiers are pooled, and how they are weighted."""
 
     members: Any = field(default=AUTO, kw_only=False)
-    folds: int = FOLDS
+    folds: int | str = AUTO
     ridge: float | str = AUTO
 
 
@@ -95,8 +95,8 @@ class PooledClassifier(PooledParameters, FittedPool):
         Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"``: naive Bayes, TAN
         and ANB with smooth shapes, kDB, and TAN and ANB on intervals of equal frequency; members that are too large
         for the table are left out. ``members_`` lists them, and ``docs/pool.md`` explains the choice.
-    folds : int, default 3
-        Number of folds in which members are learned again.
+    folds : int or "auto", default "auto"
+        Number of folds in which members are learned again. ``"auto"``: 3, or 5 with fewer than 100 rows.
     ridge : float or "auto", default "auto"
         Precision of the prior of the weights, above 0. ``"auto"``: the value with which weights fitted to the other
         folds predict each fold best. Infinity: equal weights, without folds.
@@ -197,7 +197,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         X, y = _indexable(X), _indexable(y)
         members = self._chosen(columns, target, weights)
         labels = known_labels(target, weights, [member.estimator for member in members])
-        parts = [] if self._equal else frame_folds(columns, target, weights, self.folds)
+        parts = [] if self._equal else frame_folds(columns, target, weights, self._n_folds(weights))
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         records = [Record(member) for member in members]
         with abandonable(), heard_once():
@@ -208,6 +208,12 @@ class PooledClassifier(PooledParameters, FittedPool):
             self._learn(records, folds, (X, y, weights), labels, deadline)
         self._tell(records)
         return self
+
+    def _n_folds(self, weights: Weights) -> int:
+        """Return the number of folds for rows of these weights."""
+        if not isinstance(self.folds, str):
+            return self.folds
+        return FOLDS_OF_FEW_ROWS if np.count_nonzero(weights) < FEW_ROWS else FOLDS
 
     @property
     def _equal(self) -> bool:
@@ -282,8 +288,9 @@ class PooledClassifier(PooledParameters, FittedPool):
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
         folds: Any = self.folds
-        if isinstance(folds, bool) or not isinstance(folds, Integral) or int(folds) < 2:
-            raise ValueError(f"folds must be a whole number, 2 or more, not {self.folds!r}")
+        whole = isinstance(folds, Integral) and not isinstance(folds, bool) and int(folds) >= 2
+        if not whole and not (isinstance(folds, str) and folds == AUTO):
+            raise ValueError(f"folds must be 'auto' or a whole number, 2 or more, not {self.folds!r}")
         ridge: Any = self.ridge
         number = not isinstance(ridge, bool | str) and isinstance(ridge, Real) and float(ridge) > 0
         if not number and not (isinstance(ridge, str) and ridge == AUTO):

@@ -5,9 +5,12 @@ Five-fold cross-validation over the tables of ``../shared/data`` with at most 20
 :class:`~anbexact.PooledClassifier` with its defaults. Beside it naive Bayes, TAN, exact ANB and kDB (k = 2) as they
 are learned, AODE, and naive Bayes, TAN and ANB with smooth shapes, where the pool itself would have them as members;
 scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the training rows), random forest
-(300 trees, probabilities clipped at 0.001) and histogram gradient boosting. Everything is learned within the folds.
+(300 trees, probabilities clipped at 0.001) and histogram gradient boosting; and the explainable boosting machine, if
+interpret-core is installed. Everything is learned within the folds.
+
 The best single model of a table is the one with the lowest log loss on the very rows that are judged, so that no
-choice could have been better.
+choice could have been better. The calibration error of a model whose probabilities are right is not 0, since the
+frequencies of few rows vary; ``if_calibrated`` is its expected value.
 
 Target: the pool's mean log loss below that of every rival, and below that of every single model by 0.02; its accuracy
 at most 0.005 below that of the best rival; its expected calibration error at most 0.03; worse than the best of its
@@ -18,6 +21,7 @@ outcome. Takes hours; it is resumable. Writes ``docs/results/pool.csv``, and for
 
 import warnings
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -53,12 +57,17 @@ BINS = 10
 
 
 def rows_of_bins(proba: np.ndarray, classes: list[Any], y: pd.Series) -> Row:
-    """Return, for every bin of the predicted class's probability, hits less the sum of probabilities."""
+    """Return, for every bin of the predicted class's probability, hits less the sum of probabilities.
+
+    Also the variance that this would have if the probabilities were right.
+    """
     confidence = proba.max(axis=1)
     right = np.array(classes, dtype=object)[proba.argmax(axis=1)] == y.to_numpy()
     place = np.searchsorted(np.arange(1, BINS) / BINS, confidence, side="left")
     surplus = np.bincount(place, right - confidence, minlength=BINS)
-    return {f"surplus_{k}": float(value) for k, value in enumerate(surplus)}
+    variance = np.bincount(place, confidence * (1 - confidence), minlength=BINS)
+    kinds = {"surplus": surplus, "variance": variance}
+    return {f"{kind}_{k}": float(value) for kind, values in kinds.items() for k, value in enumerate(values)}
 
 
 def one_fold(name: str, fold: int, folds: int) -> list[Row]:
@@ -91,7 +100,12 @@ def one_fold(name: str, fold: int, folds: int) -> list[Row]:
     add(POOL, pool, took, slowest=slowest)
     boosting = make_pipeline(prepared(), HistGradientBoostingClassifier(random_state=0))
     boosting[0].sparse_threshold = 0.0
-    for model, classifier in {**rivals(), "gradient boosting": boosting}.items():
+    others = {**rivals(), "gradient boosting": boosting}
+    if find_spec("interpret") is not None:
+        from interpret.glassbox import ExplainableBoostingClassifier
+
+        others["EBM"] = ExplainableBoostingClassifier(random_state=0, n_jobs=1)
+    for model, classifier in others.items():
         fitted, took, _ = timed(classifier.fit, X_train, y_train)
         add(model, fitted, took, SMALLEST if model == "random forest" else 0.0)
     return rows
@@ -118,6 +132,8 @@ def summarise(run: Run, measured: pd.DataFrame) -> None:
     by_line = measured.groupby(["table", "model"])
     surplus = by_line[[f"surplus_{k}" for k in range(BINS)]].sum().abs().sum(axis=1)
     tables["calibration_error"] = surplus / by_line["rows"].sum()
+    variance = by_line[[f"variance_{k}" for k in range(BINS)]].sum()
+    tables["if_calibrated"] = np.sqrt(2 / np.pi * variance).sum(axis=1) / by_line["rows"].sum()
     tables["seconds"] = by_line["seconds"].median()
     tables["times_slowest_member"] = (
         (measured["seconds"] / measured["slowest_member"]).groupby([measured["table"], measured["model"]]).median()
@@ -133,6 +149,7 @@ def summarise(run: Run, measured: pd.DataFrame) -> None:
             "pool_there": losses.notna().mul(pool, axis=0).where(losses.notna()).mean(),
             "accuracy": tables["accuracy"].unstack("model").mean(),
             "calibration_error": tables["calibration_error"].unstack("model").mean(),
+            "if_calibrated": tables["if_calibrated"].unstack("model").mean(),
             "rank": losses[complete].rank(axis=1).mean(),
             "pool_better": losses.gt(pool, axis=0).sum(),
             "pool_worse": losses.lt(pool, axis=0).sum(),
