@@ -5,8 +5,8 @@ Five-fold cross-validation over the tables of ``../shared/data`` with at most 20
 :class:`~anbexact.PooledClassifier` with its defaults. Beside it naive Bayes, TAN, exact ANB and kDB (k = 2) as they
 are learned, AODE, and naive Bayes, TAN and ANB with smooth shapes, where the pool itself would have them as members;
 scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the training rows), random forest
-(300 trees, probabilities clipped at 0.001) and histogram gradient boosting; and the explainable boosting machine, if
-interpret-core is installed. Everything is learned within the folds.
+(300 trees, probabilities clipped at 0.001) and histogram gradient boosting; with ``--full`` also the explainable
+boosting machine, if interpret-core is installed (minutes a fit). Everything is learned within the folds.
 
 The best single model of a table is the one with the lowest log loss on the very rows that are judged, so that no
 choice could have been better. The calibration error of a model whose probabilities are right is not 0, since the
@@ -101,7 +101,7 @@ def one_fold(name: str, fold: int, folds: int) -> list[Row]:
     boosting = make_pipeline(prepared(), HistGradientBoostingClassifier(random_state=0))
     boosting[0].sparse_threshold = 0.0
     others = {**rivals(), "gradient boosting": boosting}
-    if find_spec("interpret") is not None:
+    if folds > 5 and find_spec("interpret") is not None:
         from interpret.glassbox import ExplainableBoostingClassifier
 
         others["EBM"] = ExplainableBoostingClassifier(random_state=0, n_jobs=1)
