@@ -29,15 +29,25 @@ from anbexact.logit.smooth_terms import (
     ordered_features,
     smooth_terms,
 )
-from anbexact.logit.smoothness import Smoothness, automatic, by_cross_validation, by_evidence, effective_degrees
+from anbexact.logit.smoothness import (
+    Smoothness,
+    by_cross_validation,
+    by_evidence,
+    by_evidence_and_feature,
+    effective_degrees,
+    pass_work,
+    tuned,
+)
 from anbexact.networks.network import TableNetwork
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
-RULES = {"auto": automatic, "evidence": by_evidence, "cv": by_cross_validation}
+RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
 """How the strengths can be chosen; ``docs/smooth-shapes.md`` compares them."""
 FEW_UNKNOWNS = 1_000
 """Unknowns up to which strengths are chosen on the grids of the refit, and linear algebra takes a single thread."""
+QUICK_PASS = 200_000
+"""Work of a pass through the rows up to which those of more unknowns are tuned on the grids of the refit, too."""
 
 STIFF = 1e6
 """Strength from which on none is stronger."""
@@ -217,12 +227,23 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
 
 
 def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, Floats]:
-    """Return the strengths that a rule chooses, on coarser grids of interactions if there are many unknowns."""
+    """Return the strengths that a rule chooses, and where fits start.
+
+    With many unknowns, the evidence is that on coarser grids of interactions. Cross-validation on such grids would
+    choose weaker interactions than suit the refit, so that theirs are kept if fits on its own grids are too slow.
+    """
     if problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS or all(len(term.axes) < 2 for term in problem.terms):
-        return RULES[rule](problem, **how)
+        smoothness, shift = RULES[rule](problem, **how)
+        return (tuned(problem, smoothness, shift, **how) if rule == "auto" else smoothness), shift
     coarse, new_cells = coarser(problem)
     smoothness, shift = RULES[rule](coarse, **how)
-    return smoothness, shift[new_cells]
+    start = shift[new_cells]
+    if rule == "auto":
+        if pass_work(problem) <= QUICK_PASS:
+            smoothness = tuned(problem, smoothness, start, **how)
+        else:
+            smoothness = tuned(coarse, smoothness, shift, kept=("interaction",), **how)
+    return smoothness, start
 
 
 def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,10 +37,10 @@ ROUNDS = 30
 PRECISION = 1e-9
 """Squared Newton decrement per unit of weight of the fits on the way."""
 FACTORS = (0.1, 0.3, 1.0, 3.0)
-"""What the strengths of the evidence are multiplied by, the one that predicts left-out rows best, where rows are few:
-with several classes the evidence smooths too much then."""
-FEW_ROWS = 2_000
-"""Total weight up to which rows are few."""
+"""What the strengths of the evidence are multiplied by, the one that predicts left-out rows best: with several
+classes and few rows the evidence smooths too much."""
+FEW_ROWS, MOST_WORK = 2_000, 1_000_000
+"""Total weight up to which rows are few, and `pass_work` up to which more rows are left out in folds, too."""
 CENTRE, MORE = 0.25, (0.5, 0.75)
 """Share of the log odds of naive Bayes that shapes are drawn to where rows are few; what else is tried, beside 0."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
@@ -200,36 +200,73 @@ def _fellner_schall(
     return moved, {kind: strength * gained[kind] for kind, strength in strengths.items()}
 
 
-def automatic(
+def by_evidence_and_feature(
     problem: SmoothProblem, *, deadline: Deadline | None = None, progress: Progress | None = None
 ) -> tuple[Smoothness, Floats]:
-    """Return the strengths of :func:`by_evidence`; where rows are few, with curvatures by feature, times a factor.
-
-    Where rows are few, shapes are drawn to a share of naive Bayes' log odds. The factor is chosen by cross-validation
-    with a share of `CENTRE`; then this share gives way to another that predicts left-out rows better by a standard
-    error.
-    """
+    """Return the strengths of :func:`by_evidence`, with one of curvature for every feature."""
     chosen, shift = by_evidence(problem, deadline=deadline, progress=progress)
-    if problem.weights.sum() > FEW_ROWS or not chosen.strengths or not chosen.complete:
-        return replace(chosen, rule="auto"), shift
-    if sum("curvature" in term.penalties for term in problem.terms) > 1:
+    if chosen.complete and sum("curvature" in term.penalties for term in problem.terms) > 1:
         chosen, shift = curvature_by_feature(problem, chosen, shift, deadline)
+    return replace(chosen, rule="auto"), shift
+
+
+def pass_work(problem: SmoothProblem) -> int:
+    """Return the work of going through the rows once: distinct rows times terms times classes."""
+    return len(problem.weights) * len(problem.terms) * problem.n_classes
+
+
+def tuned(
+    problem: SmoothProblem,
+    chosen: Smoothness,
+    shift: Floats,
+    *,
+    kept: Collection[str] = (),
+    deadline: Deadline | None = None,
+    progress: Progress | None = None,
+) -> Smoothness:
+    """Return the strengths times a factor, and the centre, that predict left-out rows best.
+
+    Shapes are drawn to a share of naive Bayes' log odds. The factor is chosen with a share of `CENTRE`; then this
+    share gives way to another that predicts left-out rows better by a standard error. Where the rows are neither few
+    nor quick to fit to, nothing changes: there it does not pay.
+
+    Parameters
+    ----------
+    problem : SmoothProblem
+    chosen : Smoothness
+        The strengths of :func:`by_evidence_and_feature`.
+    shift : (cells, classes) array
+        Where the fits start.
+    kept : collection of str
+        Kinds of penalty whose strengths stay.
+    deadline, progress : optional
+    """
+
+    def times(factor: float) -> dict[str, Any]:
+        same = {kind: chosen.strengths[kind] for kind in kept if kind in chosen.strengths}
+        return {**scaled(chosen.strengths, factor), **same}
+
+    slow = problem.weights.sum() > FEW_ROWS and pass_work(problem) > MOST_WORK
+    if slow or not chosen.strengths or not chosen.complete:
+        return chosen
     folds = _folds(problem, shift)
     best, factor = -np.inf, 1.0
     values: list[float] = []
     for tried in sorted(FACTORS, reverse=True):
         if len(values) > 2 and values[-1] == min(values):
             break  # the likelihood falls towards weaker strengths
-        values.append(sum(fold.refit(scaled(chosen.strengths, tried), deadline, CENTRE) for fold in folds))
+        if progress is not None:
+            progress("factor of the strengths", len(values) / len(FACTORS))
+        values.append(sum(fold.refit(times(tried), deadline, CENTRE) for fold in folds))
         if deadline is not None and deadline.passed:
-            return replace(chosen, rule="auto", complete=False), shift
+            return replace(chosen, complete=False)
         if values[-1] > best:
             best, factor = values[-1], tried
-    strengths = scaled(chosen.strengths, factor)
+    strengths = times(factor)
     centre = _centre(folds, strengths, deadline)
     if deadline is not None and deadline.passed:
-        return replace(chosen, rule="auto", strengths=strengths, centre=CENTRE, complete=False), shift
-    return replace(chosen, rule="auto", strengths=strengths, centre=centre), shift
+        return replace(chosen, strengths=strengths, centre=CENTRE, complete=False)
+    return replace(chosen, strengths=strengths, centre=centre)
 
 
 def _centre(folds: Sequence[_Fold], strengths: Strengths, deadline: Deadline | None) -> float:

@@ -6,6 +6,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from sklearn.frozen import FrozenEstimator
 from strategies import random_problem
 
 from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TANClassifier, load
@@ -408,7 +409,7 @@ class TestCentre:
 
         assert _centre([Fold(), Fold()], {}, None) == chosen
 
-    def test_is_for_few_rows_of_the_default_rule(self):
+    def test_is_for_few_rows_and_quick_fits_of_the_default_rule(self, monkeypatch):
         rng = np.random.default_rng(1)
         y = pd.Series(np.arange(60) % 2, name="c")
         own = np.where(rng.random((60, 4)) < 0.3, 1 - y.to_numpy()[:, None], y.to_numpy()[:, None])
@@ -416,9 +417,28 @@ class TestCentre:
         model = to_logit(NaiveBayesClassifier().fit(X, y))
         assert model.refit(X, y, smooth="auto").refitted.smoothness.centre > 0
         many = np.full(60, 100.0)
+        assert model.refit(X, y, many, smooth="auto").refitted.smoothness.centre > 0
+        monkeypatch.setattr("anbexact.logit.smoothness.MOST_WORK", 0)
+        assert model.refit(X, y, smooth="auto").refitted.smoothness.centre > 0
         assert model.refit(X, y, many, smooth="auto").refitted.smoothness.centre == 0
         for rule in ("evidence", "cv"):
             assert model.refit(X, y, smooth=rule).refitted.smoothness.centre == 0
+
+    def test_interactions_keep_the_strength_of_the_evidence_on_coarser_grids(self, monkeypatch):
+        X, y = load_iris()
+        monkeypatch.setattr("anbexact.logit.smooth.FEW_UNKNOWNS", 10)
+        network = FrozenEstimator(TANClassifier(ess=1.0).fit(X, y))
+
+        def strengths(rule):
+            return AdditiveClassifier(network, smooth=rule).fit(X, y).logit_.refitted.smoothness.strengths
+
+        evidence, on_fine_grids = strengths("evidence"), strengths("auto")
+        monkeypatch.setattr("anbexact.logit.smooth.QUICK_PASS", 0)
+        on_coarse_grids = strengths("auto")
+        assert on_coarse_grids["interaction"] == evidence["interaction"]
+        assert on_coarse_grids["slope"] != evidence["slope"]
+        factor = on_fine_grids["slope"] / evidence["slope"]
+        assert on_fine_grids["interaction"] == pytest.approx(factor * evidence["interaction"])
 
     def test_is_kept(self, tmp_path):
         X, y = load_iris()
