@@ -427,6 +427,7 @@ class TestCentre:
     def test_interactions_keep_the_strength_of_the_evidence_on_coarser_grids(self, monkeypatch):
         X, y = load_iris()
         monkeypatch.setattr("anbexact.logit.smooth.FEW_UNKNOWNS", 10)
+        monkeypatch.setattr("anbexact.logit.smoothness.FACTORS", (0.3,))
         network = FrozenEstimator(TANClassifier(ess=1.0).fit(X, y))
 
         def strengths(rule):
@@ -436,9 +437,9 @@ class TestCentre:
         monkeypatch.setattr("anbexact.logit.smooth.QUICK_PASS", 0)
         on_coarse_grids = strengths("auto")
         assert on_coarse_grids["interaction"] == evidence["interaction"]
-        assert on_coarse_grids["slope"] != evidence["slope"]
-        factor = on_fine_grids["slope"] / evidence["slope"]
-        assert on_fine_grids["interaction"] == pytest.approx(factor * evidence["interaction"])
+        assert on_fine_grids["interaction"] == pytest.approx(0.3 * evidence["interaction"])
+        for found in (on_coarse_grids, on_fine_grids):
+            assert found["slope"] == pytest.approx(0.3 * evidence["slope"])
 
     def test_is_kept(self, tmp_path):
         X, y = load_iris()
