@@ -232,7 +232,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             None: as above. Else the log odds are a sum of shapes, functions of one feature or of a family's features,
             and roughness along the order of their states is penalised instead; see ``docs/smooth-shapes.md``.
             ``"evidence"`` (Laplace evidence), ``"cv"`` (cross-validation, first differences alone) and ``"auto"``
-            (the evidence, up to 2,000 rows with curvatures by feature, times a factor chosen by cross-validation,
+            (the evidence, with curvatures by feature; unless that is slow, times a factor chosen by cross-validation,
             and drawn to a share of the log odds of naive Bayes, the ``"centre"``) choose how strongly; a number is
             the strength of all first differences, and a mapping gives those of ``"slope"``, ``"curvature"``,
             ``"level"`` and ``"interaction"``, each as a number or by feature, and ``"centre"``. Columns should have
