@@ -10,6 +10,7 @@ NAMES = (
     "choices",
     "deployment",
     "counted_rows",
+    "workers",
     "exact_search",
     "exact_search_sweep",
     "exact_search_rivals",

@@ -115,7 +115,7 @@ class FamilyScorer:
         if self.mixture is not None:
             return self._mixed_scores(self.mixture, members, phase, progress)
         if isinstance(self.table, CountedTable):
-            return self._scores_of_parts(self.table, members, phase, progress)
+            return self._scores_of_parts(self.table, members, phase)
         assert isinstance(score, SetScore)
         arities = np.append(self._arities, 1)  # position -1
         joint = np.multiply.reduce(arities[members].astype(np.float64), axis=1)
@@ -146,9 +146,7 @@ class FamilyScorer:
         out[small] = sums + score.set_constant(distinct, self.table.weight_sum)[kinds[small]]
         return out
 
-    def _scores_of_parts(
-        self, table: CountedTable, members: Positions, phase: str, progress: Progress | None
-    ) -> Floats | None:
+    def _scores_of_parts(self, table: CountedTable, members: Positions, phase: str) -> Floats | None:
         """Return F of every set, part by part of a table that is not in memory; see :meth:`set_scores`."""
         sets = [[self.names[v] for v in row if v >= 0] for row in members.tolist()]
         out = np.empty(len(members))
@@ -160,7 +158,7 @@ class FamilyScorer:
                 if name in self.names:
                     place[self.names.index(name)] = j
             scorer = FamilyScorer(part, self.score, self.threads, self.deadline, part=True)
-            scores = scorer.set_scores(place[members[own]], phase, progress)
+            scores = scorer.set_scores(place[members[own]], phase, None)  # the queries report
             if scores is None:
                 return None
             out[own] = scores
