@@ -288,7 +288,7 @@ class PooledClassifier(PooledParameters, FittedPool):
     def check_parameters(self) -> None:
         """Refuse invalid parameters."""
         folds: Any = self.folds
-        whole = isinstance(folds, Integral) and not isinstance(folds, bool) and int(folds) >= 2
+        whole = not isinstance(folds, bool | str) and isinstance(folds, Integral) and int(folds) >= 2
         if not whole and not (isinstance(folds, str) and folds == AUTO):
             raise ValueError(f"folds must be 'auto' or a whole number, 2 or more, not {self.folds!r}")
         ridge: Any = self.ridge
