@@ -17,6 +17,9 @@ from anbexact.networks.intervals import log_odds_intervals, log_ratio_intervals
 from anbexact.parameters.counts import Counts, FamilyCounts
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
+ROUNDING = 1e-13
+"""Nats below which a term counts as 0."""
+
 
 class Family(Protocol):
     """A variable and its parents, with a conditional probability or density of the variable."""
@@ -90,6 +93,7 @@ def family_terms(
     places = [family.cells({**own, class_name: of[rows]}) for of in compared]
     with np.errstate(divide="ignore", invalid="ignore"):
         nats = np.log(family.values[places[0]]) - np.log(family.values[places[1]])
+        nats[np.abs(nats) < ROUNDING] = 0.0  # so that it does not depend on the processor which terms are shown
     axis = {variable: k for k, variable in enumerate(family.variables)}
 
     def cells(variable: Hashable) -> list[tuple[Any, Any]]:
