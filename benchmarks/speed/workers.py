@@ -27,24 +27,30 @@ TARGET = 1.6
 FEATURES, ROWS, STATES, CLASSES = 14, 10_000, 3, 3
 
 
-def in_dask(workers: int) -> None:
-    """Start workers of Dask."""
+def in_processes(_: int) -> Callable[[], object]:
+    """Return what ends the processes of joblib, which start by themselves."""
+    return lambda: joblib.externals.loky.get_reusable_executor().shutdown()
+
+
+def in_dask(workers: int) -> Callable[[], object]:
+    """Start workers of Dask; return what ends them."""
     from distributed import Client
 
-    Client(n_workers=workers, threads_per_worker=1, dashboard_address=None)
+    return Client(n_workers=workers, threads_per_worker=1, dashboard_address=None).shutdown
 
 
-def in_ray(workers: int) -> None:
-    """Start workers of Ray."""
+def in_ray(workers: int) -> Callable[[], object]:
+    """Start workers of Ray; return what ends them."""
     import ray
     from ray.util.joblib import register_ray
 
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False)
     register_ray()
+    return ray.shutdown
 
 
-BACKENDS: dict[str, tuple[str, Callable[[int], object]]] = {
-    "loky": ("joblib", lambda _: None),
+BACKENDS: dict[str, tuple[str, Callable[[int], Callable[[], object]]]] = {
+    "loky": ("joblib", in_processes),
     "dask": ("distributed", in_dask),
     "ray": ("ray", in_ray),
 }
@@ -55,12 +61,13 @@ def compared(backend: str, workers: int, repeats: int, size: tuple[int, int, int
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:workers])
     X, y = Run().generated(*size)
-    BACKENDS[backend][1](workers)
+    end = BACKENDS[backend][1](workers)
     times: list[float] = []
     with joblib.parallel_config(backend=backend, n_jobs=workers):
         for _ in range(1 + repeats):
             done = timed(compare, X, y, folds=10, models=list(MODELS))
             times.append(done.seconds)
+    end()
     figures = done.result.drop(columns=[name for name in done.result if "second" in str(name)])
     return median(times[1:]), figures.select_dtypes(np.number)
 
@@ -72,7 +79,7 @@ def main(run: Run) -> None:
     for backend, (package, _) in BACKENDS.items():
         if find_spec(package) is None or (run.smoke and backend != "loky"):
             continue
-        (one, figures), (two, same) = (alone(compared, backend, k, REPEATS, size) for k in (1, 2))
+        (one, figures), (two, same) = (alone(compared, backend, k, 1 if run.smoke else REPEATS, size) for k in (1, 2))
         pd.testing.assert_frame_equal(figures, same)
         row = {"backend": backend, "one worker, s": one, "two workers, s": two, "ratio": one / two, "target": TARGET}
         found.append(row)
