@@ -211,7 +211,7 @@ def by_evidence_and_feature(
 
 
 def pass_work(problem: SmoothProblem) -> int:
-    """Return the work of going through the rows once: distinct rows times terms times classes."""
+    """Return the work of one pass over the rows: distinct rows times terms times classes."""
     return len(problem.weights) * len(problem.terms) * problem.n_classes
 
 
