@@ -56,7 +56,7 @@ from anbexact.tables.frames import is_frame, is_series
 from anbexact.tables.table import Weights, check_weights
 
 FEW_ROWS, FOLDS, FOLDS_OF_FEW_ROWS = 100, 3, 5
-"""Folds in which members are learned again, by default; more of them below so many rows, since each leaves fewer."""
+"""Rows below which there are more folds by default, so that members learn from more of them; both numbers."""
 OWN = ("class_weight", "n_jobs", "verbose")
 """Parameters of the pool itself, independent of its members."""
 

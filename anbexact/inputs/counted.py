@@ -30,8 +30,9 @@ from anbexact.inputs.counted_keys import group_number, interval_number
 from anbexact.inputs.identifiers import identifier_reason, question_class, report_identifiers
 from anbexact.inputs.labels import check_labels
 from anbexact.inputs.training import TrainingColumns, declared_states
+from anbexact.tables.blocks import blocks_of
 from anbexact.tables.columns import Column
-from anbexact.tables.counted_table import FEW_AT_A_TIME, MOST_CELLS, CountedTable, TooManyRowsError
+from anbexact.tables.counted_table import MOST_CELLS, CountedTable, TooManyRowsError
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.lazy import Groups as CountedGroups
 from anbexact.tables.lazy import LazySource
@@ -299,22 +300,19 @@ class LargeColumns(CountedColumns):
     def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
         """Return a table that counts what it is asked for."""
         counting, names = self.counting, self.counting.source.names(self.target.name)
-        blocks: list[list[str]] = [[]]
-        cells = 1
-        for name in names:
-            arity = 1 if name in self.dropped else len(counting.decided[name].values) + 1
-            if blocks[-1] and cells * arity * len(self.repeats) > MOST_CELLS:
-                blocks.append([])
-                cells = 1
-            blocks[-1].append(name)
-            cells *= arity
-        parts = [counting.part(block) for block in blocks]
-        found = [part.vocabulary for part in parts]
-        states = {name: part.states[name] for part in found for name in part.features}
-        quantities = {name: quantity for part in found for name, quantity in part.quantities.items()}
-        own = found[0].states[self.target.name]
-        vocabulary = Vocabulary(states | {self.target.name: own}, self.target.name, quantities, self.groups)
-        refusal = f"{self.refusal}. {FEW_AT_A_TIME}"
+        arity: dict[Hashable, int] = {name: len(feature.values) + 1 for name, feature in counting.decided.items()}
+        arity |= dict.fromkeys(self.dropped, 1) | {self.target.name: len(self.repeats)}
+        blocks = blocks_of([frozenset([name, self.target.name]) for name in names], arity.__getitem__, MOST_CELLS)
+        parts = [counting.part([name for name in names if name in block]) for block in blocks]
+        found = {name: part.vocabulary for part in parts for name in part.vocabulary.names}
+        states = {name: found[name].states[name] for name in (*names, self.target.name)}
+        quantities = {name: quantity for part in parts for name, quantity in part.vocabulary.quantities.items()}
+        vocabulary = Vocabulary(states, self.target.name, quantities, self.groups)
+        refusal = (
+            f"{self.refusal}. Only the counts of a few columns at a time are at hand. They are enough for "
+            "NaiveBayesClassifier, TANClassifier, FANClassifier and KDBClassifier, and for ANBClassifier with a low "
+            "max_parents, each with a number for ess or smoothing"
+        )
         return CountedTable(
             vocabulary, parts[0].n_rows, parts, counting.part, refusal, progress_of(counting.estimator.verbose)
         )

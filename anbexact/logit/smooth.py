@@ -47,7 +47,7 @@ RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cros
 FEW_UNKNOWNS = 1_000
 """Unknowns up to which strengths are chosen on the grids of the refit, and linear algebra takes a single thread."""
 QUICK_PASS = 200_000
-"""Work of a pass through the rows up to which those of more unknowns are tuned on the grids of the refit, too."""
+"""`pass_work` up to which strengths are tuned on the grids of the refit even with more unknowns."""
 
 STIFF = 1e6
 """Strength from which on none is stronger."""
@@ -229,8 +229,9 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
 def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, Floats]:
     """Return the strengths that a rule chooses, and where fits start.
 
-    With many unknowns, the evidence is that on coarser grids of interactions. Cross-validation on such grids would
-    choose weaker interactions than suit the refit, so that theirs are kept if fits on its own grids are too slow.
+    With many unknowns, the evidence is that on coarser grids of interactions. Cross-validation takes the grids of the
+    refit if fits are quick. Otherwise it takes the coarser ones, too, on which it would choose too small a strength
+    for interactions; that of the evidence is kept.
     """
     if problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS or all(len(term.axes) < 2 for term in problem.terms):
         smoothness, shift = RULES[rule](problem, **how)

@@ -1,4 +1,4 @@
-"""What the shapes of a smooth refit are drawn to where rows are few: a share of the log odds of naive Bayes."""
+"""What the shapes of a smooth refit are drawn to if strengths are tuned: a share of the log odds of naive Bayes."""
 
 from __future__ import annotations
 

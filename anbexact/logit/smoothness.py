@@ -40,9 +40,9 @@ FACTORS = (0.1, 0.3, 1.0, 3.0)
 """What the strengths of the evidence are multiplied by, the one that predicts left-out rows best: with several
 classes and few rows the evidence smooths too much."""
 FEW_ROWS, MOST_WORK = 2_000, 1_000_000
-"""Total weight up to which rows are few, and `pass_work` up to which more rows are left out in folds, too."""
+"""Total weight up to which strengths are always tuned, and `pass_work` up to which they are with more rows."""
 CENTRE, MORE = 0.25, (0.5, 0.75)
-"""Share of the log odds of naive Bayes that shapes are drawn to where rows are few; what else is tried, beside 0."""
+"""Share of naive Bayes' log odds that shapes are drawn to if strengths are tuned; what else is tried, beside 0."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths that cross-validation tries."""
 FOLD_PRECISION = 1e-7
@@ -227,8 +227,8 @@ def tuned(
     """Return the strengths times a factor, and the centre, that predict left-out rows best.
 
     Shapes are drawn to a share of naive Bayes' log odds. The factor is chosen with a share of `CENTRE`; then this
-    share gives way to another that predicts left-out rows better by a standard error. Where the rows are neither few
-    nor quick to fit to, nothing changes: there it does not pay.
+    share gives way to another that predicts left-out rows better by a standard error. With many rows
+    and slow fits (see `MOST_WORK`), the strengths stay as they are and the centre is 0.
 
     Parameters
     ----------

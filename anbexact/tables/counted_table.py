@@ -17,11 +17,6 @@ from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 MOST_CELLS = 1 << 20
 """Joint states of the variables that are counted by one query, unless a set that is asked for has more."""
-FEW_AT_A_TIME = (
-    "Only the counts of a few columns at a time are at hand. They are enough for NaiveBayesClassifier, "
-    "TANClassifier, FANClassifier and KDBClassifier, and for ANBClassifier with a low max_parents, each with a "
-    "number for ess or smoothing"
-)
 MEMORY_SHARE = 0.25
 """Part of the available memory that parts may fill; at least the last one stays."""
 
@@ -110,12 +105,13 @@ class CountedTable(DiscreteTable):
         yield from at_hand.values()
         blocks = blocks_of(list(left), self.vocabulary.arity, MOST_CELLS)
         for k, block in enumerate(blocks):
-            part = self._counted(block, f"counting rows, query {k + 1} of {len(blocks)}", k / len(blocks))
             own = [names for names in left if names <= block]
-            yield part, [place for names in own for place in left.pop(names)]
+            if own:
+                part = self._counted(block, f"counting rows, query {k + 1} of {len(blocks)}", k / len(blocks))
+                yield part, [place for names in own for place in left.pop(names)]
 
     def seconds_for(self, sets: Iterable[Iterable[Hashable]]) -> float:
-        """Return the time that counting these sets of variables would take, as far as earlier queries tell."""
+        """Return the estimated seconds of counting these sets of variables, at the mean time of earlier queries."""
         left = [names for names in map(frozenset, sets) if self._at_hand(names) is None]
         return len(blocks_of(left, self.vocabulary.arity, MOST_CELLS)) * self._pace()
 

@@ -54,6 +54,7 @@ POOL = "pool"
 MANY_ROWS, MOST_ROWS = 1_500, 20_000
 """Rows beyond which one of the folds is measured, and beyond which a table is left out."""
 BINS = 10
+FOLDS, FULL_FOLDS = 5, 10
 
 
 def rows_of_bins(proba: np.ndarray, classes: list[Any], y: pd.Series) -> Row:
@@ -101,7 +102,7 @@ def one_fold(name: str, fold: int, folds: int) -> list[Row]:
     boosting = make_pipeline(prepared(), HistGradientBoostingClassifier(random_state=0))
     boosting[0].sparse_threshold = 0.0
     others = {**rivals(), "gradient boosting": boosting}
-    if folds > 5 and find_spec("interpret") is not None:
+    if folds == FULL_FOLDS and find_spec("interpret") is not None:
         from interpret.glassbox import ExplainableBoostingClassifier
 
         others["EBM"] = ExplainableBoostingClassifier(random_state=0, n_jobs=1)
@@ -121,7 +122,7 @@ def tasks(run: Run, folds: int) -> Iterator[tuple[str, int, int]]:
 
 def main(run: Run) -> None:
     """Measure what is missing, then summarise."""
-    folds = 10 if run.full else 5
+    folds = FULL_FOLDS if run.full else FOLDS
     measured = run.measure("pool", ["table", "fold", "folds"], tasks(run, folds), one_fold, jobs=1)
     summarise(run, measured[measured["folds"] == folds])
 

@@ -19,7 +19,7 @@ from anbexact import (
     TANClassifier,
 )
 from anbexact._runtime.deadline import Deadline
-from anbexact.classifiers import AODEClassifier, KDBClassifier
+from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
 from anbexact.classifiers.pool_fit import Record, cross_fit, make_folds
 from anbexact.classifiers.pool_members import Member, automatic_members, named_members
 from anbexact.classifiers.shared_fits import SharedFits, ended_early
@@ -151,6 +151,18 @@ class TestWeights:
 
 
 class TestFit:
+    @pytest.mark.parametrize(("n_rows", "folds", "learned"), [(99, "auto", 5), (100, "auto", 3), (99, 4, 4)])
+    def test_few_rows_have_more_folds(self, n_rows, folds, learned, monkeypatch):
+        X, y = load_iris()
+        weights = (np.arange(150) % 3 < 2) * 1.0  # 50 rows less, none of which counts
+        assert weights.sum() == 100
+        weights[:1] = n_rows - 99
+        asked = []
+        original = pooled.frame_folds
+        monkeypatch.setattr(pooled, "frame_folds", lambda *given: asked.append(given[-1]) or original(*given))
+        PooledClassifier([NaiveBayesClassifier(ess=1.0)], folds=folds).fit(X, y, weights)
+        assert asked == [learned]
+
     @pytest.mark.slow
     def test_members_of_weight_zero_are_not_learned_from_all_rows(self):
         X, y = load_monks(1)

@@ -204,6 +204,16 @@ def test_rows_that_do_not_fit_into_memory_are_counted_column_by_column(classifie
     assert {len(names) for names in asked} == {9, *map(len, asked[1:])}
 
 
+@pytest.mark.parametrize("classifier", [TANClassifier(ess=1.0), ANBClassifier(ess=1.0, max_parents=3)])
+def test_rows_that_do_not_fit_into_memory_have_weights(classifier, monkeypatch):
+    frame = repeating(4).with_columns(w=pl.int_range(pl.len()) % 4)
+    classifier = clone(classifier).set_params(handle_missing="own_state")
+    eager, _ = fitted(clone(classifier), frame.drop("class", "w"), frame["class"], frame["w"])
+    few_cells_fit(monkeypatch, 500, 250)
+    lazy, _ = fitted(clone(classifier), frame.lazy(), "class", "w")
+    assert_same(lazy, eager)
+
+
 def test_parts_are_forgotten_where_they_take_too_much_memory(monkeypatch):
     frame = repeating(3).select("a.b", "yes", "few", "city", "few days", "class")
     classifier = ANBClassifier(ess=1.0, max_parents=2, handle_missing="own_state")

@@ -106,6 +106,17 @@ def test_states_that_look_empty_are_shown():
     assert "a = ''" in text
 
 
+def test_a_term_that_is_0_but_for_rounding_is_0(monkeypatch):
+    X, y = load_iris()
+    model = NaiveBayesClassifier(ess=1.0).fit(X, y)
+    terms = model.explain(X[:1])[0].terms
+    smallest = terms["nats"].abs()[terms["nats"] != 0].nsmallest(2).tolist()
+    monkeypatch.setattr("anbexact.networks.explanation_terms.ROUNDING", sum(smallest) / 2)
+    found = model.explain(X[:1])[0].terms.set_index("feature")["nats"]
+    assert (found == 0).sum() == (terms["nats"] == 0).sum() + 1
+    assert found[found != 0].abs().min() == smallest[1]
+
+
 def test_does_not_change_the_classifier_or_the_rows():
     _, classifier, X = fitted()
     before, proba = X.copy(), classifier.predict_proba(X)

@@ -33,11 +33,14 @@ MOST_SETS, FEWER_SETS = 50_000_000, 3_000_000
 where the penalty is proportional to the number of parent configurations, so that lists come to an end; else less."""
 
 
+def is_bounded(table: DiscreteTable, score: object) -> bool:
+    """Return whether a score tells, for tables of this weight, when further parents cannot help."""
+    return isinstance(score, BoundedScore) and score.bounded_at(table.weight_sum)
+
+
 def has_candidates(table: DiscreteTable, score: object) -> bool:
-    """Return whether lists can be made, which requires rows, and a score that tells when more parents cannot help."""
-    return (
-        not isinstance(table, CountedTable) and isinstance(score, BoundedScore) and score.bounded_at(table.weight_sum)
-    )
+    """Return whether lists can be made, which requires a bounded score, and rows in memory."""
+    return is_bounded(table, score) and not isinstance(table, CountedTable)
 
 
 def candidate_lists(

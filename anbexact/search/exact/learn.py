@@ -64,7 +64,8 @@ def learn_anb(
     Parameters
     ----------
     table : DiscreteTable
-        A table with a class.
+        A table with a class. If its rows are not in memory, all families are scored, for which ``max_parents`` must
+        leave no more than 200,000 (see ``docs/large-tables.md``).
     score : Score, default BDeu()
         BDeu, K2, LL, AIC, BIC, HQ and qNML have candidate lists. For other scores without set scores, the search
         scores all n 2ⁿ⁻¹ families separately, for up to 16 features. If this does not fit into memory and

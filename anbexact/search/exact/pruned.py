@@ -9,14 +9,13 @@ from math import inf
 from anbexact.scores import BoundedScore, Score
 from anbexact.search.constraints import Constraints
 from anbexact.search.exact.branch_and_cut import Choice, solve_lists
-from anbexact.search.exact.candidates import Candidates, candidate_lists, has_candidates
+from anbexact.search.exact.candidates import Candidates, candidate_lists, has_candidates, is_bounded
 from anbexact.search.exact.enumerated import EnumeratedLists, enumerated_lists
 from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_sets import ParentSets, members
 from anbexact.search.exact.solution import rounding_error, tie_tolerance
 from anbexact.search.exact.ties import first_choice
 from anbexact.structures.proof import Proof
-from anbexact.tables.counted_table import CountedTable
 from anbexact.tables.table import DiscreteTable
 
 SHARE_OF_LISTS = 0.7
@@ -97,9 +96,7 @@ def solve_pruned(
 
     def solve() -> tuple[tuple[ParentSets, ...], int | None, Choice]:
         lists = candidates.lists
-        brief = candidates.limit not in ("", "time_limit") or (
-            isinstance(candidates, EnumeratedLists) and not isinstance(table, CountedTable)
-        )
+        brief = candidates.limit not in ("", "time_limit") or not is_bounded(table, score)
         choice = solve_lists(
             lists, features, tolerance, deadline.within(PROOF_SECONDS) if brief else deadline, progress,
             threads=means.threads, most_nodes=MOST_NODES if brief else inf,
