@@ -23,6 +23,8 @@ ROUNDING = 1e-14
 """Squared Newton decrement, as a share of the objective, below which the value no longer tells points apart."""
 STALLED = 1e-10
 """Squared Newton decrement, as a share of the objective, below which steps that no longer lower it are rounding."""
+SURPLUS = 1e-4
+"""What share of the decrement at the end a step may leave aside."""
 MAX_ITER = 100
 MOST_PRODUCTS = 200
 """Products of the Hessian for one step."""
@@ -30,10 +32,6 @@ WHOLE = 2e9
 """Floating-point operations that the whole curvature may take on the way to a maximum: some ten milliseconds."""
 WHOLE_AT_END = 3e10
 """Those that it may take for standard errors."""
-FEW_PRODUCTS = 15
-"""Products up to which the curvature of an earlier point still does as preconditioner, for few cells."""
-CELLS_A_PRODUCT = 50
-"""For so many cells, one product more is worth while: new factors take cells³ operations, a product cells²."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +88,38 @@ def smooth_problem(design: Design, terms: Sequence[SmoothTerm], base: Floats, ri
     return SmoothProblem(tuple(terms), term_cells(design, terms), design.weights, base, ridge)
 
 
+class Penalty:
+    """The prior precisions of the cells of every term.
+
+    Attributes
+    ----------
+    precisions : list of (size, size) arrays
+    """
+
+    def __init__(self, terms: Sequence[SmoothTerm], precisions: Sequence[Floats]) -> None:
+        self.precisions = precisions
+        places: dict[int, list[int]] = {}
+        for place, term in enumerate(terms):
+            places.setdefault(term.size, []).append(place)
+        self._groups = []
+        for size, same in places.items():
+            cells = np.array([terms[place].first for place in same])[:, None] + np.arange(size)
+            self._groups.append((cells, np.stack([precisions[place] for place in same])))
+
+    def times(self, shift: Floats) -> Floats:
+        """Return the product of the precision of all terms, in blocks, and shifts, (cells, classes)."""
+        product = np.empty_like(shift)
+        for cells, precision in self._groups:
+            product[cells] = precision @ shift[cells]
+        return product
+
+
 class _State:
     """Shifts, with the value and the gradient of the penalised log likelihood there."""
 
-    def __init__(self, problem: SmoothProblem, precisions: Sequence[Floats], shift: Floats) -> None:
+    def __init__(self, problem: SmoothProblem, penalty: Penalty, shift: Floats) -> None:
         s = problem.n_classes
-        self.problem, self.precisions, self.shift = problem, precisions, shift
+        self.problem, self.penalty, self.shift = problem, penalty, shift
         self._totals = problem.weights.sum(axis=1)
         probability = np.zeros((len(problem.base), s + -s % CLASSES))
         gradient = np.zeros((len(shift), probability.shape[1]))
@@ -103,39 +127,36 @@ class _State:
         self.log_likelihood = float(value_and_gradient(problem.cells, self._totals, *padded, probability, gradient))
         self._probability = probability
         self.p = np.ascontiguousarray(probability[:, :s])
-        rough = self._penalty(shift)
+        rough = penalty.times(shift)
         self.value = self.log_likelihood - float(np.vdot(shift, rough)) / 2
         ascent = -gradient[:, :s] - rough
         self.gradient = ascent - ascent.mean(axis=1, keepdims=True)
-
-    def _penalty(self, shift: Floats) -> Floats:
-        product = np.empty_like(shift)
-        for term, precision in zip(self.problem.terms, self.precisions, strict=True):
-            product[term.cells] = precision @ shift[term.cells]
-        return product
+        self.steepest = float(np.abs(self.gradient).max(initial=0.0))
 
     def product(self, direction: Floats) -> Floats:
         """Return minus the Hessian times a direction that sums to 0 over the classes."""
         found = np.zeros((len(direction), self._probability.shape[1]))
         add_curvature(self.problem.cells, self._totals, self._probability, _wide(direction, 0.0), found)
-        return np.asarray(found[:, : direction.shape[1]] + self._penalty(direction))
+        return np.asarray(found[:, : direction.shape[1]] + self.penalty.times(direction))
 
     def curvature(self) -> Curvature:
         """Return minus the Hessian, whole or in blocks."""
-        return curvature_at(self.problem, self.precisions, self.p, WHOLE)
+        return curvature_at(self.problem, self.penalty.precisions, self.p, WHOLE)
 
-    def step(self, curvature: Curvature, precision: float) -> tuple[Floats, int]:
+    def step(self, curvature: Curvature, *, exact: bool, precision: float, enough: float = 0.0) -> tuple[Floats, int]:
         """Return the Newton step, and how many products it took.
 
-        By conjugate gradients if the curvature is not exact, which preconditions them then.
+        By conjugate gradients if the curvature is not exactly that of this point, which preconditions them then. They
+        end where their residual, as the curvature measures it, is ``precision`` times the gradient, or where it
+        promises less than ``enough``.
         """
         step = curvature.solve(self.gradient)
-        if curvature.exact:
+        if exact:
             return step, 0
         residual = self.gradient - self.product(step)
         first = z = curvature.solve(residual)
         direction, size = first, float(np.vdot(residual, z))
-        target = precision**2 * float(np.vdot(self.gradient, step))
+        target = max(precision**2 * float(np.vdot(self.gradient, step)), enough)
         products = 1
         while products < MOST_PRODUCTS and size > target:
             products += 1
@@ -162,6 +183,7 @@ def smooth_fit(
     strengths: Strengths,
     *,
     start: Floats | None = None,
+    near: Curvature | None = None,
     precision: float = PRECISION,
     max_iter: int = MAX_ITER,
     curvature_too: bool = True,
@@ -179,6 +201,8 @@ def smooth_fit(
     strengths : mapping
         τ_k by kind; kinds that are not named have none.
     start : (cells, classes) array, optional
+    near : Curvature, optional
+        That of another point, of similar strengths or of most of the rows, which serves until a new one is quicker.
     precision : float
         Squared Newton decrement per unit of weight at which the fit ends.
     max_iter : int, default 100
@@ -190,23 +214,27 @@ def smooth_fit(
     Returns
     -------
     Fit, Curvature
-        Where it ended, and the curvature there.
+        Where it ended, and the curvature there, or near there.
     """
-    precisions = problem.precisions(strengths)
+    penalty = Penalty(problem.terms, problem.precisions(strengths))
     shift = np.zeros((problem.n_cells, problem.n_classes)) if start is None else start
-    state = _State(problem, precisions, shift - shift.mean(axis=1, keepdims=True))
+    state = _State(problem, penalty, shift - shift.mean(axis=1, keepdims=True))
     weight = max(float(problem.weights.sum()), 1e-300)
     message, iterations, decrement = "", 0, np.inf
-    curvature, stale = state.curvature(), False
-    few = max(FEW_PRODUCTS, problem.n_cells // CELLS_A_PRODUCT)
+    here = near is None or near.few == 0
+    curvature = state.curvature() if near is None or here else near
     while problem.n_classes > 1:
-        loose = min(0.1, float(np.abs(state.gradient).max()) / weight)
-        step, products = state.step(curvature, max(loose, 1e-8))
+        loose = max(min(0.1, state.steepest / weight), 1e-8)
+        end = max(precision * weight, ROUNDING * abs(state.value))
+        step, products = state.step(curvature, exact=here and curvature.exact, precision=loose, enough=end * SURPLUS)
         decrement, before = float(np.vdot(state.gradient, step)), decrement
         stalled = before / 4 < decrement <= STALLED * abs(state.value)
-        if stalled or decrement <= max(precision * weight, ROUNDING * abs(state.value)):
-            state = _State(problem, precisions, state.shift + step)
-            break
+        if stalled or decrement <= end:
+            state = _State(problem, penalty, state.shift + step)
+            if here or not curvature.exact or state.steepest <= STATIONARY * weight:
+                break
+            curvature, here = state.curvature(), True  # very strong penalties: once more, without rounding
+            continue
         if iterations >= max_iter:
             message = "max_iter was reached"
             break
@@ -217,12 +245,12 @@ def smooth_fit(
         if better is None:
             break
         state, iterations = better, iterations + 1
-        stale = not curvature.exact and products < few
-        if not stale:
+        here = products >= curvature.few
+        if here:
             curvature = state.curvature()
-    if stale and curvature_too:
+    if curvature_too and not here:
         curvature = state.curvature()
-    steepest = float(np.abs(state.gradient).max(initial=0.0)) / weight
+    steepest = state.steepest / weight
     fit = Fit(
         shift=state.shift,
         log_likelihood=state.log_likelihood,
@@ -239,15 +267,15 @@ def smooth_fit(
 
 def smooth_curvature(problem: SmoothProblem, strengths: Strengths, shift: Floats) -> Curvature:
     """Return minus the Hessian of the penalised log likelihood: whole, unless that would take long."""
-    precisions = problem.precisions(strengths)
-    return curvature_at(problem, precisions, _State(problem, precisions, shift).p, WHOLE_AT_END)
+    penalty = Penalty(problem.terms, problem.precisions(strengths))
+    return curvature_at(problem, penalty.precisions, _State(problem, penalty, shift).p, WHOLE_AT_END)
 
 
 def _line_search(state: _State, step: Floats, decrement: float) -> _State | None:
     """Return a state that is better by a share of what the step promises; None if rounding hides any gain."""
     length, hidden = 1.0, 10 * ROUNDING * abs(state.value)
     for _ in range(40):
-        tried = _State(state.problem, state.precisions, state.shift + length * step)
+        tried = _State(state.problem, state.penalty, state.shift + length * step)
         if tried.value >= state.value + 1e-4 * length * decrement - hidden:
             return tried
         length /= 2

@@ -97,17 +97,17 @@ class SmoothTerm:
         """The features that it is a function of."""
         return tuple(axis.feature for axis in self.axes)
 
-    @property
+    @cached_property
     def shape(self) -> tuple[int, ...]:
         """Number of groups of every axis."""
         return tuple(axis.size for axis in self.axes)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of cells."""
         return prod(self.shape)
 
-    @property
+    @cached_property
     def cells(self) -> slice:
         """Its cells among those of all terms."""
         return slice(self.first, self.first + self.size)

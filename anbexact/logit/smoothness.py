@@ -7,16 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact.logit.curvature import Curvature
 from anbexact.logit.potentials import Floats
-from anbexact.logit.smooth_centre import drawn, naive_bayes
 from anbexact.logit.smooth_fit import SmoothProblem, smooth_fit
+from anbexact.logit.smooth_folds import SmoothFolds
 from anbexact.logit.smooth_terms import Strengths, kinds_of
-from anbexact.tables.folds import split_weights
 
 START = {"slope": 1.0, "curvature": 0.1, "level": 1.0, "interaction": 10.0}
 """Strengths from which the evidence is climbed."""
@@ -45,11 +43,6 @@ CENTRE, MORE = 0.25, (0.5, 0.75)
 """Share of naive Bayes' log odds that shapes are drawn to if strengths are tuned; what else is tried, beside 0."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths that cross-validation tries."""
-FOLD_PRECISION = 1e-7
-"""That of the fits of cross-validation."""
-FOLDS = 5
-MANY_ROWS = 10_000
-"""From this total weight on, 3 folds are enough."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +94,12 @@ def by_evidence(
     strengths = {kind: START[kind] for kind in kinds}
     shift = np.zeros((problem.n_cells, problem.n_classes))
     before: dict[str, float] = {}
+    curvature: Curvature | None = None
     settled, complete, rounds = not kinds or problem.n_classes < 2, True, 0
     while not settled and rounds < ROUNDS:
-        found, curvature = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
+        found, curvature = smooth_fit(
+            problem, strengths, start=shift, near=curvature, precision=PRECISION, deadline=deadline
+        )
         shift, rounds = found.shift, rounds + 1
         if deadline is not None and deadline.passed:
             complete = False
@@ -143,8 +139,11 @@ def curvature_by_feature(
     curved = [term for term in problem.terms if "curvature" in term.penalties]
     strengths = {**chosen.strengths, "curvature": {term.features[0]: common for term in curved}}
     own, rounds, complete, largest = strengths["curvature"], 0, True, np.inf
+    curvature: Curvature | None = None
     while largest >= OWN_SETTLED and rounds < OWN_ROUNDS:
-        found, curvature = smooth_fit(problem, strengths, start=shift, precision=PRECISION, deadline=deadline)
+        found, curvature = smooth_fit(
+            problem, strengths, start=shift, near=curvature, precision=PRECISION, deadline=deadline
+        )
         shift, rounds = found.shift, rounds + 1
         if deadline is not None and deadline.passed:
             complete = False
@@ -249,44 +248,41 @@ def tuned(
     slow = problem.weights.sum() > FEW_ROWS and pass_work(problem) > MOST_WORK
     if slow or not chosen.strengths or not chosen.complete:
         return chosen
-    folds = _folds(problem, shift)
-    best, factor = -np.inf, 1.0
-    values: list[float] = []
-    for tried in sorted(FACTORS, reverse=True):
-        if len(values) > 2 and values[-1] == min(values):
-            break  # the likelihood falls towards weaker strengths
+    folds = SmoothFolds(problem, shift)
+    if not len(folds):
+        return replace(chosen, centre=CENTRE)
+    tried: dict[float, Floats] = {}
+    values: dict[float, float] = {}
+    for factor in sorted(FACTORS, reverse=True):
         if progress is not None:
             progress("factor of the strengths", len(values) / len(FACTORS))
-        values.append(sum(fold.refit(times(tried), deadline, CENTRE) for fold in folds))
+        tried[factor] = folds.logs(times(factor), deadline, CENTRE)
+        values[factor] = float(folds.weights @ tried[factor])
         if deadline is not None and deadline.passed:
             return replace(chosen, complete=False)
-        if values[-1] > best:
-            best, factor = values[-1], tried
-    strengths = times(factor)
-    centre = _centre(folds, strengths, deadline)
+        if len(values) > 2 and values[factor] == min(values.values()):
+            break  # the likelihood falls towards weaker strengths
+    best = max(values, key=values.__getitem__)
+    strengths = times(best)
+    centre = _centre(folds, strengths, tried[best], deadline)
     if deadline is not None and deadline.passed:
         return replace(chosen, strengths=strengths, centre=CENTRE, complete=False)
     return replace(chosen, strengths=strengths, centre=centre)
 
 
-def _centre(folds: Sequence[_Fold], strengths: Strengths, deadline: Deadline | None) -> float:
+def _centre(folds: SmoothFolds, strengths: Strengths, own: Floats, deadline: Deadline | None) -> float:
     """Return the share of naive Bayes that shapes are drawn to.
 
-    `CENTRE`, unless another share predicts left-out rows better by a standard error of the difference.
+    `CENTRE`, under which left-out rows have the logs ``own``, unless another share predicts them better by a standard
+    error of the difference.
     """
-    if not folds:
-        return CENTRE
-    weights = np.concatenate([fold.weights for fold in folds])
-
-    def logs(share: float) -> Floats:
-        return np.concatenate([fold.logs(strengths, deadline, share) for fold in folds])
+    weights = folds.weights
 
     def gain(share: float) -> tuple[float, float]:
-        gains = logs(share) - own
+        gains = folds.logs(strengths, deadline, share) - own
         total = float(weights @ gains)
         return total, float(np.sqrt(weights @ (gains - total / weights.sum()) ** 2))
 
-    own = logs(CENTRE)
     found, best = CENTRE, 0.0
     for share in MORE:
         more, error = gain(share)
@@ -308,7 +304,10 @@ def by_cross_validation(
     strong as each other, from strong to weak; then interactions are varied alone.
     """
     kinds = [kind for kind in kinds_of(problem.terms) if kind != "curvature"]
-    folds = _folds(problem)
+    folds = SmoothFolds(problem)
+    if not len(folds):
+        start = np.zeros((problem.n_cells, problem.n_classes))
+        return Smoothness(dict.fromkeys(kinds, GRID[0]), "cv", 0, complete=True), start
     tried = 0
     strengths = dict.fromkeys(kinds, GRID[0])
     for varied in (kinds, [kind for kind in kinds if kind == "interaction"]):
@@ -316,10 +315,10 @@ def by_cross_validation(
         chosen = strengths
         for place, strength in enumerate(GRID if varied else ()):
             candidate = {**strengths, **dict.fromkeys(varied, strength)}
-            value = sum(fold.refit(candidate, deadline) for fold in folds)
+            value = float(folds.weights @ folds.logs(candidate, deadline))
             tried += 1
             if deadline is not None and deadline.passed:
-                return Smoothness(chosen, "cv", tried, complete=False), folds[0].shift
+                return Smoothness(chosen, "cv", tried, complete=False), folds.mean_shift
             if progress is not None:
                 progress("strength of smoothing", place / len(GRID))
             if value < best - 2.0 and place >= len(GRID) // 2:
@@ -327,61 +326,7 @@ def by_cross_validation(
             if value > best:
                 best, chosen = value, candidate
         strengths = chosen
-    start = sum((fold.shift for fold in folds), np.zeros((problem.n_cells, problem.n_classes)))
-    return Smoothness(strengths, "cv", tried, complete=True), start / max(len(folds), 1)
-
-
-def _folds(problem: SmoothProblem, start: Floats | None = None) -> list[_Fold]:
-    """Return the folds of cross-validation that leave rows to learn from and rows to predict.
-
-    Fits begin at ``start``, which changes where none of them ends.
-    """
-    n_folds = FOLDS if problem.weights.sum() < MANY_ROWS else 3
-    parts = [part for part in split_weights(problem.weights, n_folds) if part.any()]
-    return [_Fold(problem, part, start) for part in parts if (problem.weights - part).any()]
-
-
-class _Fold:
-    """Rows to fit to and rows to predict."""
-
-    def __init__(self, problem: SmoothProblem, part: Floats, start: Floats | None) -> None:
-        self._left_in = problem.weighted(problem.weights - part)
-        self._left_out = problem.weighted(part)
-        self._naive_bayes = naive_bayes(self._left_in)
-        self.shift = np.zeros((problem.n_cells, problem.n_classes)) if start is None else start
-
-    @property
-    def weights(self) -> Floats:
-        """The weights of the rows to predict, with every class that they have."""
-        return self._left_out.weights[self._left_out.weights > 0]
-
-    def logs(self, strengths: Strengths, deadline: Deadline | None, share: float = 0.0) -> Floats:
-        """Fit with these strengths, from where the last fit ended, and return ln P of the other rows' classes.
-
-        Parameters
-        ----------
-        strengths : mapping
-        deadline : Deadline, optional
-        share : float
-            Share of the log odds of naive Bayes, as learned from the rows to fit to, that shapes are drawn to.
-        """
-        centre = share * self._naive_bayes
-        found, _ = smooth_fit(
-            drawn(self._left_in, centre),
-            strengths,
-            start=self.shift - centre,
-            precision=FOLD_PRECISION,
-            curvature_too=False,
-            deadline=deadline,
-        )
-        self.shift = found.shift + centre
-        logs = self._left_out.predictors(self.shift)
-        logs -= logsumexp(logs, axis=1, keepdims=True)
-        return np.asarray(logs[self._left_out.weights > 0])
-
-    def refit(self, strengths: Strengths, deadline: Deadline | None, share: float = 0.0) -> float:
-        """Fit as `logs` does, and return the log likelihood of the other rows."""
-        return float(self.weights @ self.logs(strengths, deadline, share))
+    return Smoothness(strengths, "cv", tried, complete=True), folds.mean_shift
 
 
 def effective_degrees(problem: SmoothProblem, strengths: Strengths, curvature: Curvature) -> Sequence[float]:

@@ -18,7 +18,7 @@ from anbexact.logit.curvature import BlockCurvature, DenseCurvature, RowCurvatur
 from anbexact.logit.design import make_design
 from anbexact.logit.fit import Stop, fit
 from anbexact.logit.smooth_centre import naive_bayes
-from anbexact.logit.smooth_fit import SmoothProblem, _State, smooth_fit, smooth_problem
+from anbexact.logit.smooth_fit import Penalty, SmoothProblem, _State, smooth_fit, smooth_problem
 from anbexact.logit.smooth_terms import Axis, SmoothTerm, full_axis, grouped_axis, smooth_terms
 from anbexact.logit.smoothness import (
     Smoothness,
@@ -178,10 +178,13 @@ class TestDerivatives:
             values = rng.normal(size=shape)
             return values - values.mean(axis=1, keepdims=True)
 
-        point = _State(problem, precisions, direction())
+        point = _State(problem, Penalty(problem.terms, precisions), direction())
         for _ in range(5):
             along, step = direction(), 1e-5
-            after, before = (_State(problem, precisions, point.shift + sign * step * along) for sign in (1, -1))
+            after, before = (
+                _State(problem, Penalty(problem.terms, precisions), point.shift + sign * step * along)
+                for sign in (1, -1)
+            )
             assert np.vdot(point.gradient, along) == pytest.approx(
                 (after.value - before.value) / (2 * step), rel=1e-6
             )
@@ -192,7 +195,7 @@ class TestDerivatives:
     def test_curvatures_invert_the_hessian(self):
         problem = made(7)
         precisions = problem.precisions(STRENGTHS)
-        point = _State(problem, precisions, np.zeros((problem.n_cells, 3)))
+        point = _State(problem, Penalty(problem.terms, precisions), np.zeros((problem.n_cells, 3)))
         along = np.random.default_rng(1).normal(size=(problem.n_cells, 3))
         along -= along.mean(axis=1, keepdims=True)
         product = point.product(along)
@@ -204,7 +207,7 @@ class TestDerivatives:
         problem = made(8, n_classes=n_classes)
         precisions = problem.precisions(STRENGTHS)
         rng = np.random.default_rng(0)
-        p = _State(problem, precisions, rng.normal(size=(problem.n_cells, n_classes))).p
+        p = _State(problem, Penalty(problem.terms, precisions), rng.normal(size=(problem.n_cells, n_classes))).p
         whole, parts = (one(problem, precisions, p) for one in (DenseCurvature, kind))
         gradient = rng.normal(size=(problem.n_cells, n_classes))
         gradient -= gradient.mean(axis=1, keepdims=True)
@@ -221,7 +224,7 @@ class TestDerivatives:
     def test_are_whole_where_that_is_cheap(self):
         problem = made(8)
         precisions = problem.precisions(STRENGTHS)
-        p = _State(problem, precisions, np.zeros((problem.n_cells, 3))).p
+        p = _State(problem, Penalty(problem.terms, precisions), np.zeros((problem.n_cells, 3))).p
         assert isinstance(curvature_at(problem, precisions, p, 10), BlockCurvature)
         assert isinstance(curvature_at(problem, precisions, p, 1e12), RowCurvature)
         repeated = replace(
@@ -400,14 +403,14 @@ class TestCentre:
     def test_is_another_if_better_by_a_standard_error(self, gains, chosen):
         """The differences vary by 0.2, and the weights sum to 80: a standard error is 1.8 nats, 0.022 a row."""
 
-        class Fold:
-            weights = np.tile([1.0, 3.0], 10)
+        class Folds:
+            weights = np.tile([1.0, 3.0], 20)
 
             def logs(self, strengths, deadline, share):
-                noise = np.tile([0.2, 0.2, -0.2, -0.2], 5) * (share != 0.25)
+                noise = np.tile([0.2, 0.2, -0.2, -0.2], 10) * (share != 0.25)
                 return -1.0 + gains.get(share, 0.0) + noise
 
-        assert _centre([Fold(), Fold()], {}, None) == chosen
+        assert _centre(Folds(), {}, Folds().logs({}, None, 0.25), None) == chosen
 
     def test_is_for_few_rows_and_quick_fits_of_the_default_rule(self, monkeypatch):
         rng = np.random.default_rng(1)
