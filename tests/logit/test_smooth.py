@@ -6,6 +6,8 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from scipy.linalg import block_diag
+from scipy.special import log_softmax
 from sklearn.frozen import FrozenEstimator
 from strategies import random_problem
 
@@ -19,6 +21,7 @@ from anbexact.logit.design import make_design
 from anbexact.logit.fit import Stop, fit
 from anbexact.logit.smooth_centre import naive_bayes
 from anbexact.logit.smooth_fit import Penalty, SmoothProblem, _State, smooth_fit, smooth_problem
+from anbexact.logit.smooth_folds import FOLDS, SmoothFolds
 from anbexact.logit.smooth_terms import Axis, SmoothTerm, full_axis, grouped_axis, smooth_terms
 from anbexact.logit.smoothness import (
     Smoothness,
@@ -27,8 +30,10 @@ from anbexact.logit.smoothness import (
     by_evidence,
     curvature_by_feature,
     effective_degrees,
+    scaled,
 )
 from anbexact.persistence.refits import describe_refit, restore_refit
+from anbexact.tables.folds import split_weights
 
 STRENGTHS = {"slope": 0.7, "curvature": 0.3, "level": 2.0, "interaction": 1.5}
 FAMILIES = {"c": (), "f0": ("f0",), "f1": ("f1", "f0"), "f2": ("f2", "f0", "f1")}
@@ -84,6 +89,17 @@ class TestMaximum:
         monkeypatch.setattr("anbexact.logit.smooth_fit.curvature_at", lambda *given: kind(*given[:3]))
         found, curvature = smooth_fit(problem, STRENGTHS)
         assert isinstance(curvature, kind)
+        assert found.converged
+        np.testing.assert_allclose(found.shift, dense(problem).maximum(), atol=1e-7)
+
+    @pytest.mark.parametrize("kind", [DenseCurvature, RowCurvature, BlockCurvature])
+    def test_is_the_same_with_a_curvature_of_other_strengths_and_rows(self, kind, monkeypatch):
+        problem = made(1)
+        monkeypatch.setattr("anbexact.logit.curvature.DENSE_A_PRODUCT", 20)  # dense ones are kept for a few products
+        monkeypatch.setattr("anbexact.logit.smooth_fit.curvature_at", lambda *given: kind(*given[:3]))
+        other = problem.weighted(problem.weights * (np.arange(len(problem.weights)) % 4 > 0)[:, None])
+        _, near = smooth_fit(other, {name: 5 * strength for name, strength in STRENGTHS.items()})
+        found, _ = smooth_fit(problem, STRENGTHS, near=near)
         assert found.converged
         np.testing.assert_allclose(found.shift, dense(problem).maximum(), atol=1e-7)
 
@@ -191,6 +207,13 @@ class TestDerivatives:
             product = (before.gradient - after.gradient) / (2 * step)
             own = point.product(along)
             np.testing.assert_allclose(own - own.mean(axis=1, keepdims=True), product, atol=1e-4)
+
+    def test_penalty_is_that_of_all_terms_in_blocks(self):
+        problem = made(6)
+        precisions = problem.precisions(STRENGTHS)
+        shift = np.random.default_rng(0).normal(size=(problem.n_cells, 3))
+        expected = block_diag(*precisions) @ shift
+        np.testing.assert_allclose(Penalty(problem.terms, precisions).times(shift), expected, atol=1e-12)
 
     def test_curvatures_invert_the_hessian(self):
         problem = made(7)
@@ -341,6 +364,27 @@ class TestEvidence:
         assert chosen.rule == "cv"
         assert set(chosen.strengths) == {"slope", "level", "interaction"}
         assert np.isfinite(start).all()
+
+
+class TestFolds:
+    @pytest.mark.parametrize("share", [0.0, 0.5])
+    def test_predict_rows_by_fits_to_the_others(self, share):
+        """Each fold is fitted on its own, from 0, by the dense twin; those of `SmoothFolds` are only so precise."""
+        problem = made(15, weights="ones")
+        folds = SmoothFolds(problem)
+        for strengths in (scaled(STRENGTHS, 4.0), STRENGTHS):
+            found = folds.logs(strengths, None, share)
+        expected, weights = [], []
+        for part in split_weights(problem.weights, FOLDS):
+            left_in, left_out = (problem.weighted(own) for own in (problem.weights - part, part))
+            centre = share * naive_bayes(left_in)
+            own = replace(left_in, base=left_in.predictors(centre))
+            logs = log_softmax(left_out.predictors(dense(own).maximum() + centre), axis=1)
+            expected.append(logs[left_out.weights > 0])
+            weights.append(left_out.weights[left_out.weights > 0])
+        np.testing.assert_allclose(found, np.concatenate(expected), atol=1e-2)
+        np.testing.assert_array_equal(folds.weights, np.concatenate(weights))
+        assert np.ptp(found) > 1
 
 
 class TestCentre:
