@@ -30,6 +30,7 @@ from anbexact.logit.smooth_terms import (
     smooth_terms,
 )
 from anbexact.logit.smoothness import (
+    MOST_WORK,
     Smoothness,
     by_cross_validation,
     by_evidence,
@@ -46,9 +47,6 @@ RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cros
 """How the strengths can be chosen; ``docs/smooth-shapes.md`` compares them."""
 FEW_UNKNOWNS = 1_000
 """Unknowns up to which strengths are chosen on the grids of the refit, and linear algebra takes a single thread."""
-QUICK_PASS = 200_000
-"""`pass_work` up to which strengths are tuned on the grids of the refit even with more unknowns."""
-
 STIFF = 1e6
 """Strength from which on none is stronger."""
 
@@ -240,7 +238,7 @@ def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, 
     smoothness, shift = RULES[rule](coarse, **how)
     start = shift[new_cells]
     if rule == "auto":
-        if pass_work(problem) <= QUICK_PASS:
+        if pass_work(problem) <= MOST_WORK:
             smoothness = tuned(problem, smoothness, start, **how)
         else:
             smoothness = tuned(coarse, smoothness, shift, kept=("interaction",), **how)

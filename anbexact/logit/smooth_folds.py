@@ -16,7 +16,7 @@ from anbexact.tables.folds import split_weights
 PRECISION = 1e-7
 """Squared Newton decrement per unit of weight of the fits."""
 FOLDS = 5
-MANY_ROWS = 10_000
+MANY_ROWS = 2_000
 """From this total weight on, 3 folds are enough."""
 
 

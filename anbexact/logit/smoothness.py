@@ -38,7 +38,8 @@ FACTORS = (0.1, 0.3, 1.0, 3.0)
 """What the strengths of the evidence are multiplied by, the one that predicts left-out rows best: with several
 classes and few rows the evidence smooths too much."""
 FEW_ROWS, MOST_WORK = 2_000, 1_000_000
-"""Total weight up to which strengths are always tuned, and `pass_work` up to which they are with more rows."""
+"""Total weight up to which strengths are always tuned, and `pass_work` up to which they are with more rows, and on
+the grids of the refit."""
 CENTRE, MORE = 0.25, (0.5, 0.75)
 """Share of naive Bayes' log odds that shapes are drawn to if strengths are tuned; what else is tried, beside 0."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
@@ -300,7 +301,7 @@ def by_cross_validation(
 ) -> tuple[Smoothness, Floats]:
     """Return the strengths under which rows that were left out are predicted best, and shifts to start from.
 
-    First differences alone are penalised, over 5 folds (3 from a total weight of 10,000 on). First all terms are as
+    First differences alone are penalised, over 5 folds (3 from a total weight of 2,000 on). First all terms are as
     strong as each other, from strong to weak; then interactions are varied alone.
     """
     kinds = [kind for kind in kinds_of(problem.terms) if kind != "curvature"]
