@@ -16,12 +16,13 @@ Target: the pool's mean log loss below that of every rival, and below that of ev
 at most 0.005 below that of the best rival; its expected calibration error at most 0.03; worse than the best of its
 members by more than 0.01 on at most 3 tables; a fit in 25 times that of its slowest member. ``docs/pool.md`` has the
 outcome. Takes hours; it is resumable. Writes ``docs/results/pool.csv``, and for every table
-``docs/results/pool_tables.csv``.
+``docs/results/pool_tables.csv``; draws ``docs/results/pool.png``.
 """
 
 import warnings
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,7 @@ from sklearn.pipeline import make_pipeline
 from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, PooledClassifier, TANClassifier
 from anbexact.classifiers import AODEClassifier, KDBClassifier
 from benchmarks.harness.folds import judge, means, splits
-from benchmarks.harness.output import show
+from benchmarks.harness.output import panels, save, show
 from benchmarks.harness.run import Run
 from benchmarks.harness.store import Row
 from benchmarks.harness.tables import read
@@ -53,6 +54,8 @@ MEMBERS = ("NB smooth", "TAN smooth", "ANB smooth", "kDB")
 POOL = "pool"
 MANY_ROWS, MOST_ROWS = 1_500, 20_000
 """Rows beyond which one of the folds is measured, and beyond which a table is left out."""
+MOST_DRAWN = 0.5
+"""Difference of the log loss beyond which a dot is a triangle."""
 BINS = 10
 FOLDS, FULL_FOLDS = 5, 10
 
@@ -160,6 +163,7 @@ def summarise(run: Run, measured: pd.DataFrame) -> None:
     ).sort_values("log_loss")
     run.write("pool", summary, 4)
     show(summary, f"{len(losses)} tables", 4)
+    draw(losses, run.summaries / "pool.png")
     ours = [name for name in losses if name in NETWORKS or name.endswith(" smooth")]
     best = losses[ours].min(axis=1)
     show(losses.assign(**{"best single model of every table": best}), "log loss", 3)
@@ -167,6 +171,27 @@ def summarise(run: Run, measured: pd.DataFrame) -> None:
     members = losses[[name for name in MEMBERS if name in losses]].min(axis=1)
     print(f"worse than the best member by more than 0.01: {list(losses.index[pool > members + 0.01])}")
     print(f"fit: at most {tables['times_slowest_member'].max():.1f} times that of the slowest member")
+
+
+def draw(losses: pd.DataFrame, path: Path) -> None:
+    """Draw, for every model but the pool, by how much its log loss exceeds that of the pool on every table."""
+    excesses = losses.drop(columns=POOL).sub(losses[POOL], axis=0)
+    others = list(excesses.mean().sort_values(ascending=False).index)
+    figure, ax = panels(figsize=(8.5, 5))
+    ax.axvline(0, color="0.6", linewidth=1)
+    for place, model in enumerate(others):
+        excess = excesses[model].dropna()
+        beyond = excess > MOST_DRAWN
+        spread = place + 0.12 * np.linspace(-1, 1, len(excess))
+        colour = np.where(excess > 0, "C0", "C3")
+        for mark, drawn in (("o", ~beyond), (">", beyond)):
+            x, y = excess.clip(upper=MOST_DRAWN)[drawn], spread[drawn]
+            ax.scatter(x, y, s=18, c=colour[drawn], marker=mark, alpha=0.6, linewidths=0)
+        ax.plot([min(excess.mean(), MOST_DRAWN)] * 2, [place - 0.35, place + 0.35], color="black", linewidth=2)
+    ax.set_yticks(range(len(others)), [f"{model} ({excesses[model].count()})" for model in others])
+    ax.set_xlabel(f"log loss above that of the pool, nats per row (triangles: above {MOST_DRAWN})")
+    ax.set_title("A dot for every table, a line for their mean; in brackets, the number of tables", fontsize=10)
+    save(figure, path)
 
 
 def _p_value(pool: pd.Series, other: pd.Series) -> float:

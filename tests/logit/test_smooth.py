@@ -481,7 +481,7 @@ class TestCentre:
             return AdditiveClassifier(network, smooth=rule).fit(X, y).logit_.refitted.smoothness.strengths
 
         evidence, on_fine_grids = strengths("evidence"), strengths("auto")
-        monkeypatch.setattr("anbexact.logit.smooth.QUICK_PASS", 0)
+        monkeypatch.setattr("anbexact.logit.smooth.MOST_WORK", 0)
         on_coarse_grids = strengths("auto")
         assert on_coarse_grids["interaction"] == evidence["interaction"]
         assert on_fine_grids["interaction"] == pytest.approx(0.3 * evidence["interaction"])
