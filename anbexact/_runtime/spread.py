@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -24,6 +25,7 @@ Shared = TypeVar("Shared", contravariant=True)
 Job = TypeVar("Job", contravariant=True)
 Result = TypeVar("Result", covariant=True)
 
+_in_job: ContextVar[bool] = ContextVar("within a job", default=False)
 OF_THIS_MACHINE = ("LokyBackend", "MultiprocessingBackend")
 """Backends of joblib whose workers are processes of this machine."""
 ATTEMPTS = 3
@@ -37,8 +39,8 @@ class Work(Protocol[Shared, Job, Result]):
 
 
 def worker_count() -> int:
-    """Return on how many workers jobs run by joblib's configuration; 1 if there is none."""
-    return int(effective_n_jobs(Parallel().n_jobs))
+    """Return on how many workers jobs run by joblib's configuration; 1 if there is none, and within a job."""
+    return 1 if _in_job.get() else int(effective_n_jobs(Parallel().n_jobs))
 
 
 def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job]) -> Iterator[Result]:
@@ -116,16 +118,27 @@ def _results(calls: list[Any]) -> Iterator[Iterator[Any]]:
 
 def _in_thread(work: Work[Any, Job, Result], shared: Any, job: Job, n_workers: int) -> tuple[Result, list[Any]]:
     """Do a job in a thread of the process that asked for it, which sees the warnings."""
-    with share_of_machine(n_workers):
+    with _job_of(n_workers):
         return work(shared, job), []
 
 
 def _in_process(work: Work[Any, Job, Result], handle: Any, job: Job, n_workers: int) -> tuple[Result, list[Any]]:
     """Do a job in another process, and return its result with the warnings that it gave."""
-    with share_of_machine(n_workers), warnings.catch_warnings(record=True) as caught:
+    with _job_of(n_workers), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         result = work(_received(handle), job)
     return result, [(str(warning.message), warning.category) for warning in caught]
+
+
+@contextmanager
+def _job_of(n_workers: int) -> Iterator[None]:
+    """Let what runs within be one of several jobs: it starts none itself, and uses its part of the machine."""
+    token = _in_job.set(True)
+    try:
+        with share_of_machine(n_workers):
+            yield
+    finally:
+        _in_job.reset(token)
 
 
 @contextmanager

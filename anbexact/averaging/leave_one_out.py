@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 
 from anbexact._runtime.progress import Progress
+from anbexact._runtime.spread import spread, worker_count
 from anbexact.averaging.relearner import FeatureParents, Predicted, Relearner, check_relearnable
-from anbexact.averaging.setting import Limits
+from anbexact.averaging.setting import Limits, Setting
 from anbexact.scores import BDeu
 from anbexact.search.constraints import Edge
 from anbexact.search.scoring.totals import class_of
 from anbexact.tables.table import DiscreteTable
+
+PARTS_A_WORKER = 4
+"""Parts of the rows for every worker: if their times differ, few workers wait at the end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +82,7 @@ def relearned_leave_one_out(
     agree with it in T and in the class. The dynamic programme then runs once for every distinct row, in O(n² 2ⁿ)
     steps each. Tables are posterior means with the same equivalent sample size, and the probabilities are identical,
     bit by bit, to those of an ``ANBClassifier`` fitted to the other rows. States, cut points and the sample size do
-    not change.
+    not change. Rows are distributed over the workers of joblib's backend, where one is configured.
 
     Parameters
     ----------
@@ -112,16 +117,47 @@ def relearned_leave_one_out(
     0  astigmatic  tear_rate       False   1.0
     """
     check_relearnable(table.weights, "there is no single row to leave out otherwise")
-    limits = Limits(max_parents, required, forbidden, memory_limit, n_jobs, progress)
-    setting = limits.setting(table, BDeu(ess), "relearned_leave_one_out")
-    learner = Relearner(setting)
-    left_out: list[Predicted | None] = [None] * len(table.weights)
+    n_workers, n_rows = worker_count(), len(table.weights)
+    edges = tuple(required), tuple(forbidden)
+    limits = Limits(max_parents, *edges, memory_limit, n_jobs, progress if n_workers == 1 else None)
+    learning = _Learning(table, ess, limits)
+    bounds = np.linspace(0, n_rows, min(n_rows, PARTS_A_WORKER * n_workers) + 1 if n_workers > 1 else 2).astype(int)
+    left_out: list[Predicted] = []
+    for part in spread(_leave_out, learning, list(pairwise(bounds.tolist()))):
+        left_out += part
+        if progress is not None and n_workers > 1:
+            progress("rows left out", len(left_out) / n_rows)
+    return _summary(table, learning.learner.parents, left_out)
+
+
+@dataclass(frozen=True, eq=False)
+class _Learning:
+    """What is learned from; a worker that does several parts of the rows searches all of them only once."""
+
+    table: DiscreteTable
+    ess: float
+    limits: Limits
+
+    @cached_property
+    def setting(self) -> Setting:
+        return self.limits.setting(self.table, BDeu(self.ess), "relearned_leave_one_out")
+
+    @cached_property
+    def learner(self) -> Relearner:
+        return Relearner(self.setting)
+
+
+def _leave_out(learning: _Learning, rows: tuple[int, int]) -> list[Predicted]:
+    """Return what is learned without each of the rows from the first one until the last."""
+    first, end = rows
+    left_out: list[Predicted | None] = [None] * (end - first)
+    learner = learning.learner
 
     def leave_out(t: int) -> None:
-        left_out[t] = learner.without(t)
+        left_out[t - first] = learner.without(t)
 
-    setting.work.run("rows left out", [partial(leave_out, t) for t in range(len(table.weights))])
-    return _summary(table, learner.parents, [own for own in left_out if own is not None])
+    learning.setting.work.run("rows left out", [partial(leave_out, t) for t in range(first, end)])
+    return [own for own in left_out if own is not None]
 
 
 def _summary(table: DiscreteTable, optimum: FeatureParents, left_out: Sequence[Predicted]) -> RelearnedLeaveOneOut:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +19,12 @@ from sklearn.utils import _safe_indexing
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
+from anbexact._runtime.spread import spread, worker_count
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.pool_members import Member
 from anbexact.classifiers.refitted import RefittedClassifier
-from anbexact.classifiers.shared_fits import SharedFits, ended_early
+from anbexact.classifiers.shared_fits import SharedFits, ended_early, network_key
 from anbexact.pooling.weights import LEAST_LOG, HeldOutLogs, PoolWeights, best_ridge, fit_weights
 from anbexact.tables.columns import Column
 from anbexact.tables.native_values import native
@@ -63,14 +65,17 @@ class Record:
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Add the seconds of a fit."""
+        """Add the seconds of what is done within."""
         began = time.perf_counter()
         try:
             yield
         finally:
-            took = time.perf_counter() - began
-            self.seconds += took
-            self.longest = max(self.longest, took)
+            self.add(time.perf_counter() - began)
+
+    def add(self, seconds: float) -> None:
+        """Add the seconds of a fit."""
+        self.seconds += seconds
+        self.longest = max(self.longest, seconds)
 
     def to_all_rows(self, n_folds: int) -> float:
         """Return the estimated seconds of a fit to all rows, from those of fits to all rows but one fold."""
@@ -131,7 +136,8 @@ def cross_fit(
     """Learn every member in all folds, and record what it predicts for the rows that are held out.
 
     If a member cannot be learned, or there is not enough time for it, its outcome says so. The first member that can
-    be learned may take as long as it needs.
+    be learned may take as long as it needs. Without a time limit, members and folds are learned on the workers of
+    joblib's backend, where one is configured.
 
     Parameters
     ----------
@@ -145,6 +151,9 @@ def cross_fit(
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
     """
+    if _on_workers(deadline):
+        _cross_fit_on_workers(records, folds, labels, progress)
+        return
     done: list[Record] = []
     for place, record in enumerate(records):
         for number, fold in enumerate(folds):
@@ -170,6 +179,90 @@ def cross_fit(
         if not record.outcome:
             done.append(record)
             record.log_loss = _log_loss(record, folds)
+
+
+def _on_workers(deadline: Deadline) -> bool:
+    """Whether members are learned at the same time; with a time limit they take turns, the most promising first."""
+    return deadline.left == inf and worker_count() > 1
+
+
+def _groups(records: Sequence[Record]) -> list[list[int]]:
+    """Return the places of the records in groups whose members start from the same network."""
+    groups: dict[str, list[int]] = {}
+    for place, record in enumerate(records):
+        groups.setdefault(network_key(record.member.estimator), []).append(place)
+    return list(groups.values())
+
+
+def _cross_fit_on_workers(
+    records: Sequence[Record], folds: Sequence[Fold], labels: Sequence[Any], progress: Progress | None
+) -> None:
+    """Do the work of :func:`cross_fit` in jobs, one for every fold and every group of :func:`_groups`."""
+    groups = _groups(records)
+    jobs = [(group, k) for group in groups for k in range(len(folds))]
+    of_member: list[list[_Fitted[Floats]]] = [[] for _ in records]
+    shared = ([record.member.estimator for record in records], folds, labels)
+    with warnings.catch_warnings():  # here, as the filters are those of all threads
+        warnings.simplefilter("ignore")
+        of_jobs = spread(_held_out_by_group, shared, jobs)
+        for done, ((group, _), results) in enumerate(zip(jobs, of_jobs, strict=True)):
+            for place, result in zip(group, results, strict=True):
+                of_member[place].append(result)
+            if progress is not None:
+                progress("members in folds", (done + 1) / (len(jobs) + len(groups)))
+    for record, results in zip(records, of_member, strict=True):
+        for result in results:
+            record.add(result.seconds)
+        refused = [result.found for result in results if isinstance(result.found, Exception)]
+        if refused:
+            _refuse(record, records, refused[0])
+            continue
+        record.logs += [result.found for result in results if not isinstance(result.found, Exception)]
+        record.log_loss = _log_loss(record, folds)
+
+
+Found = TypeVar("Found")
+
+
+@dataclass(frozen=True)
+class _Fitted(Generic[Found]):
+    """What became of a member on a worker, or why it cannot be learned, and how long that took."""
+
+    found: Found | MemoryError | ValueError
+    seconds: float
+
+
+def _attempted(attempt: Callable[[], Found]) -> _Fitted[Found]:
+    """Return what an attempt returned, or the error that refuses a member."""
+    began = time.perf_counter()
+    try:
+        found: Found | MemoryError | ValueError = attempt()
+    except (MemoryError, ValueError) as error:
+        found = error
+    return _Fitted(found, time.perf_counter() - began)
+
+
+def _held_out_by_group(
+    shared: tuple[list[DiscreteClassifier], Sequence[Fold], Sequence[Any]], job: tuple[list[int], int]
+) -> list[_Fitted[Floats]]:
+    """Return the logs of :func:`log_posteriors` for the held-out rows of a fold, by every member of a group."""
+    estimators, folds, labels = shared
+    group, k = job
+    fold = folds[k]
+
+    def logs_of(place: int) -> Floats:
+        return log_posteriors(fold.fits.fitted(estimators[place]), fold.held_out.frames[0], labels)
+
+    return [_attempted(partial(logs_of, place)) for place in group]
+
+
+def _fitted_group(
+    shared: tuple[list[DiscreteClassifier], tuple[Any, Any, Weights]], group: list[int]
+) -> list[_Fitted[DiscreteClassifier]]:
+    """Return the members of a group, learned from all rows."""
+    estimators, rows = shared
+    fits = SharedFits(*rows)
+    return [_attempted(partial(fits.fitted, estimators[place])) for place in group]
 
 
 def log_posteriors(model: DiscreteClassifier, X: Any, labels: Sequence[Any]) -> Floats:
@@ -206,6 +299,8 @@ def fit_members(
 
     A refit that takes much longer than in the folds ends at the deadline, with a warning, and is used as it is then.
     """
+    if _on_workers(deadline):
+        return _fit_members_on_workers(pooled, records, rows)
     shared = SharedFits(*rows)
     fitted = []
     for place, record in enumerate(pooled):
@@ -218,6 +313,23 @@ def fit_members(
             _refuse(record, records, error)
             return None
     return fitted
+
+
+def _fit_members_on_workers(
+    pooled: Sequence[Record], records: Sequence[Record], rows: tuple[Any, Any, Weights]
+) -> list[DiscreteClassifier] | None:
+    """Do the work of :func:`fit_members` in jobs, one for every group of :func:`_groups`."""
+    groups = _groups(pooled)
+    shared = ([record.member.estimator for record in pooled], rows)
+    fitted: dict[int, DiscreteClassifier] = {}
+    for group, results in zip(groups, spread(_fitted_group, shared, groups), strict=True):
+        for place, result in zip(group, results, strict=True):
+            pooled[place].add(result.seconds)
+            if isinstance(result.found, Exception):
+                _refuse(pooled[place], records, result.found)
+                return None
+            fitted[place] = result.found
+    return [fitted[place] for place in range(len(pooled))]
 
 
 def _held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> list[HeldOutLogs]:

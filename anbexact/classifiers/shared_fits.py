@@ -49,6 +49,11 @@ def ended_early(model: DiscreteClassifier, seconds: float) -> bool:
     return seconds < own and not model.logit_.refitted.in_time
 
 
+def network_key(estimator: DiscreteClassifier) -> str:
+    """Return a key that is the same for two members if and only if they start from the same network."""
+    return _key(estimator.unfitted_network() if isinstance(estimator, RefittedClassifier) else estimator)
+
+
 def _key(estimator: DiscreteClassifier) -> str:
     """Return a key that is the same for two estimators if and only if they would learn the same."""
     parameters = sorted(estimator.get_params(deep=True).items())

@@ -7,10 +7,20 @@ import warnings
 from concurrent.futures.process import BrokenProcessPool
 
 import joblib
+import numpy as np
 import pandas as pd
 import pytest
 
-from anbexact import compare
+from anbexact import (
+    ANBClassifier,
+    DiscreteTable,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+    TANClassifier,
+    compare,
+    relearned_leave_one_out,
+)
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.share import n_processors, share_of_machine
 from anbexact._runtime.spread import spread, worker_count
@@ -111,6 +121,18 @@ def test_on_workers(backend):
     assert {part[:2] for part in parts} == {(max(1, n_processors() // min(2, n_processors())), 3)}
 
 
+def nested(_shared, _job):
+    return worker_count()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_within_a_job_there_is_one_worker(backend):
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        assert list(spread(nested, None, range(3))) == [1, 1, 1]
+        assert worker_count() == 2
+
+
 @pytest.mark.slow
 def test_warnings_come_back():
     with joblib.parallel_config(backend="loky", n_jobs=2), pytest.warns(RuntimeWarning, match="job 1 of it") as given:
@@ -183,3 +205,53 @@ def test_comparisons_are_the_same(backend):
     assert fractions == sorted(fractions)
     assert seen[0] == ("NB, fold 1 of 3", pytest.approx(1 / 9))
     assert fractions[-1] == 1.0
+
+
+def pooled(X, y, members):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        pool = PooledClassifier(members, folds=3).fit(X, y)
+    return pool, {str(warning.message) for warning in caught}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_pools_are_the_same(backend):
+    """One of the members is refused, and two start from the same network."""
+    X, y = load_lenses()
+    members = [
+        ("NB", NaiveBayesClassifier(ess=1.0)),
+        ("refused", TANClassifier(categories={"no such column": ["a"]})),
+        ("NB refitted", RefittedClassifier(NaiveBayesClassifier(ess=1.0))),
+        ("ANB", ANBClassifier(ess=1.0)),
+    ]
+    expected, warned = pooled(X, y, members)
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        found, given = pooled(X, y, members)
+    pd.testing.assert_frame_equal(found.members_.drop(columns="seconds"), expected.members_.drop(columns="seconds"))
+    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+    assert given == warned
+    assert (found.members_["seconds"] > 0).all()
+    assert found.members_.loc["refused", "outcome"].startswith("refused")
+
+
+@pytest.mark.slow
+def test_a_pool_without_members_is_refused_on_workers():
+    X, y = load_lenses()
+    members = [("a", TANClassifier(categories={"x": ["a"]})), ("b", NaiveBayesClassifier(categories={"x": ["a"]}))]
+    with joblib.parallel_config(backend="loky", n_jobs=2), pytest.raises(ValueError, match="'x'"):
+        PooledClassifier(members).fit(X, y)
+
+
+@pytest.mark.slow
+def test_rows_left_out_are_the_same():
+    table = DiscreteTable.from_frame(*load_lenses())
+    expected = relearned_leave_one_out(table)
+    told = []
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        found = relearned_leave_one_out(table, required=iter(()), progress=lambda *given: told.append(given))
+    assert (found.log_loss, found.accuracy) == (expected.log_loss, expected.accuracy)
+    pd.testing.assert_frame_equal(found.rows, expected.rows)
+    pd.testing.assert_frame_equal(found.arcs, expected.arcs)
+    assert [phase for phase, _ in told] == ["rows left out"] * 8
+    assert told[-1][1] == 1.0
