@@ -42,6 +42,8 @@ FEW_ROWS, MOST_WORK = 2_000, 1_000_000
 the grids of the refit."""
 CENTRE, MORE = 0.25, (0.5, 0.75)
 """Share of naive Bayes' log odds that shapes are drawn to if strengths are tuned; what else is tried, beside 0."""
+SLOPES = (0.3, 0.1, 0.03, 0.01)
+"""Strengths of slopes that are tried without curvature, with few rows."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)
 """Strengths that cross-validation tries."""
 
@@ -227,8 +229,9 @@ def tuned(
     """Return the strengths times a factor, and the centre, that predict left-out rows best.
 
     Shapes are drawn to a share of naive Bayes' log odds. The factor is chosen with a share of `CENTRE`; then this
-    share gives way to another that predicts left-out rows better by a standard error. With many rows
-    and slow fits (see `MOST_WORK`), the strengths stay as they are and the centre is 0.
+    share gives way to another that predicts left-out rows better by a standard error. With few rows, penalties on
+    slopes alone take the place of both if they predict better. With many rows and slow fits (see `MOST_WORK`), the
+    strengths stay as they are and the centre is 0.
 
     Parameters
     ----------
@@ -252,48 +255,82 @@ def tuned(
     folds = SmoothFolds(problem, shift)
     if not len(folds):
         return replace(chosen, centre=CENTRE)
-    tried: dict[float, Floats] = {}
-    values: dict[float, float] = {}
-    for factor in sorted(FACTORS, reverse=True):
+    best, lowest = None, np.inf
+    for place, factor in enumerate(sorted(FACTORS, reverse=True)):
         if progress is not None:
-            progress("factor of the strengths", len(values) / len(FACTORS))
-        tried[factor] = folds.logs(times(factor), deadline, CENTRE)
-        values[factor] = float(folds.weights @ tried[factor])
+            progress("factor of the strengths", place / len(FACTORS))
+        tried = _Tried(folds, times(factor), CENTRE, deadline)
         if deadline is not None and deadline.passed:
             return replace(chosen, complete=False)
-        if len(values) > 2 and values[factor] == min(values.values()):
+        lowest = min(lowest, tried.value)
+        best = tried if best is None or tried.value > best.value else best
+        if place > 1 and tried.value == lowest:
             break  # the likelihood falls towards weaker strengths
-    best = max(values, key=values.__getitem__)
-    strengths = times(best)
-    centre = _centre(folds, strengths, tried[best], deadline)
+    assert best is not None
+    best = _with_best_centre(folds, best, deadline)
+    if problem.weights.sum() <= FEW_ROWS and "curvature" in best.strengths:
+        rough = _without_curvature(folds, best, deadline)
+        if rough.value > best.value:
+            best = _with_best_centre(folds, rough, deadline) if rough.centre == CENTRE else rough
     if deadline is not None and deadline.passed:
-        return replace(chosen, strengths=strengths, centre=CENTRE, complete=False)
-    return replace(chosen, strengths=strengths, centre=centre)
+        return replace(chosen, strengths=best.strengths, centre=CENTRE, complete=False)
+    return replace(chosen, strengths=best.strengths, centre=best.centre)
 
 
-def _centre(folds: SmoothFolds, strengths: Strengths, own: Floats, deadline: Deadline | None) -> float:
-    """Return the share of naive Bayes that shapes are drawn to.
+class _Tried:
+    """Strengths and a centre, and how they predict left-out rows.
 
-    `CENTRE`, under which left-out rows have the logs ``own``, unless another share predicts them better by a standard
-    error of the difference.
+    Attributes
+    ----------
+    logs : array
+        ln P of the classes of the rows.
+    value : float
+        Their log likelihood; total in nats.
+    """
+
+    def __init__(
+        self, folds: SmoothFolds, strengths: dict[str, Any], centre: float, deadline: Deadline | None
+    ) -> None:
+        self.strengths, self.centre = strengths, centre
+        self.logs = folds.logs(strengths, deadline, centre)
+        self.value = float(folds.weights @ self.logs)
+
+
+def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
+    """Return strengths with the share of naive Bayes that shapes are drawn to.
+
+    `CENTRE`, which ``own`` has, unless another share predicts left-out rows better by a standard error of the
+    difference.
     """
     weights = folds.weights
 
-    def gain(share: float) -> tuple[float, float]:
-        gains = folds.logs(strengths, deadline, share) - own
-        total = float(weights @ gains)
-        return total, float(np.sqrt(weights @ (gains - total / weights.sum()) ** 2))
+    def tried(share: float) -> tuple[_Tried, float]:
+        other = _Tried(folds, own.strengths, share, deadline)
+        gains = other.logs - own.logs
+        return other, float(np.sqrt(weights @ (gains - weights @ gains / weights.sum()) ** 2))
 
-    found, best = CENTRE, 0.0
+    found = own
     for share in MORE:
-        more, error = gain(share)
-        if more <= max(error, best):
+        other, error = tried(share)
+        if other.value <= max(own.value + error, found.value):
             break
-        found, best = share, more
-    if found == CENTRE:
-        less, error = gain(0.0)
-        found = 0.0 if less > error else CENTRE
+        found = other
+    if found is own:
+        other, error = tried(0.0)
+        found = other if other.value > own.value + error else own
     return found
+
+
+def _without_curvature(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
+    """Return the best of `SLOPES` in place of the strengths of slopes and curvatures; all else is as it is."""
+    best = None
+    for slope in SLOPES:
+        tried = _Tried(folds, {**own.strengths, "slope": slope, "curvature": 0.0}, own.centre, deadline)
+        if best is not None and tried.value <= best.value:
+            break
+        best = tried
+    assert best is not None
+    return best
 
 
 def by_cross_validation(
