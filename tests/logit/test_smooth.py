@@ -1,6 +1,7 @@
 """Smooth refits: the penalised maximum, its limits, and what does not matter to it."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import oracles
@@ -14,7 +15,7 @@ from strategies import random_problem
 from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TANClassifier, load
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.datasets import load_iris
+from anbexact.datasets import load_iris, load_wine
 from anbexact.logit.coarser import coarser
 from anbexact.logit.curvature import BlockCurvature, DenseCurvature, RowCurvature, curvature_at
 from anbexact.logit.design import make_design
@@ -25,7 +26,9 @@ from anbexact.logit.smooth_folds import FOLDS, SmoothFolds
 from anbexact.logit.smooth_terms import Axis, SmoothTerm, full_axis, grouped_axis, smooth_terms
 from anbexact.logit.smoothness import (
     Smoothness,
-    _centre,
+    _Tried,
+    _with_best_centre,
+    _without_curvature,
     by_cross_validation,
     by_evidence,
     curvature_by_feature,
@@ -387,6 +390,36 @@ class TestFolds:
         assert np.ptp(found) > 1
 
 
+class TestShapesWithoutCurvature:
+    @pytest.mark.parametrize(
+        ("values", "chosen"),
+        [((3, 2, 1, 0), 0.3), ((1, 2, 0, 9), 0.1), ((0, 1, 2, 3), 0.01), ((1, 1, 2, 3), 0.3)],
+    )
+    def test_have_the_slope_at_the_first_maximum(self, values, chosen):
+        class Folds:
+            weights = np.ones(1)
+
+            def logs(self, strengths, deadline, share):
+                assert (share, strengths["curvature"], strengths["level"]) == (0.5, 0.0, 7.0)
+                return np.array([float(values[(0.3, 0.1, 0.03, 0.01).index(strengths["slope"])])])
+
+        own = SimpleNamespace(strengths={"slope": 5.0, "curvature": {"x": 1.0}, "level": 7.0}, centre=0.5)
+        assert _without_curvature(Folds(), own, None).strengths["slope"] == chosen
+
+    def test_are_chosen_with_few_rows_if_they_predict_better(self):
+        X, y = load_wine()
+
+        def chosen(weights=None):
+            model = AdditiveClassifier(NaiveBayesClassifier()).fit(X, y, weights)
+            return model.logit_.refitted.smoothness.settings
+
+        assert chosen()["curvature"] == 0.0
+        assert chosen()["slope"] in (0.3, 0.1, 0.03, 0.01)
+        assert chosen(np.full(len(y), 100.0))["curvature"] != 0.0
+        X, y = load_iris()
+        assert chosen()["curvature"] != 0.0
+
+
 class TestCentre:
     @pytest.mark.parametrize("weights", ["real", "whole"])
     @pytest.mark.parametrize("seed", range(3))
@@ -454,7 +487,7 @@ class TestCentre:
                 noise = np.tile([0.2, 0.2, -0.2, -0.2], 10) * (share != 0.25)
                 return -1.0 + gains.get(share, 0.0) + noise
 
-        assert _centre(Folds(), {}, Folds().logs({}, None, 0.25), None) == chosen
+        assert _with_best_centre(Folds(), _Tried(Folds(), {}, 0.25, None), None).centre == chosen
 
     def test_is_for_few_rows_and_quick_fits_of_the_default_rule(self, monkeypatch):
         rng = np.random.default_rng(1)
