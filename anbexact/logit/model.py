@@ -233,11 +233,11 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             and roughness along the order of their states is penalised instead; see ``docs/smooth-shapes.md``.
             ``"evidence"`` (Laplace evidence), ``"cv"`` (cross-validation, first differences alone) and ``"auto"``
             (the evidence, with curvatures by feature; unless that is slow, times a factor chosen by cross-validation,
-            and drawn to a share of the log odds of naive Bayes, the ``"centre"``) choose how strongly; a number is
-            the strength of all first differences, and a mapping gives those of ``"slope"``, ``"curvature"``,
-            ``"level"`` and ``"interaction"``, each as a number or by feature, and ``"centre"``. Columns should have
-            many intervals then: ``to_logit(..., intervals=32)``. ``l2`` is the ridge in addition to the penalty, by
-            default 0.001, and must be above 0.
+            and drawn to a share of the log odds of naive Bayes, the ``"centre"``; with few rows, slopes alone if
+            that is better) choose how strongly; a number is the strength of all first differences, and a mapping
+            gives those of ``"slope"``, ``"curvature"``, ``"level"`` and ``"interaction"``, each as a number or by
+            feature, and ``"centre"``. Columns should have many intervals then: ``to_logit(..., intervals=32)``.
+            ``l2`` is the ridge in addition to the penalty, by default 0.001, and must be above 0.
         interactions : {"families", "pairs", "none"}, default "families"
             With ``smooth``: whether there are shapes of all features of a family together, of every child with each
             of its feature parents, or of single features only.
