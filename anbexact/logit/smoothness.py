@@ -229,8 +229,8 @@ def tuned(
     """Return the strengths times a factor, and the centre, that predict left-out rows best.
 
     Shapes are drawn to a share of naive Bayes' log odds. The factor is chosen with a share of `CENTRE`; then this
-    share gives way to another that predicts left-out rows better by a standard error. With few rows, penalties on
-    slopes alone take the place of both if they predict better. With many rows and slow fits (see `MOST_WORK`), the
+    share gives way to another that predicts left-out rows better by a standard error of the difference, and, with few
+    rows, the penalties on slopes and curvatures to those on slopes alone. With many rows and slow fits (see `MOST_WORK`), the
     strengths stay as they are and the centre is 0.
 
     Parameters
@@ -270,7 +270,7 @@ def tuned(
     best = _with_best_centre(folds, best, deadline)
     if problem.weights.sum() <= FEW_ROWS and "curvature" in best.strengths:
         rough = _without_curvature(folds, best, deadline)
-        if rough.value > best.value:
+        if rough.surpasses(best, folds.weights):
             best = _with_best_centre(folds, rough, deadline) if rough.centre == CENTRE else rough
     if deadline is not None and deadline.passed:
         return replace(chosen, strengths=best.strengths, centre=CENTRE, complete=False)
@@ -295,6 +295,12 @@ class _Tried:
         self.logs = folds.logs(strengths, deadline, centre)
         self.value = float(folds.weights @ self.logs)
 
+    def surpasses(self, other: _Tried, weights: Floats) -> bool:
+        """Whether left-out rows of these weights are predicted better by a standard error of the difference."""
+        gains = self.logs - other.logs
+        total = float(weights @ gains)
+        return total > float(np.sqrt(weights @ (gains - total / weights.sum()) ** 2))
+
 
 def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None) -> _Tried:
     """Return strengths with the share of naive Bayes that shapes are drawn to.
@@ -302,22 +308,15 @@ def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None
     `CENTRE`, which ``own`` has, unless another share predicts left-out rows better by a standard error of the
     difference.
     """
-    weights = folds.weights
-
-    def tried(share: float) -> tuple[_Tried, float]:
-        other = _Tried(folds, own.strengths, share, deadline)
-        gains = other.logs - own.logs
-        return other, float(np.sqrt(weights @ (gains - weights @ gains / weights.sum()) ** 2))
-
     found = own
     for share in MORE:
-        other, error = tried(share)
-        if other.value <= max(own.value + error, found.value):
+        other = _Tried(folds, own.strengths, share, deadline)
+        if other.value <= found.value or not other.surpasses(own, folds.weights):
             break
         found = other
     if found is own:
-        other, error = tried(0.0)
-        found = other if other.value > own.value + error else own
+        other = _Tried(folds, own.strengths, 0.0, deadline)
+        found = other if other.surpasses(own, folds.weights) else own
     return found
 
 
