@@ -230,8 +230,8 @@ def tuned(
 
     Shapes are drawn to a share of naive Bayes' log odds. The factor is chosen with a share of `CENTRE`; then this
     share gives way to another that predicts left-out rows better by a standard error of the difference, and, with few
-    rows, the penalties on slopes and curvatures to those on slopes alone. With many rows and slow fits (see `MOST_WORK`), the
-    strengths stay as they are and the centre is 0.
+    rows, the penalties on slopes and curvatures to those on slopes alone. With many rows and slow fits (see
+    `MOST_WORK`), the strengths stay as they are and the centre is 0.
 
     Parameters
     ----------
@@ -270,7 +270,7 @@ def tuned(
     best = _with_best_centre(folds, best, deadline)
     if problem.weights.sum() <= FEW_ROWS and "curvature" in best.strengths:
         rough = _without_curvature(folds, best, deadline)
-        if rough.surpasses(best, folds.weights):
+        if rough.surpasses(best):
             best = _with_best_centre(folds, rough, deadline) if rough.centre == CENTRE else rough
     if deadline is not None and deadline.passed:
         return replace(chosen, strengths=best.strengths, centre=CENTRE, complete=False)
@@ -293,11 +293,12 @@ class _Tried:
     ) -> None:
         self.strengths, self.centre = strengths, centre
         self.logs = folds.logs(strengths, deadline, centre)
-        self.value = float(folds.weights @ self.logs)
+        self._weights = folds.weights
+        self.value = float(self._weights @ self.logs)
 
-    def surpasses(self, other: _Tried, weights: Floats) -> bool:
-        """Whether left-out rows of these weights are predicted better by a standard error of the difference."""
-        gains = self.logs - other.logs
+    def surpasses(self, other: _Tried) -> bool:
+        """Whether left-out rows are predicted better by a standard error of the difference."""
+        gains, weights = self.logs - other.logs, self._weights
         total = float(weights @ gains)
         return total > float(np.sqrt(weights @ (gains - total / weights.sum()) ** 2))
 
@@ -311,12 +312,12 @@ def _with_best_centre(folds: SmoothFolds, own: _Tried, deadline: Deadline | None
     found = own
     for share in MORE:
         other = _Tried(folds, own.strengths, share, deadline)
-        if other.value <= found.value or not other.surpasses(own, folds.weights):
+        if other.value <= found.value or not other.surpasses(own):
             break
         found = other
     if found is own:
         other = _Tried(folds, own.strengths, 0.0, deadline)
-        found = other if other.surpasses(own, folds.weights) else own
+        found = other if other.surpasses(own) else own
     return found
 
 
