@@ -15,7 +15,7 @@ from strategies import random_problem
 from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TANClassifier, load
 from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.datasets import load_iris, load_wine
+from anbexact.datasets import load_iris
 from anbexact.logit.coarser import coarser
 from anbexact.logit.curvature import BlockCurvature, DenseCurvature, RowCurvature, curvature_at
 from anbexact.logit.design import make_design
@@ -34,6 +34,7 @@ from anbexact.logit.smoothness import (
     curvature_by_feature,
     effective_degrees,
     scaled,
+    tuned,
 )
 from anbexact.persistence.refits import describe_refit, restore_refit
 from anbexact.tables.folds import split_weights
@@ -406,18 +407,36 @@ class TestShapesWithoutCurvature:
         own = SimpleNamespace(strengths={"slope": 5.0, "curvature": {"x": 1.0}, "level": 7.0}, centre=0.5)
         assert _without_curvature(Folds(), own, None).strengths["slope"] == chosen
 
-    def test_are_chosen_with_few_rows_if_they_predict_better(self):
-        X, y = load_wine()
+    @pytest.mark.parametrize(
+        ("gain", "times", "chosen"), [(0.1, 1.0, True), (0.02, 1.0, False), (-0.1, 1.0, False), (0.1, 100.0, False)]
+    )
+    def test_are_chosen_with_few_rows_if_they_predict_better_by_a_standard_error(
+        self, gain, times, chosen, monkeypatch
+    ):
+        """The differences vary by 0.2, and the weights sum to 80: a standard error is 1.8 nats, 0.022 a row."""
 
-        def chosen(weights=None):
-            model = AdditiveClassifier(NaiveBayesClassifier()).fit(X, y, weights)
-            return model.logit_.refitted.smoothness.settings
+        class Folds:
+            weights = np.tile([1.0, 3.0], 20)
 
-        assert chosen()["curvature"] == 0.0
-        assert chosen()["slope"] in (0.3, 0.1, 0.03, 0.01)
-        assert chosen(np.full(len(y), 100.0))["curvature"] != 0.0
-        X, y = load_iris()
-        assert chosen()["curvature"] != 0.0
+            def __init__(self, *given):
+                pass
+
+            def __len__(self):
+                return 5
+
+            def logs(self, strengths, deadline, share):
+                rough = strengths["curvature"] == 0.0
+                return -1.0 + rough * (gain + np.tile([0.2, 0.2, -0.2, -0.2], 10)) - abs(share - 0.25)
+
+        monkeypatch.setattr("anbexact.logit.smoothness.SmoothFolds", Folds)
+        problem = made(1)
+        problem = problem.weighted(problem.weights * times)
+        given = Smoothness({"slope": 1.0, "curvature": {"f0": 1.0}, "interaction": 2.0}, "auto", 3, complete=True)
+        found = tuned(problem, given, np.zeros((problem.n_cells, 3)))
+        assert found.centre == 0.25
+        assert (found.strengths["curvature"] == 0.0) == chosen
+        assert found.strengths["interaction"] in (0.2, 0.6, 2.0, 6.0)
+        assert found.strengths["slope"] == 0.3 if chosen else found.strengths["curvature"] != 0.0
 
 
 class TestCentre:
