@@ -148,7 +148,7 @@ class BlockCurvature(Curvature):
             for own, inverse in zip(self._blocks, inverses, strict=True):
                 if own.start <= cells.start and cells.stop <= own.stop:
                     here = slice(cells.start - own.start, cells.stop - own.start)
-                    found += np.kron(_whole(inverse)[here, here], np.outer(weight, weight))
+                    found += np.kron(_whole(inverse[here, here]), np.outer(weight, weight))
         return found
 
     @property

@@ -221,8 +221,10 @@ def smooth_fit(
     state = _State(problem, penalty, shift - shift.mean(axis=1, keepdims=True))
     weight = max(float(problem.weights.sum()), 1e-300)
     message, iterations, decrement = "", 0, np.inf
-    here = near is None or near.few == 0
-    curvature = state.curvature() if near is None or here else near
+    if near is None or near.few == 0:
+        curvature, here = state.curvature(), True
+    else:
+        curvature, here = near, False
     while problem.n_classes > 1:
         loose = max(min(0.1, state.steepest / weight), 1e-8)
         end = max(precision * weight, ROUNDING * abs(state.value))

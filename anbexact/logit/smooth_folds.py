@@ -53,7 +53,7 @@ class SmoothFolds:
         return np.asarray(np.mean([fold.shift for fold in self._folds], axis=0))
 
     def logs(self, strengths: Strengths, deadline: Deadline | None, share: float = 0.0) -> Floats:
-        """Return ln P of the classes of rows that were left out, in the order of `weights`.
+        """Return ln P of the classes of rows that were left out, in the order of `weights`; one number for each.
 
         Parameters
         ----------
