@@ -6,7 +6,7 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from numbers import Real
@@ -26,6 +26,8 @@ _abandonable: ContextVar[Deadline | None] = ContextVar("abandonable", default=No
 class Deadline:
     """A moment after which no further work is started; an interrupt can bring it forward.
 
+    It passes at the same time in the process that it is sent to, by the clocks of both; an interrupt does not travel.
+
     Parameters
     ----------
     seconds : float, optional
@@ -41,6 +43,9 @@ class Deadline:
         self.outer = outer
         self._interrupted = False
         self._work = _abandonable.get()
+
+    def __reduce__(self) -> tuple[Callable[[float], Deadline], tuple[float]]:
+        return _at, (time.time() + self.left,)
 
     @property
     def elapsed(self) -> float:
@@ -87,6 +92,11 @@ class Deadline:
                 other.interrupt()
 
 
+def _at(moment: float) -> Deadline:
+    """Return the deadline that passes at a moment of the clock, or never."""
+    return Deadline(None if math.isinf(moment) else moment - time.time())
+
+
 class ProcessorDeadline(Deadline):
     """A deadline that passes after so many processor seconds of this process, or with one around it.
 
@@ -119,13 +129,36 @@ def interruptible(deadline: Deadline) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread() or usual is not signal.default_int_handler:
         yield
         return
+    with _on_interrupt(_Interrupt(deadline)):
+        yield
 
-    def interrupt(*_: object) -> None:
-        if deadline.interrupted:
+
+class _Interrupt:
+    """What a Ctrl-C does within :func:`interruptible`."""
+
+    def __init__(self, deadline: Deadline) -> None:
+        self._deadline = deadline
+
+    def __call__(self, *_: object) -> None:
+        if self._deadline.interrupted:
             raise KeyboardInterrupt
-        deadline.interrupt()
+        self._deadline.interrupt()
 
-    signal.signal(signal.SIGINT, interrupt)
+
+@contextmanager
+def raising_interrupts() -> Iterator[None]:
+    """Let a Ctrl-C be raised at once even within :func:`interruptible`: while others work, and this process waits."""
+    usual = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not isinstance(usual, _Interrupt):
+        yield
+        return
+    with _on_interrupt(signal.default_int_handler):
+        yield
+
+
+@contextmanager
+def _on_interrupt(handler: Callable[..., object]) -> Iterator[None]:
+    usual = signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:

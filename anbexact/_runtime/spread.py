@@ -18,6 +18,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from joblib.externals.loky.backend.reduction import dumps
 from joblib.parallel import get_active_backend
 
+from anbexact._runtime.deadline import raising_interrupts
 from anbexact._runtime.share import share_of_machine
 from anbexact._runtime.warn import warn
 
@@ -76,13 +77,16 @@ def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job])
         return
     left = list(jobs)
     attempts = 0
-    run = _in_thread if getattr(_backend(), "supports_sharedmem", False) else _in_process
+    threads = getattr(_backend(), "supports_sharedmem", False)
     with _sent(shared) as handle:
         while left:
-            calls = [delayed(run)(work, handle, job, n_workers) for job in left]
+            if threads:
+                calls = [delayed(_in_thread)(work, shared, job, n_workers) for job in left]
+            else:  # packed, as backends may otherwise hand over arrays that cannot be written to
+                calls = [delayed(_in_process)(work, handle, bytes(dumps(job)), n_workers) for job in left]
             try:
                 with _results(calls) as results:
-                    for result, caught in results:
+                    for result, caught in _waited_for(results):
                         attempts = 0
                         for message, category in caught:
                             warn(message, category)
@@ -92,6 +96,17 @@ def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job])
                 attempts += 1
                 if attempts == ATTEMPTS:
                     raise
+
+
+def _waited_for(results: Iterator[Any]) -> Iterator[Any]:
+    """Yield results; a Ctrl-C while they are waited for is raised."""
+    while True:
+        with raising_interrupts():
+            try:
+                result = next(results)
+            except StopIteration:
+                return
+        yield result
 
 
 def _backend() -> Any:
@@ -122,11 +137,11 @@ def _in_thread(work: Work[Any, Job, Result], shared: Any, job: Job, n_workers: i
         return work(shared, job), []
 
 
-def _in_process(work: Work[Any, Job, Result], handle: Any, job: Job, n_workers: int) -> tuple[Result, list[Any]]:
+def _in_process(work: Work[Any, Any, Result], handle: Any, job: bytes, n_workers: int) -> tuple[Result, list[Any]]:
     """Do a job in another process, and return its result with the warnings that it gave."""
     with _job_of(n_workers), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        result = work(_received(handle), job)
+        result = work(_received(handle), pickle.loads(job))
     return result, [(str(warning.message), warning.category) for warning in caught]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
+from anbexact._runtime.spread import spread
 from anbexact._runtime.warn import warn
 from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
 from anbexact.scores import BDeu, Score
@@ -233,18 +234,30 @@ def _held_out(
     table: DiscreteTable, folds: Sequence[Fold], learner: Learner, choice: _Choice, deadline: Deadline
 ) -> tuple[_Choice, float] | None:
     """Return a choice with its smoothing, and the log likelihood of held-out rows; None if time ran out."""
-    held_out: list[Any] = []
-    for rows, others in folds:
-        if deadline.passed:
-            return None
-        structure = choice.learn(rows, learner.score(choice.ess), seconds_left(deadline))
-        held_out.append(learner.validation.held_out(rows, others, structure))
+
+    def in_time() -> Iterator[Fold]:
+        for fold in folds:
+            if deadline.passed:
+                return
+            yield fold
+
+    held_out = list(spread(_learned_without, (learner, choice, deadline), in_time()))
+    if len(held_out) < len(folds):
+        return None
     if learner.chooses_smoothing:
         smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table))
     else:
         smoothed = choice.ess if choice.smoothing is None else choice.smoothing
         value = float(sum(fold.log_likelihoods(np.array([smoothed]))[0] for fold in held_out))
     return replace(choice, smoothing=smoothed), value
+
+
+def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> Any:
+    """Return what predicts the rows of a fold that are held out, learned from the others."""
+    learner, choice, deadline = shared
+    rows, others = fold
+    structure = choice.learn(rows, learner.score(choice.ess), seconds_left(deadline))
+    return learner.validation.held_out(rows, others, structure)
 
 
 def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value: float) -> None:

@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
+from anbexact._runtime.spread import spread, worker_count
 from anbexact.logit.design import Design
 from anbexact.logit.fit import Stop, fit
 from anbexact.logit.potentials import Floats, Potentials
@@ -74,7 +75,7 @@ def choose_strength(
         See :func:`~anbexact.logit.fit.fit`. After the deadline the best precision so far is returned, or 1000 if
         nothing was tried by then.
     threads : int
-        Folds that are fitted at the same time.
+        Folds that are fitted at the same time, unless joblib is configured with more workers than that.
 
     Returns
     -------
@@ -89,19 +90,18 @@ def choose_strength(
     tried: list[tuple[float, float]] = []
     start = np.zeros((design.n_cells, design.n_classes))
     complete = True
-    with ThreadPoolExecutor(threads) as pool:
-        for place, l2 in enumerate(STRENGTHS):
-            if progress is not None:
-                progress("strength of the prior", place / len(STRENGTHS))
-            value = sum(pool.map(lambda fold, l2=l2: fold.refit(l2, solver, deadline), folds))
-            if deadline is not None and deadline.passed:
-                complete = False
-                break
-            tried.append((l2, value))
-            if value >= max(best for _, best in tried):
-                start = sum((fold.shift for fold in folds), np.zeros_like(start)) / max(len(folds), 1)
-            elif place >= ALWAYS and value < tried[-2][1]:
-                break
+    for place, l2 in enumerate(STRENGTHS):
+        if progress is not None:
+            progress("strength of the prior", place / len(STRENGTHS))
+        value = sum(_refit_all(folds, l2, solver, deadline, threads))
+        if deadline is not None and deadline.passed:
+            complete = False
+            break
+        tried.append((l2, value))
+        if value >= max(best for _, best in tried):
+            start = sum((fold.shift for fold in folds), np.zeros_like(start)) / max(len(folds), 1)
+        elif place >= ALWAYS and value < tried[-2][1]:
+            break
     if progress is not None:
         progress("strength of the prior", 1.0)
     return Strength(_top(tried) if tried else STRENGTHS[0], tuple(tried), generative, complete), start
@@ -137,6 +137,25 @@ class _Fold:
         logs = (self._design.sums(self._centre) + self._design.by_row(self.shift))[rows]
         logs -= logsumexp(logs, axis=1, keepdims=True)
         return float(np.vdot(self._part[rows], logs))
+
+
+def _refit_all(
+    folds: Sequence[_Fold], l2: float, solver: str, deadline: Deadline | None, threads: int
+) -> list[float]:
+    """Return the log likelihoods of :meth:`_Fold.refit`: by workers if there are more of them than threads."""
+    if worker_count() > threads:
+        found = list(spread(_refitted, (l2, solver, deadline), folds))
+        for fold, (shift, _) in zip(folds, found, strict=True):
+            fold.shift = shift
+        return [value for _, value in found]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda fold: fold.refit(l2, solver, deadline), folds))
+
+
+def _refitted(shared: tuple[float, str, Deadline | None], fold: _Fold) -> tuple[Floats, float]:
+    """Return the shift of a fold's fit, and the log likelihood of the other rows."""
+    value = fold.refit(*shared)
+    return fold.shift, value
 
 
 def _top(tried: Sequence[tuple[float, float]]) -> float:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from anbexact.scores import BDeu, Score
 from anbexact.selection.independence_tests import position_of
-from anbexact.selection.sll import local_networks, neighbours, potential_neighbours
+from anbexact.selection.sll import LocalNetworks, neighbours, potential_neighbours
 from anbexact.tables.table import DiscreteTable
 
 
@@ -57,7 +57,7 @@ class S2TMB:
         """
         names = table.vocabulary.names
         x = position_of(table, target)
-        learn = local_networks(table, self.score)
+        learn = LocalNetworks(table, self.score)
         found = potential_neighbours(len(names), x, learn)
         spouses: frozenset[int] = frozenset()
         for y in sorted(set(range(len(names))) - found - {x}):

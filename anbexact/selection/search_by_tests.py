@@ -10,6 +10,7 @@ from math import inf
 import numpy as np
 
 from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.spread import spread
 from anbexact.selection.independence_tests import G2Test, IndependenceTest, position_of
 from anbexact.tables.table import DiscreteTable
 
@@ -146,6 +147,8 @@ def symmetric_neighbours(
 ) -> tuple[Hashable, ...]:
     """Return the neighbours of a variable for which it is a neighbour, too, in table order.
 
+    Their neighbours are searched for by joblib's workers, where it is configured.
+
     Parameters
     ----------
     table : DiscreteTable
@@ -162,4 +165,12 @@ def symmetric_neighbours(
     """
     names = table.vocabulary.names
     x = position_of(table, target)
-    return tuple(names[y] for y in sorted(neighbours(x)) if x in neighbours(y))
+    candidates = sorted(neighbours(x))
+    symmetric = spread(_has_neighbour, (neighbours, x), candidates)
+    return tuple(names[y] for y, too in zip(candidates, symmetric, strict=True) if too)
+
+
+def _has_neighbour(shared: tuple[Callable[[int], Iterable[int]], int], y: int) -> bool:
+    """Return whether x is a neighbour of y."""
+    neighbours, x = shared
+    return x in neighbours(y)

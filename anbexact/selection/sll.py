@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cache
 
 from anbexact.scores import BDeu, Score
 from anbexact.search.exact.learn import learn_gbn
@@ -53,7 +52,7 @@ class SLL:
         TypeError, SearchTooLargeError
             As :func:`~anbexact.learn_gbn`.
         """
-        learn = local_networks(table, self.score)
+        learn = LocalNetworks(table, self.score)
         n = len(table.vocabulary.names)
         return symmetric_neighbours(table, target, lambda x: potential_neighbours(n, x, learn))
 
@@ -62,22 +61,28 @@ Parents = Mapping[int, tuple[int, ...]]
 """The parents of every variable of a network; variables by their positions in the table."""
 
 
-def local_networks(table: DiscreteTable, score: Score) -> Callable[[frozenset[int]], Parents]:
-    """Return a function that learns the network of highest score over some of the variables, each network once."""
-    position = {name: v for v, name in enumerate(table.vocabulary.names)}
+class LocalNetworks:
+    """The networks of highest score over some of the variables of a table, each of which is learned once."""
 
-    @cache
-    def learn(members: frozenset[int]) -> Parents:
-        own = table.restricted(table.vocabulary.names[v] for v in members)
-        states = own.vocabulary.states
-        own = replace(own, vocabulary=Vocabulary(states, own.vocabulary.names[-1]))
-        parents = learn_gbn(own, score).parents
+    def __init__(self, table: DiscreteTable, score: Score) -> None:
+        self._table, self._score = table, score
+        self._learned: dict[frozenset[int], Parents] = {}
+
+    def __call__(self, members: frozenset[int]) -> Parents:
+        if members not in self._learned:
+            self._learned[members] = self._learn(members)
+        return self._learned[members]
+
+    def _learn(self, members: frozenset[int]) -> Parents:
+        names = self._table.vocabulary.names
+        position = {name: v for v, name in enumerate(names)}
+        own = self._table.restricted(names[v] for v in members)
+        own = replace(own, vocabulary=Vocabulary(own.vocabulary.states, own.vocabulary.names[-1]))
+        parents = learn_gbn(own, self._score).parents
         return {
             position[child]: tuple(position[name] for name in child_parents)
             for child, child_parents in parents.items()
         }
-
-    return learn
 
 
 def neighbours(parents: Parents, x: int) -> frozenset[int]:

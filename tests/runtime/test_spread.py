@@ -1,6 +1,7 @@
 """Independent jobs on the workers of joblib's backends."""
 
 import os
+import pickle
 import signal
 import time
 import warnings
@@ -8,27 +9,14 @@ from concurrent.futures.process import BrokenProcessPool
 
 import joblib
 import numpy as np
-import pandas as pd
 import pytest
 
-from anbexact import (
-    ANBClassifier,
-    DiscreteTable,
-    NaiveBayesClassifier,
-    PooledClassifier,
-    RefittedClassifier,
-    TANClassifier,
-    compare,
-    relearned_leave_one_out,
-)
+from anbexact._runtime.deadline import Deadline, interruptible, raising_interrupts
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.share import n_processors, share_of_machine
 from anbexact._runtime.spread import spread, worker_count
 from anbexact._runtime.tasks import thread_count
-from anbexact.datasets import load_lenses
 from anbexact.tables.missing import LostClassError
-
-TIMES = ["fit_seconds", "predict_seconds"]
 
 
 class Shared:
@@ -140,6 +128,20 @@ def test_warnings_come_back():
     assert len(given) == 1
 
 
+def changed(_shared, job):
+    job += 1
+    return job
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "multiprocessing"])
+def test_arrays_of_jobs_can_be_written_to(backend):
+    """Where they are so large that joblib would hand them over in a file."""
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        for result in spread(changed, None, [np.zeros(300_000)] * 2):
+            assert result.sum() == 300_000
+
+
 @pytest.mark.slow
 def test_errors_come_back():
     with (
@@ -173,85 +175,18 @@ def test_jobs_that_are_no_longer_wanted_are_given_up(tmp_path):
     assert len(list(tmp_path.iterdir())) < 1000
 
 
-def comparison(**kwargs):
-    X, y = load_lenses()
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        frame = compare.compare(X, y, folds=3, models=["NB", "TAN", "logistic regression"], **kwargs)
-    return frame, {str(warning.message) for warning in caught}
+def test_a_deadline_passes_at_the_same_time_elsewhere():
+    limited, free, passed = (pickle.loads(pickle.dumps(Deadline(seconds))) for seconds in (100.0, None, 0.0))
+    assert 99.0 < limited.left <= 100.0
+    assert free.left == np.inf
+    assert passed.passed
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("backend", ["loky", "threading", "dask"])
-def test_comparisons_are_the_same(backend):
-    expected, warned = comparison()
-    seen = []
-    settings = {"n_jobs": 2}
-    client = None
-    if backend == "dask":
-        distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
-        client = distributed.Client(n_workers=2, threads_per_worker=1, dashboard_address=None)
-        settings = {}
-    try:
-        with joblib.parallel_config(backend=backend, **settings):
-            frame, given = comparison(progress=lambda phase, fraction: seen.append((phase, fraction)))
-    finally:
-        if client is not None:
-            client.shutdown()
-    pd.testing.assert_frame_equal(frame.drop(columns=TIMES), expected.drop(columns=TIMES), check_exact=True)
-    assert frame.attrs == expected.attrs
-    assert given == warned
-    fractions = [fraction for _, fraction in seen]
-    assert fractions == sorted(fractions)
-    assert seen[0] == ("NB, fold 1 of 3", pytest.approx(1 / 9))
-    assert fractions[-1] == 1.0
-
-
-def pooled(X, y, members):
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        pool = PooledClassifier(members, folds=3).fit(X, y)
-    return pool, {str(warning.message) for warning in caught}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("backend", ["loky", "threading"])
-def test_pools_are_the_same(backend):
-    """One of the members is refused, and two start from the same network."""
-    X, y = load_lenses()
-    members = [
-        ("NB", NaiveBayesClassifier(ess=1.0)),
-        ("refused", TANClassifier(categories={"no such column": ["a"]})),
-        ("NB refitted", RefittedClassifier(NaiveBayesClassifier(ess=1.0))),
-        ("ANB", ANBClassifier(ess=1.0)),
-    ]
-    expected, warned = pooled(X, y, members)
-    with joblib.parallel_config(backend=backend, n_jobs=2):
-        found, given = pooled(X, y, members)
-    pd.testing.assert_frame_equal(found.members_.drop(columns="seconds"), expected.members_.drop(columns="seconds"))
-    np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
-    assert given == warned
-    assert (found.members_["seconds"] > 0).all()
-    assert found.members_.loc["refused", "outcome"].startswith("refused")
-
-
-@pytest.mark.slow
-def test_a_pool_without_members_is_refused_on_workers():
-    X, y = load_lenses()
-    members = [("a", TANClassifier(categories={"x": ["a"]})), ("b", NaiveBayesClassifier(categories={"x": ["a"]}))]
-    with joblib.parallel_config(backend="loky", n_jobs=2), pytest.raises(ValueError, match="'x'"):
-        PooledClassifier(members).fit(X, y)
-
-
-@pytest.mark.slow
-def test_rows_left_out_are_the_same():
-    table = DiscreteTable.from_frame(*load_lenses())
-    expected = relearned_leave_one_out(table)
-    told = []
-    with joblib.parallel_config(backend="loky", n_jobs=2):
-        found = relearned_leave_one_out(table, required=iter(()), progress=lambda *given: told.append(given))
-    assert (found.log_loss, found.accuracy) == (expected.log_loss, expected.accuracy)
-    pd.testing.assert_frame_equal(found.rows, expected.rows)
-    pd.testing.assert_frame_equal(found.arcs, expected.arcs)
-    assert [phase for phase, _ in told] == ["rows left out"] * 8
-    assert told[-1][1] == 1.0
+def test_an_interrupt_is_raised_at_once_while_others_work():
+    deadline = Deadline()
+    with interruptible(deadline):
+        with pytest.raises(KeyboardInterrupt), raising_interrupts():
+            signal.raise_signal(signal.SIGINT)
+        assert not deadline.interrupted
+        signal.raise_signal(signal.SIGINT)
+        assert deadline.interrupted
