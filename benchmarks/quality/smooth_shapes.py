@@ -173,7 +173,8 @@ def main(run: Run) -> None:
     tables = tables.join(measured.groupby(line)["fold"].nunique().rename("folds"))
     run.write("smooth_shapes_tables", tables, 4)
     losses = tables["log_loss"].unstack(["model", "setting"])
-    by_fold = measured.groupby(["model", "table", "fold", "setting"])["log_loss"].mean().unstack()[list(RULES)].dropna()
+    by_fold = measured.groupby(["model", "table", "fold", "setting"])["log_loss"].mean().unstack()
+    by_fold = by_fold[list(RULES)].dropna()
     compared = {model: _of_rules(by_fold.loc[model].groupby("table").mean()) for model in ("NB", "TAN")}
     chosen = pd.concat(compared, names=["model", "setting"])
     run.write("smooth_rules", chosen, 4)
