@@ -113,6 +113,11 @@ class Penalty:
             product[cells] = precision @ shift[cells]
         return product
 
+    def rounding(self, shift: Floats) -> float:
+        """Return how far rounding may move an entry of this product: large terms cancel if penalties are strong."""
+        sizes = [np.max(np.abs(precision) @ np.abs(shift[cells])) for cells, precision in self._groups]
+        return float(np.finfo(float).eps * max(sizes, default=0.0))
+
 
 class _State:
     """Shifts, with the value and the gradient of the penalised log likelihood there."""
@@ -253,12 +258,13 @@ def smooth_fit(
     if curvature_too and not here:
         curvature = state.curvature()
     steepest = state.steepest / weight
+    vanishes = state.steepest <= STATIONARY * weight + penalty.rounding(state.shift)
     fit = Fit(
         shift=state.shift,
         log_likelihood=state.log_likelihood,
         penalised=state.value,
         gradient=steepest,
-        converged=not message and steepest <= STATIONARY,
+        converged=not message and vanishes,
         separated=False,
         direction=None,
         iterations=iterations,
