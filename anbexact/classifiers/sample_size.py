@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
@@ -234,16 +234,11 @@ def _held_out(
     table: DiscreteTable, folds: Sequence[Fold], learner: Learner, choice: _Choice, deadline: Deadline
 ) -> tuple[_Choice, float] | None:
     """Return a choice with its smoothing, and the log likelihood of held-out rows; None if time ran out."""
-
-    def in_time() -> Iterator[Fold]:
-        for fold in folds:
-            if deadline.passed:
-                return
-            yield fold
-
-    held_out = list(spread(_learned_without, (learner, choice, deadline), in_time()))
-    if len(held_out) < len(folds):
-        return None
+    held_out: list[Any] = []
+    for learned in spread(_learned_without, (learner, choice, deadline), folds):
+        if learned is None:
+            return None
+        held_out.append(learned)
     if learner.chooses_smoothing:
         smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table))
     else:
@@ -253,8 +248,10 @@ def _held_out(
 
 
 def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> Any:
-    """Return what predicts the rows of a fold that are held out, learned from the others."""
+    """Return what predicts the rows of a fold that are held out, learned from the others; None if time ran out."""
     learner, choice, deadline = shared
+    if deadline.passed:
+        return None
     rows, others = fold
     structure = choice.learn(rows, learner.score(choice.ess), seconds_left(deadline))
     return learner.validation.held_out(rows, others, structure)
