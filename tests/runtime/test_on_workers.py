@@ -10,18 +10,25 @@ from strategies import random_problem
 
 from anbexact import (
     ANBClassifier,
+    BDeu,
     DiscreteTable,
     NaiveBayesClassifier,
     PooledClassifier,
     RefittedClassifier,
+    SearchTooLargeError,
     TANClassifier,
     compare,
     relearned_leave_one_out,
 )
+from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.spread import spread, worker_count
 from anbexact.classifiers import sample_size
 from anbexact.datasets import load_lenses
 from anbexact.logit import prior_precision
+from anbexact.search.constraints import make_constraints
+from anbexact.search.exact import candidates, lists_on_workers
+from anbexact.search.exact.candidates import Candidates, candidate_lists
+from anbexact.search.exact.means import ListMeans
 from anbexact.selection import MMPC, SLL
 
 TIMES = ["fit_seconds", "predict_seconds"]
@@ -138,6 +145,65 @@ def test_choices_in_folds_are_the_same(backend, model, monkeypatch):
         found = FITS[model]().fit(X, y)
     assert set(asked) == {2}
     np.testing.assert_array_equal(found.predict_proba(X), expected.predict_proba(X))
+
+
+def lists_of(table, *, largest=None, **given):
+    """Return candidate lists of up to two parents by one thread."""
+    constraints = make_constraints(table.vocabulary.features, 2, (), ())
+    means = ListMeans(**{"threads": 1, "deadline": Deadline(), "memory": 1e9, "most_sets": 1e6, **given})
+    return candidate_lists(table, BDeu(), constraints, means, largest=largest)
+
+
+def assert_same_lists(found, expected):
+    assert (found.limit, found.largest) == (expected.limit, expected.largest) == ("", None)
+    for own, other in zip(found.lists, expected.lists, strict=True):
+        np.testing.assert_array_equal(own.masks, other.masks)
+        np.testing.assert_array_equal(own.scores, other.scores)
+        assert (own.scored, own.limit, own.beyond) == (other.scored, other.limit, other.beyond)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_candidate_lists_are_the_same(backend):
+    table = random_problem(5, 6, n_rows=100).table
+    expected = lists_of(table)
+    told = []
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        found = lists_of(table, progress=lambda *given: told.append(given))
+    assert_same_lists(found, expected)
+    assert told == [("candidate parent sets", pytest.approx(k / 6)) for k in range(1, 7)]
+
+
+def test_lists_that_no_worker_has_room_for_are_made_here(monkeypatch):
+    table = random_problem(5, 6, n_rows=100).table
+    expected = lists_of(table)
+    needed = next(size for size in np.geomspace(1e4, 1e8, 60) if fits(table, size))
+    asked = lists_on_workers.lists_of_workers
+    made = []
+    monkeypatch.setattr(candidates, "lists_of_workers", lambda *given: made.extend(asked(*given)) or made)
+    with joblib.parallel_config(backend="threading", n_jobs=8):
+        assert_same_lists(lists_of(table, memory=needed), expected)
+    assert made == [None] * 6
+
+
+def fits(table, memory):
+    try:
+        return not lists_of(table, memory=memory).limit
+    except SearchTooLargeError:
+        return False
+
+
+@pytest.mark.parametrize(
+    "limits",
+    [{"threads": 2}, {"deadline": Deadline(60)}, {"most_sets": 10}, {"largest": 1}],
+    ids=lambda limits: next(iter(limits)),
+)
+def test_lists_that_a_limit_may_end_are_made_here(limits, monkeypatch):
+    """So are lists for which as many threads are there as workers."""
+    table = random_problem(5, 6, n_rows=100).table
+    monkeypatch.setattr(Candidates, "_ask_workers", lambda *_: pytest.fail("workers were asked"))
+    with joblib.parallel_config(backend="threading", n_jobs=2):
+        lists_of(table, **limits)
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import run_tasks
 from anbexact.scores import LL, BoundedScore
 from anbexact.search.constraints import Constraints
+from anbexact.search.exact.lists_on_workers import ListTask, are_for_workers, lists_of_workers
 from anbexact.search.exact.means import ListMeans
 from anbexact.search.exact.parent_set_identification import ParentSetSearch
 from anbexact.search.exact.parent_sets import ParentSets
@@ -111,7 +112,7 @@ class Candidates:
         self, table: DiscreteTable, score: BoundedScore, constraints: Constraints, threads: int, memory: float
     ) -> None:
         features = table.vocabulary.features
-        self._table, self._score, self._threads = table, score, threads
+        self._table, self._score, self._threads, self._memory = table, score, threads, memory
         self._order = entropy_order(table, features[::-1])
         copied = _copies(table, constraints, self._order)
         self.copies = _groups(features, copied)
@@ -154,6 +155,9 @@ class Candidates:
     ) -> bool:
         """Continue the lists until they are complete or a limit is reached; return whether a size was completed."""
         began = self._size
+        possible = [search.possible for search in self._searches]
+        if are_for_workers(possible, self._threads, deadline, most_sets, largest):
+            self._ask_workers(deadline, progress)
         self.limit = self._lay_out(deadline, progress)
         while not self.limit and any(search.open for search in self._searches):
             if not self._within:
@@ -161,6 +165,28 @@ class Candidates:
             if not self.limit:
                 self._go_through(deadline, progress)
         return self._size > began
+
+    def _ask_workers(self, deadline: Deadline, progress: Progress | None) -> None:
+        """Let workers make the lists; those that do not fit into the memory of a worker are left to be made here."""
+        try:
+            dispersion = self._dispersion_of_pairs(deadline)
+            if dispersion is None:
+                return
+            task = ListTask(self._table, self._score, dispersion, self._memory, deadline)
+            found = lists_of_workers(task, [search.possible for search in self._searches])
+            for k, (search, complete) in enumerate(zip(self._searches, found, strict=True), 1):
+                if complete is not None:
+                    search.take_over(complete)
+                if progress is not None:
+                    progress("candidate parent sets", k / len(self._searches))
+        except KeyboardInterrupt:
+            deadline.interrupt()
+
+    def _dispersion_of_pairs(self, deadline: Deadline) -> Floats | None:
+        """Return what features can add to the likelihood; None when time ran out."""
+        if self._dispersion is None:
+            self._dispersion = _dispersion(self._table, self._score, self._order, self._threads, deadline)
+        return self._dispersion
 
     def _lay_out(self, deadline: Deadline, progress: Progress | None) -> str:
         """Lay out the rows for all features; return why some have to wait."""
@@ -178,10 +204,9 @@ class Candidates:
                 refused.append(error)
 
         with suppress(KeyboardInterrupt):
-            if self._dispersion is None:
-                self._dispersion = _dispersion(self._table, self._score, self._order, self._threads, deadline)
-            if self._dispersion is not None:
-                tasks = [partial(lay_out, search, self._dispersion) for search in waiting]
+            dispersion = self._dispersion_of_pairs(deadline)
+            if dispersion is not None:
+                tasks = [partial(lay_out, search, dispersion) for search in waiting]
                 run_tasks(tasks, len(tasks), self._threads, deadline, "rows of candidate parent sets", progress)
         if refused:
             raise refused[0]

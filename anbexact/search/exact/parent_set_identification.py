@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -31,10 +31,22 @@ SETS_PER_CALL = 20_000
 """Approximate number of sets that a kernel scores between two checks of the clock and the memory (0.05 s)."""
 
 
+class CompleteList(NamedTuple):
+    """A list that was completed elsewhere: what is listed, and the number of sets that were scored for it."""
+
+    listed: Listed
+    scored: int
+
+
 class ParentSetSearch:
     """The search for the parent sets of one child, size by size; see :mod:`anbexact._kernels.candidates`.
 
     Until the rows are laid out, the list contains only the required parents.
+
+    Attributes
+    ----------
+    laid_out : bool
+        Whether the rows are laid out, or not needed any more.
     """
 
     def __init__(
@@ -49,6 +61,7 @@ class ParentSetSearch:
         self.n_listed = 1
         self.size = 0
         self.behind = False
+        self.laid_out = False
 
     def stand_in(self) -> None:
         """List the required parents, and bound the score of all other sets with little work."""
@@ -69,11 +82,21 @@ class ParentSetSearch:
             rehash(self.open_sets.masks, 1, self.open_sets.slots)
             self._score_required(rows)
             self.rows = rows
+            self.laid_out = True
 
-    @property
-    def laid_out(self) -> bool:
-        """Whether the rows are laid out."""
-        return self.rows is not None
+    def complete_list(self) -> CompleteList | None:
+        """Return the list without what it was made from; None if it is not complete."""
+        if self.open or not self.laid_out:
+            return None
+        masks, scores = self.listed.masks[: self.n_listed].copy(), self.listed.scores[: self.n_listed].copy()
+        return CompleteList(Listed(masks, scores), self.scored)
+
+    def take_over(self, complete: CompleteList) -> None:
+        """Take a list that was completed elsewhere; no rows have to be laid out for it."""
+        self.listed, self.n_listed = complete.listed, len(complete.listed.scores)
+        self.extent = self.extent._replace(n_scored=complete.scored)
+        self.ahead, self.beyond = 0, -inf
+        self.laid_out = True
 
     @property
     def largest(self) -> int:
