@@ -10,8 +10,9 @@ import pandas as pd
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
+from anbexact._runtime.spread import spread
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
-from anbexact.compare.folds import prepare
+from anbexact.compare.folds import Data, Rows, prepare
 from anbexact.drawing.charts import NORMAL_95
 from anbexact.plots.display import BLUE, ORANGE, Display, legend
 
@@ -36,27 +37,32 @@ def learning_curve(estimator: NetworkClassifier, X: Any, y: Any, sizes: Any, fol
     """
     data = prepare(X, y, None, folds, seed)
     rng = np.random.default_rng(seed)
-    lines = []
+    jobs = []
     for fold, (train, test) in enumerate(data.splits):
         shuffled = rng.permutation(train)
-        for size in sizes:
-            rows = shuffled[: int(size)]
-            if len(set(data.codes[rows].tolist())) < 2:
-                continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                network = clone(estimator).fit(data.frame.iloc[rows], data.target.iloc[rows])
-                refit = RefittedClassifier(FrozenEstimator(network)).fit(
-                    data.frame.iloc[rows], data.target.iloc[rows]
-                )
-            for name, model in (("generative", network), ("refitted", refit)):
-                place = {label: k for k, label in enumerate(model.classes_.tolist())}
-                proba = model.predict_proba(data.frame.iloc[test])
-                truth = [place.get(data.classes[code], -1) for code in data.codes[test].tolist()]
-                right = np.array([proba[t, k] if k >= 0 else 0.0 for t, k in enumerate(truth)])
-                loss = -float(np.log(np.maximum(right, LEAST_PROBABILITY)).mean())
-                lines.append((len(rows), name, fold, loss))
+        parts = [shuffled[: int(size)] for size in sizes]
+        jobs += [(fold, rows, test) for rows in parts if len(set(data.codes[rows].tolist())) > 1]
+    lines = [line for of_job in spread(_held_out, (estimator, data), jobs) for line in of_job]
     return pd.DataFrame(lines, columns=["rows", "model", "fold", "log_loss"])
+
+
+def _held_out(
+    shared: tuple[NetworkClassifier, Data], job: tuple[int, Rows, Rows]
+) -> list[tuple[int, str, int, float]]:
+    """Return the lines of one fold and one number of training rows."""
+    (estimator, data), (fold, rows, test) = shared, job
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        network = clone(estimator).fit(data.frame.iloc[rows], data.target.iloc[rows])
+        refit = RefittedClassifier(FrozenEstimator(network)).fit(data.frame.iloc[rows], data.target.iloc[rows])
+    lines = []
+    for name, model in (("generative", network), ("refitted", refit)):
+        place = {label: k for k, label in enumerate(model.classes_.tolist())}
+        proba = model.predict_proba(data.frame.iloc[test])
+        truth = [place.get(data.classes[code], -1) for code in data.codes[test].tolist()]
+        right = np.array([proba[t, k] if k >= 0 else 0.0 for t, k in enumerate(truth)])
+        lines.append((len(rows), name, fold, -float(np.log(np.maximum(right, LEAST_PROBABILITY)).mean())))
+    return lines
 
 
 class LearningCurveDisplay(Display):

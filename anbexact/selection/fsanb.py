@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from math import log
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +14,7 @@ import numpy.typing as npt
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
 from anbexact._runtime.progress import Progress
+from anbexact._runtime.spread import spread
 from anbexact.networks.posterior import Posterior
 from anbexact.parameters.tables import fit_eap
 from anbexact.scores import BDeu
@@ -138,8 +141,16 @@ def _with_others(table: DiscreteTable, structure: Structure, score: BDeu) -> Str
     return Structure(structure.class_name, parents, structure.score + alone, stated)
 
 
+class _Network(NamedTuple):
+    """A network to be learned in a fold: the number of the fold, the equivalent sample size, and the features."""
+
+    fold: int
+    ess: float
+    kept: tuple[Hashable, ...]
+
+
 class _Validation:
-    """Two-fold cross-validation of equivalent sample sizes and thresholds."""
+    """Two-fold cross-validation of equivalent sample sizes and thresholds; networks are jobs for joblib's workers."""
 
     def __init__(
         self,
@@ -159,40 +170,52 @@ class _Validation:
         )
         self.folds = split_table(table, FOLDS)
         self.weight_sum = table.weight_sum
-        self._known: dict[tuple[int, float, tuple[Hashable, ...]], tuple[float, float]] = {}
 
     def best(self, pairs: Sequence[tuple[float, float]], progress: Progress | None) -> tuple[float, float]:
         """Return the best pair among those tried in time; the first if none was tried."""
         best, chosen = (-np.inf, -np.inf), pairs[0]
-        for k, (ess, threshold) in enumerate(pairs):
-            values = [self._value(fold, ess, threshold) for fold in range(len(self.folds))]
-            if self.deadline.passed or not values:
-                break
-            right, likelihood = (
-                round(sum(own) / self.weight_sum, COMPARED_DECIMALS) for own in zip(*values, strict=True)
-            )
-            if (right, likelihood) > best:
-                best, chosen = (right, likelihood), (ess, threshold)
-            if progress is not None:
-                progress("choice of ESS and threshold", (k + 1) / len(pairs))
+        networks = {pair: [self._network(fold, *pair) for fold in range(len(self.folds))] for pair in pairs}
+        distinct = list(dict.fromkeys(network for of_pair in networks.values() for network in of_pair))
+        known: dict[_Network, tuple[float, float]] = {}
+        with closing(spread(_judged, self, distinct)) as found:
+            for k, (pair, of_pair) in enumerate(networks.items()):
+                for network in of_pair:
+                    if network not in known:
+                        known[network] = next(found)
+                if self.deadline.passed or not of_pair:
+                    break
+                right, likelihood = (
+                    round(sum(known[network][part] for network in of_pair) / self.weight_sum, COMPARED_DECIMALS)
+                    for part in (0, 1)
+                )
+                if (right, likelihood) > best:
+                    best, chosen = (right, likelihood), pair
+                if progress is not None:
+                    progress("choice of ESS and threshold", (k + 1) / len(networks))
         return chosen
 
-    def _value(self, fold: int, ess: float, threshold: float) -> tuple[float, float]:
-        """Return the weight of held-out rows that are classified correctly, and the conditional log likelihood."""
-        rows, held_out = self.folds[fold]
+    def _network(self, fold: int, ess: float, threshold: float) -> _Network:
+        """Return what a pair asks for in a fold."""
+        rows, _ = self.folds[fold]
         kept = _kept(rows, log_bayes_factors(rows, ess=ess, n_jobs=self.n_jobs), threshold, self.always)
-        ess = ess if self.network_ess is None else self.network_ess
-        key = fold, ess, kept
-        if key not in self._known:
-            class_name = class_of(rows)
-            own = rows.restricted([*kept, class_name])
-            structure = self.learn(own, BDeu(ess), seconds_left(self.deadline))
-            posterior = Posterior(fit_eap(own, structure, ess), class_name, kept)
-            codes = np.stack([held_out.column(name) for name in kept]) if kept else np.empty((0, len(held_out.codes)))
-            logs = posterior.log_posterior(codes.astype(np.int16, copy=False), self.n_jobs)
-            truth = held_out.column(class_name).astype(np.intp)
-            of_truth = logs[np.arange(len(truth)), truth]
-            highest = logs >= logs.max(axis=1, keepdims=True) - TIE_NATS
-            share = np.where(of_truth >= logs.max(axis=1) - TIE_NATS, 1 / highest.sum(axis=1), 0.0)
-            self._known[key] = float(held_out.weights @ share), float(held_out.weights @ of_truth)
-        return self._known[key]
+        return _Network(fold, ess if self.network_ess is None else self.network_ess, kept)
+
+    def judge(self, network: _Network) -> tuple[float, float]:
+        """Return the weight of held-out rows that are classified correctly, and the conditional log likelihood."""
+        rows, held_out = self.folds[network.fold]
+        kept, class_name = network.kept, class_of(rows)
+        own = rows.restricted([*kept, class_name])
+        structure = self.learn(own, BDeu(network.ess), seconds_left(self.deadline))
+        posterior = Posterior(fit_eap(own, structure, network.ess), class_name, kept)
+        codes = np.stack([held_out.column(name) for name in kept]) if kept else np.empty((0, len(held_out.codes)))
+        logs = posterior.log_posterior(codes.astype(np.int16, copy=False), self.n_jobs)
+        truth = held_out.column(class_name).astype(np.intp)
+        of_truth = logs[np.arange(len(truth)), truth]
+        highest = logs >= logs.max(axis=1, keepdims=True) - TIE_NATS
+        share = np.where(of_truth >= logs.max(axis=1) - TIE_NATS, 1 / highest.sum(axis=1), 0.0)
+        return float(held_out.weights @ share), float(held_out.weights @ of_truth)
+
+
+def _judged(validation: _Validation, network: _Network) -> tuple[float, float]:
+    """Return :meth:`_Validation.judge`."""
+    return validation.judge(network)

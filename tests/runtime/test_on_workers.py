@@ -12,6 +12,7 @@ from anbexact import (
     ANBClassifier,
     BDeu,
     DiscreteTable,
+    FSANBClassifier,
     NaiveBayesClassifier,
     PooledClassifier,
     RefittedClassifier,
@@ -25,11 +26,12 @@ from anbexact._runtime.spread import spread, worker_count
 from anbexact.classifiers import sample_size
 from anbexact.datasets import load_lenses
 from anbexact.logit import prior_precision
+from anbexact.plots.learning import learning_curve
 from anbexact.search.constraints import make_constraints
 from anbexact.search.exact import candidates, lists_on_workers
 from anbexact.search.exact.candidates import Candidates, candidate_lists
 from anbexact.search.exact.means import ListMeans
-from anbexact.selection import MMPC, SLL
+from anbexact.selection import MMPC, SLL, fsanb
 
 TIMES = ["fit_seconds", "predict_seconds"]
 
@@ -105,6 +107,16 @@ def test_a_pool_without_members_is_refused_on_workers():
 
 
 @pytest.mark.slow
+def test_learning_curves_are_the_same():
+    X, y = load_lenses()
+    expected = learning_curve(TANClassifier(), X, y, (8, 12), 3, 0)
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        found = learning_curve(TANClassifier(), X, y, (8, 12), 3, 0)
+    pd.testing.assert_frame_equal(found, expected, check_exact=True)
+    assert len(found) == 2 * 2 * 3
+
+
+@pytest.mark.slow
 def test_rows_left_out_are_the_same():
     table = DiscreteTable.from_frame(*load_lenses())
     expected = relearned_leave_one_out(table)
@@ -128,6 +140,7 @@ def numbers(seed, n_rows):
 
 FITS = {
     "equivalent sample sizes": lambda: ANBClassifier(),
+    "selection of features": lambda: FSANBClassifier(),
     "strength of a prior": lambda: RefittedClassifier(TANClassifier(ess=1.0, n_jobs=1)),
 }
 
@@ -139,7 +152,7 @@ def test_choices_in_folds_are_the_same(backend, model, monkeypatch):
     X, y = numbers(1, 120)
     expected = FITS[model]().fit(X, y)
     asked = []
-    for module in (sample_size, prior_precision):
+    for module in (sample_size, prior_precision, fsanb):
         monkeypatch.setattr(module, "spread", lambda *given: asked.append(worker_count()) or spread(*given))
     with joblib.parallel_config(backend=backend, n_jobs=2):
         found = FITS[model]().fit(X, y)
