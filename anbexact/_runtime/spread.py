@@ -6,7 +6,7 @@ import os
 import pickle
 import tempfile
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -44,7 +44,7 @@ def worker_count() -> int:
     return 1 if _in_job.get() else int(effective_n_jobs(Parallel().n_jobs))
 
 
-def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job]) -> Iterator[Result]:
+def spread(work: Work[Shared, Job, Result], shared: Shared, jobs: Iterable[Job]) -> Generator[Result, None, None]:
     """Yield ``work(shared, job)`` for every job, in their order.
 
     Jobs run on the workers that :func:`joblib.parallel_config` configures. Without workers, each runs here when its
