@@ -15,21 +15,24 @@ from anbexact.search.constraints import Edge
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
+SHARE_OF_MEMORY = 1 / 16
+"""Share of the available memory up to which conditional tables count as affordable: predictions, refits, folds and
+files make copies of them."""
 TABLE_MEMORY = 1 << 28
-"""Maximum bytes of all conditional tables together, if those of the best structure do not fit into memory."""
+"""Maximum bytes of all conditional tables together, if those of the best structure are not affordable."""
 
 
 def affordable_limit(
     table: DiscreteTable, score: object, structure: Structure, required: Collection[Edge] = ()
 ) -> int | None:
-    """Return a limit on parents with which the tables of a structure would fit into memory, with a warning.
+    """Return a limit on parents with which the tables of a structure would be affordable, with a warning.
 
-    The result is None if they fit anyway. ``required`` are arcs that must be kept, however many parents they give a
-    variable.
+    The result is None if they are affordable anyway. ``required`` are arcs that must be kept, however many parents
+    they give a variable.
     """
     families = ((name, *parents) for name, parents in structure.parents.items())
     needed = memory_needed(8 * prod(set_shape(score, table, family)) for family in families)
-    if needed <= available_memory():
+    if needed <= SHARE_OF_MEMORY * available_memory():
         return None
     with_class = all(structure.class_name in structure.parents[name] for name in structure.features)
     fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts if it need not be a parent

@@ -330,7 +330,10 @@ class TestANB:
         X, y = load_tic_tac_toe()
         free = ANBClassifier(ess=1.0).fit(X, y)
         tables = [table.values.nbytes for table in free.conditional_tables_.values()]
-        monkeypatch.setattr(memory, "available_memory", lambda: 2 * sum(tables) + max(tables) - 1)
+        least = (2 * sum(tables) + max(tables)) / memory.SHARE_OF_MEMORY
+        monkeypatch.setattr(memory, "available_memory", lambda: least)
+        assert ANBClassifier(ess=1.0).fit(X, y).structure_.parents == free.structure_.parents
+        monkeypatch.setattr(memory, "available_memory", lambda: least - 1)
         monkeypatch.setattr(memory, "TABLE_MEMORY", 8 * 9 * 2 * 3**3)  # two parents, as it has already
         with pytest.warns(
             UserWarning,

@@ -458,10 +458,11 @@ class TestMostParents:
         assert free.structure_.feature_edges
         sizes = [density.values.nbytes for density in free.densities_.values()]
         monkeypatch.setattr(memory, "TABLE_MEMORY", 1)
-        monkeypatch.setattr(memory, "available_memory", lambda: 2 * sum(sizes) + max(sizes))
+        least = (2 * sum(sizes) + max(sizes)) / memory.SHARE_OF_MEMORY
+        monkeypatch.setattr(memory, "available_memory", lambda: least)
         again = ANBClassifier(continuous="universal").fit(X, y)
         assert again.structure_.parents == free.structure_.parents
-        monkeypatch.setattr(memory, "available_memory", lambda: 2 * sum(sizes) + max(sizes) - 1)
+        monkeypatch.setattr(memory, "available_memory", lambda: least - 1)
         with pytest.warns(
             UserWarning, match=r"would take .* kB, so the structure was learned again with max_parents=0"
         ):
