@@ -11,7 +11,8 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import NoReturn
 
 import anbexact
@@ -62,7 +63,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             warnings.simplefilter("ignore")
             warnings.simplefilter("once", UserWarning)
             warnings.showwarning = lambda message, *_: note(str(message))
-            args.run(args)
+            with _workers(getattr(args, "workers", 1)):
+                args.run(args)
             sys.stdout.flush()
     except KeyboardInterrupt as interrupt:
         return _fail(str(interrupt) or "interrupted", 130)
@@ -93,6 +95,18 @@ def _parser() -> argparse.ArgumentParser:
     for command in COMMANDS:
         command.add(commands)
     return parser
+
+
+@contextmanager
+def _workers(number: int) -> Iterator[None]:
+    """Divide work among so many processes; 1 leaves it in this one."""
+    if number == 1:
+        yield
+        return
+    from joblib import parallel_config
+
+    with parallel_config(backend="loky", n_jobs=number):
+        yield
 
 
 def _fail(text: str, code: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from typing import TypeAlias
 
 from anbexact.cli.cells import MISSING_CELLS
@@ -76,9 +77,21 @@ def add_choosing(parser: argparse.ArgumentParser) -> None:
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Add the options of every command that learns."""
     parser.add_argument(
-        "--threads", type=_threads, metavar="N", help="number of threads (default: one per processor)"
+        "--threads", type=_number_of("threads"), metavar="N", help="number of threads (default: one per processor)"
     )
+    add_workers(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON document")
+
+
+def add_workers(parser: argparse.ArgumentParser) -> None:
+    """Add the option of the commands that divide their work."""
+    parser.add_argument(
+        "--workers",
+        type=_number_of("workers"),
+        default=1,
+        metavar="N",
+        help="number of processes among which models, folds and other independent work are divided (default 1)",
+    )
 
 
 def add_weights(parser: argparse._ActionsContainer) -> None:
@@ -147,7 +160,12 @@ def _separator(text: str) -> str:
     return separator
 
 
-def _threads(text: str) -> int:
-    if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of threads (1 or more)")
-    return int(text)
+def _number_of(what: str) -> Callable[[str], int]:
+    """Return what reads the value of an option that is 1 or more."""
+
+    def read(text: str) -> int:
+        if not text.isdecimal() or int(text) < 1:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number of {what} (1 or more)")
+        return int(text)
+
+    return read

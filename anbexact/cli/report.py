@@ -12,7 +12,7 @@ from anbexact.cli.deciding import add_cost_table, costs_of
 from anbexact.cli.messages import InputError, ProgressLine, note
 from anbexact.cli.model_columns import check_columns, features_of, known_states, names_as_text, text_columns
 from anbexact.cli.models import read_model
-from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights
+from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights, add_workers
 from anbexact.cli.row_counts import repeat_rows
 from anbexact.cli.tables import find_columns, no_column, open_table, read_frame, recognised, take_weights
 
@@ -74,6 +74,7 @@ def add(commands: Commands) -> None:
         help="add how sure the arcs and the probabilities are; with many features this takes up to some minutes",
     )
     add_cost_table(parser)
+    add_workers(parser)
     add_weights(parser)
     add_reading(parser)
     parser.set_defaults(run=run)

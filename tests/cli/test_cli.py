@@ -14,6 +14,7 @@ import pytest
 
 import anbexact
 from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
+from anbexact._runtime import spread
 from anbexact.classifiers import AODEClassifier
 from anbexact.cli import main
 from anbexact.compare import COLUMNS
@@ -53,6 +54,36 @@ def error_of(capsys, *args, code=2):
     assert all(note.startswith("anbexact: note: ") for note in notes)
     assert line.startswith("anbexact: error: ")
     return line.removeprefix("anbexact: error: ")
+
+
+@pytest.mark.slow
+def test_workers_change_nothing(capsys, monkeypatch):
+    """The models of a comparison are measured in other processes."""
+    arguments = [
+        "compare",
+        "monks.csv",
+        "--class",
+        "monk",
+        "--models",
+        "NB,TAN",
+        "--folds",
+        "2",
+        "--no-refit",
+        "--json",
+    ]
+    _, alone, _ = run(capsys, *arguments)
+    asked = []
+    usual = spread.worker_count
+    monkeypatch.setattr(spread, "worker_count", lambda: asked.append(usual()) or asked[-1])
+    code, shared, err = run(capsys, *arguments, "--workers", "2")
+    assert (code, err) == (0, "")
+    assert 2 in asked
+    expected, found = ([without_times(model) for model in json.loads(text)["models"]] for text in (alone, shared))
+    assert found == expected
+
+
+def without_times(model):
+    return {name: value for name, value in model.items() if not name.endswith("_seconds")}
 
 
 def test_fit_prints_what_was_learned(capsys):
@@ -388,6 +419,7 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
         ),
         (["fit", "monks.csv", "--class", "monk", "--ess", "x"], "argument --ess: 'x' is neither a number nor auto"),
         (["fit", "monks.csv", "--class", "monk", "--threads", "0"], "'0' is not a number of threads (1 or more)"),
+        (["fit", "monks.csv", "--class", "monk", "--workers", "no"], "'no' is not a number of workers (1 or more)"),
         (
             ["fit", "monks.csv", "--class", "monk", "--time-limit", "-1"],
             "--time-limit must be None or a number above 0",

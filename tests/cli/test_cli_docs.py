@@ -33,7 +33,7 @@ def page_files(tmp_path, monkeypatch):
 def test_commands_of_the_page():
     """All of them in one shell, in their order."""
     commands = [line for block in indented(PAGE) for line in block.splitlines() if "anbexact " in line]
-    assert len(commands) == 14
+    assert len(commands) == 15
     script = "\n".join(["set -e", f'anbexact() {{ {shlex.quote(sys.executable)} -m anbexact "$@"; }}', *commands])
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
