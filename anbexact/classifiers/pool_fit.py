@@ -25,7 +25,7 @@ from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.pool_members import Member
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.shared_fits import SharedFits, ended_early, network_key
-from anbexact.pooling.weights import LEAST_LOG, HeldOutLogs, PoolWeights, best_ridge, fit_weights
+from anbexact.pooling.weights import LEAST_LOG, HeldOutLogs, PoolWeights, fit_pool, fit_weights
 from anbexact.tables.columns import Column
 from anbexact.tables.native_values import native
 from anbexact.tables.table import Weights
@@ -288,8 +288,8 @@ def pool_weights(records: Sequence[Record], folds: Sequence[Fold], n_classes: in
     """
     if not folds:
         return PoolWeights.equal(len(records), n_classes)
-    parts = _held_out_logs(records, folds)
-    return fit_weights(HeldOutLogs.together(parts), best_ridge(parts) if isinstance(ridge, str) else float(ridge))
+    held_out = HeldOutLogs.together(_held_out_logs(records, folds))
+    return fit_pool(held_out) if isinstance(ridge, str) else fit_weights(held_out, float(ridge))
 
 
 def fit_members(

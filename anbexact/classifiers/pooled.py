@@ -98,8 +98,8 @@ class PooledClassifier(PooledParameters, FittedPool):
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 3, or 5 with fewer than 100 rows.
     ridge : float or "auto", default "auto"
-        Precision of the prior of the weights, above 0. ``"auto"``: the value with which weights fitted to the other
-        folds predict each fold best. Infinity: equal weights, without folds.
+        Precision of the prior of the weights, above 0. ``"auto"``: the value with the highest evidence, by Laplace's
+        approximation. Infinity: equal weights, without folds.
     time_limit : float, optional
         Total time limit in seconds. A fit is not started if, judging by the fits so far, it would not end in time,
         and refits that take too long are stopped. The members finished by then are pooled, with a warning. Members

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, isinf
+from math import inf, isinf, log
 
 import numpy as np
 from scipy.special import logsumexp
@@ -22,10 +22,8 @@ from anbexact._runtime.arrays import Bools, Floats, Integers
 
 LEAST_LOG = -700.0
 """The logarithm that is used for a probability that is 0, or too small for a float."""
-RIDGES = tuple(10.0**k for k in range(5))
+RIDGES = tuple(10.0 ** (k / 2) for k in range(11))
 """Precisions of the prior of the weights to choose from."""
-TIE_NATS = 1e-9
-"""Nats per unit of weight by which a smaller precision must predict better than a larger one."""
 MOST_STEPS = 200
 STATIONARY = 1e-10
 """Squared Newton decrement per unit of weight at the end of a fit."""
@@ -106,9 +104,9 @@ def finite_logs(logs: Floats) -> Floats:
 def prior_centre(held_out: HeldOutLogs) -> Floats:
     """Return the weights around which those of a pool are shrunk, shape (members,); they add up to 1.
 
-    ``p_m ∝ exp(-√N (ℓ_m - min ℓ))``, where ℓ_m is the log loss of a member, in nats per row, and N the weight of the
-    rows. These are the likelihoods of the members on held-out rows to the power 1/√N, because a loss is itself
-    uncertain by about 1/√N.
+    ``p_m ∝ exp(-2 √N (ℓ_m - min ℓ))``, where ℓ_m is the log loss of a member, in nats per row, and N the weight of
+    the rows. These are the likelihoods of the members on held-out rows to the power 2/√N, because the difference of
+    two losses is itself uncertain by about 1/(2 √N).
     """
     n_members = held_out.logs.shape[1]
     total = float(held_out.weights.sum())
@@ -116,7 +114,7 @@ def prior_centre(held_out: HeldOutLogs) -> Floats:
         return np.full(n_members, 1.0 / n_members)
     of_truth = finite_logs(held_out.logs)[np.arange(len(held_out.codes)), :, held_out.codes]
     losses = -(held_out.weights @ of_truth) / total
-    shares = np.exp(-np.sqrt(total) * (losses - losses.min()))
+    shares = np.exp(-2 * np.sqrt(total) * (losses - losses.min()))
     return np.asarray(shares / shares.sum())
 
 
@@ -169,25 +167,29 @@ def fit_weights(held_out: HeldOutLogs, ridge: float) -> PoolWeights:
     return PoolWeights(point[:n_members], biases - biases.mean(), ridge)
 
 
-def best_ridge(folds: Sequence[HeldOutLogs], ridges: Sequence[float] = RIDGES) -> float:
-    """Return the precision whose weights, fitted to all folds except one, predict that fold best.
+def log_evidence(held_out: HeldOutLogs, found: PoolWeights) -> float:
+    """Return the Laplace approximation of the log evidence of a precision, at the weights that were fitted with it.
 
-    Among equally good precisions, it is the largest. With a single fold, no comparison is possible, and it is the
-    largest.
+    ``-F(w, b) + (d ln λ - ln |H|) / 2``, where F is minus the penalised log likelihood, H its Hessian, and both the
+    determinant and d, the number of unknowns, leave out the members of weight 0. In nats, up to a constant that
+    depends on none of these.
     """
-    ordered = sorted(ridges, reverse=True)
-    best, highest = ordered[0], -inf
-    weight_sum = sum(float(fold.weights.sum()) for fold in folds)
-    if len(folds) < 2:
-        return best
-    others = [HeldOutLogs.together([*folds[:k], *folds[k + 1 :]]) for k in range(len(folds))]
-    for ridge in ordered:
-        total = sum(
-            fit_weights(learned, ridge).log_likelihood(fold) for learned, fold in zip(others, folds, strict=True)
-        )
-        if total > highest + TIE_NATS * weight_sum:
-            best, highest = ridge, total
-    return best
+    n_members = len(found.weights)
+    point = np.concatenate([found.weights, found.biases])
+    centre = np.concatenate([prior_centre(held_out), np.zeros(len(found.biases))])
+    value, _, hessian = _Problem(held_out, found.ridge, centre).derivatives(point)
+    free = (np.arange(len(point)) >= n_members) | (point > 0)
+    _, log_determinant = np.linalg.slogdet(hessian[np.ix_(free, free)])
+    return -value + float(free.sum() * log(found.ridge) - log_determinant) / 2
+
+
+def fit_pool(held_out: HeldOutLogs, ridges: Sequence[float] = RIDGES) -> PoolWeights:
+    """Return the weights and biases under the precision with the highest evidence, the largest of equal ones.
+
+    With few rows, cross-validation over the folds would choose the precision by chance.
+    """
+    fits = [fit_weights(held_out, ridge) for ridge in sorted(ridges, reverse=True)]
+    return max(fits, key=lambda found: log_evidence(held_out, found))
 
 
 def _projected(point: Floats, bounded: Bools) -> Floats:
