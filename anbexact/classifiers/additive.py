@@ -57,7 +57,7 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         Unless there are more than 2,000 rows and fits are slow, ``"auto"`` also multiplies strengths by a factor
         (0.1 to 3) chosen by cross-validation, and draws shapes not to 0 but to a share of the log odds of naive
         Bayes: a quarter, or 0, a half or three quarters where these predict left-out rows better by a standard error.
-        With up to 2,000 rows, it penalises slopes alone if this is better by a standard error, too.
+        With up to 2,000 rows and quick fits, it penalises slopes alone if this is better by a standard error, too.
         ``docs/smooth-shapes.md`` compares them. A number is the strength of all first differences; a mapping gives
         those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and ``"interaction"``, each
         as a number or by feature, and the share as ``"centre"``:

@@ -40,6 +40,8 @@ classes and few rows the evidence smooths too much."""
 FEW_ROWS, MOST_WORK = 2_000, 1_000_000
 """Total weight up to which strengths are always tuned, and `pass_work` up to which they are with more rows, and on
 the grids of the refit."""
+LITTLE_WORK = 200_000
+"""`pass_work` up to which slopes without curvature are tried: their fits take five to ten times as long as others."""
 CENTRE, MORE = 0.25, (0.5, 0.75)
 """Share of naive Bayes' log odds that shapes are drawn to if strengths are tuned; what else is tried, beside 0."""
 SLOPES = (0.3, 0.1, 0.03, 0.01)
@@ -230,8 +232,8 @@ def tuned(
 
     Shapes are drawn to a share of naive Bayes' log odds. The factor is chosen with a share of `CENTRE`; then this
     share gives way to another that predicts left-out rows better by a standard error of the difference, and, with few
-    rows, the penalties on slopes and curvatures to those on slopes alone. With many rows and slow fits (see
-    `MOST_WORK`), the strengths stay as they are and the centre is 0.
+    rows and quick fits (see `LITTLE_WORK`), the penalties on slopes and curvatures to those on slopes alone. With
+    many rows and slow fits (see `MOST_WORK`), the strengths stay as they are and the centre is 0.
 
     Parameters
     ----------
@@ -268,7 +270,8 @@ def tuned(
             break  # the likelihood falls towards weaker strengths
     assert best is not None
     best = _with_best_centre(folds, best, deadline)
-    if problem.weights.sum() <= FEW_ROWS and "curvature" in best.strengths:
+    quick = problem.weights.sum() <= FEW_ROWS and pass_work(problem) <= LITTLE_WORK
+    if quick and "curvature" in best.strengths:
         rough = _without_curvature(folds, best, deadline)
         if rough.surpasses(best):
             best = _with_best_centre(folds, rough, deadline) if rough.centre == CENTRE else rough
