@@ -1,12 +1,12 @@
 """The pool beside its members, the best single model, and what people would take: log loss, accuracy, calibration.
 
-Five-fold cross-validation over the tables of ``../shared/data`` with at most 20,000 rows; of tables with more than
-1,500 rows, one of the five folds (all of ten folds of every table with ``--full``). ``pool`` is
-:class:`~anbexact.PooledClassifier` with its defaults. Beside it naive Bayes, TAN, exact ANB and kDB (k = 2) as they
-are learned, AODE, and naive Bayes, TAN and ANB with smooth shapes, where the pool itself would have them as members;
-scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the training rows), random forest
-(300 trees, probabilities clipped at 0.001) and histogram gradient boosting; with ``--full`` also the explainable
-boosting machine, if interpret-core is installed (minutes a fit). Everything is learned within the folds.
+Ten-fold cross-validation over the tables of ``../shared/data`` with at most 20,000 rows; of tables with more than
+1,500 rows, one of the folds (all of them with ``--full``). ``pool`` is :class:`~anbexact.PooledClassifier` with its
+defaults. Beside it naive Bayes, TAN, exact ANB and kDB (k = 2) as they are learned, AODE, and naive Bayes, TAN and
+ANB with smooth shapes, where the pool itself would have them as members; scikit-learn's logistic regression (scaled
+and one-hot, C by cross-validation within the training rows), random forest (300 trees, probabilities clipped at
+0.001) and histogram gradient boosting; if interpret-core is installed, also the explainable boosting machine (minutes
+a fit). Everything is learned within the folds.
 
 The best single model of a table is the one with the lowest log loss on the very rows that are judged, so that no
 choice could have been better. The calibration error of a model whose probabilities are right is not 0, since the
@@ -57,7 +57,7 @@ MANY_ROWS, MOST_ROWS = 1_500, 20_000
 MOST_DRAWN = 0.5
 """Difference of the log loss beyond which a dot is a triangle."""
 BINS = 10
-FOLDS, FULL_FOLDS = 5, 10
+FOLDS = 10
 
 
 def rows_of_bins(proba: np.ndarray, classes: list[Any], y: pd.Series) -> Row:
@@ -74,11 +74,11 @@ def rows_of_bins(proba: np.ndarray, classes: list[Any], y: pd.Series) -> Row:
     return {f"{kind}_{k}": float(value) for kind, values in kinds.items() for k, value in enumerate(values)}
 
 
-def one_fold(name: str, fold: int, folds: int) -> list[Row]:
+def one_fold(name: str, fold: int) -> list[Row]:
     """Return a row for every model."""
     warnings.simplefilter("ignore")
     X, y = read(name)
-    train, test = list(splits(y, folds))[fold]
+    train, test = list(splits(y, FOLDS))[fold]
     X_train, y_train, X_test, y_test = X.iloc[train], y.iloc[train], X.iloc[test], y.iloc[test]
     rows: list[Row] = []
 
@@ -107,7 +107,7 @@ def one_fold(name: str, fold: int, folds: int) -> list[Row]:
         boosting[-1].set_params(early_stopping=False, l2_regularization=1.0)
     boosting[0].sparse_threshold = 0.0
     others = {**rivals(), "gradient boosting": boosting}
-    if folds == FULL_FOLDS and find_spec("interpret") is not None:
+    if find_spec("interpret") is not None:
         from interpret.glassbox import ExplainableBoostingClassifier
 
         others["EBM"] = ExplainableBoostingClassifier(random_state=0, n_jobs=1)
@@ -117,19 +117,17 @@ def one_fold(name: str, fold: int, folds: int) -> list[Row]:
     return rows
 
 
-def tasks(run: Run, folds: int) -> Iterator[tuple[str, int, int]]:
-    """Yield table, fold and number of folds, small tables first."""
+def tasks(run: Run) -> Iterator[tuple[str, int]]:
+    """Yield table and fold, small tables first."""
     listed = run.manifest()
     for _, table in listed[listed["rows"] <= MOST_ROWS].sort_values("rows").iterrows():
         large = table["rows"] > MANY_ROWS and not run.full
-        yield from ((table["name"], fold, folds) for fold in run.folds(1 if large else folds))
+        yield from ((table["name"], fold) for fold in run.folds(1 if large else FOLDS))
 
 
 def main(run: Run) -> None:
     """Measure what is missing, then summarise."""
-    folds = FULL_FOLDS if run.full else FOLDS
-    measured = run.measure("pool", ["table", "fold", "folds"], tasks(run, folds), one_fold, jobs=1)
-    summarise(run, measured[measured["folds"] == folds])
+    summarise(run, run.measure("pool", ["table", "fold"], tasks(run), one_fold, jobs=1))
 
 
 def summarise(run: Run, measured: pd.DataFrame) -> None:
@@ -144,6 +142,7 @@ def summarise(run: Run, measured: pd.DataFrame) -> None:
     tables["times_slowest_member"] = (
         (measured["seconds"] / measured["slowest_member"]).groupby([measured["table"], measured["model"]]).median()
     )
+    tables["folds"] = by_line.size()
     run.write("pool_tables", tables, 4)
     losses = tables["log_loss"].unstack("model")
     pool = losses[POOL]
