@@ -63,8 +63,8 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         as a number or by feature, and the share as ``"centre"``:
         ``{"slope": {"age": 5.0, "dose": 0.5}, "centre": 0.25}``.
     interactions : {"families", "pairs", "none"}, default "families"
-        Whether there are shapes of all features of a family together, of every child with each of its feature
-        parents, or of single features only.
+        Whether there are shapes of all features of a family together (and of each child with each of its feature
+        parents, where intervals are finer for these two), of each child and parent alone, or of single features.
     ordered : collection of features, default ()
         Further features whose states have an order. Features that are cut into intervals and features whose states
         are numbers are always ordered.

@@ -239,8 +239,8 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             feature, and ``"centre"``. Columns should have many intervals then: ``to_logit(..., intervals=32)``.
             ``l2`` is the ridge in addition to the penalty, by default 0.001, and must be above 0.
         interactions : {"families", "pairs", "none"}, default "families"
-            With ``smooth``: whether there are shapes of all features of a family together, of every child with each
-            of its feature parents, or of single features only.
+            With ``smooth``: shapes of all features of a family together (and of each child with each of its feature
+            parents, where intervals are finer for these two), of each child and parent alone, or of single features.
         ordered : collection of features, default ()
             With ``smooth``: further features whose states have an order, in addition to those that were cut into
             intervals and those with numbers as states.

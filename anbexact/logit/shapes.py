@@ -55,8 +55,9 @@ def _shapes(
 ) -> list[Shape]:
     """Return the shapes of all terms other than the intercept, for some contrasts of classes.
 
-    The part of an interaction that depends on one of its features alone (the mean along the others, weighted by the
-    rows) is included in that feature's shape; the sum over all shapes is unchanged, up to a constant.
+    The part of an interaction that depends on fewer of its features (the mean along the others, weighted by the rows)
+    is included in the shape of these, if they have one on as fine a grid: first the parts of pairs, then those of
+    single features. The sum over all shapes is unchanged, up to a constant.
 
     Parameters
     ----------
@@ -94,33 +95,54 @@ def _maps(terms: tuple[SmoothTerm, ...], weights: Floats) -> list[tuple[SmoothTe
     """Return, for every term other than the intercept, the matrix that maps all shifts to its centred shape."""
     n_cells = terms[-1].first + terms[-1].size
     own: dict[tuple[Hashable, ...], Floats] = {}
-    place = {term.features: j for j, term in enumerate(terms)}
     for term in terms:
         if term.axes:
             matrix = np.zeros((term.size, n_cells))
             matrix[:, term.cells] = np.eye(term.size)
             own[term.features] = matrix
-    for term in sorted(terms, key=lambda term: -len(term.axes)):
-        if len(term.axes) < 2:
-            continue
-        matrix = own[term.features]
+    by_size = sorted(terms, key=lambda term: -len(term.axes))
+    for place, term in enumerate(by_size):
+        remaining = own[term.features].reshape(*term.shape, n_cells) if term.axes else np.empty(0)
         grid = weights[term.cells].reshape(term.shape)
-        remaining = matrix.reshape(*term.shape, n_cells)
-        for axis in range(len(term.axes)):
+        for part in by_size[place + 1 :]:
+            coarse = _axes_in(term, part)
+            if not part.axes or coarse is None:
+                continue
             # the mean along the other axes, weighted by the rows, with a small weight where there are none
-            main = terms[place[(term.axes[axis].feature,)]]
-            others = tuple(k for k in range(len(term.axes)) if k != axis)
+            others = tuple(k for k in range(len(term.axes)) if k not in coarse)
             share = grid + 1e-9 * max(float(grid.sum()), 1.0) / grid.size
             share = share / share.sum(axis=others, keepdims=True)
             mean = (remaining * share[..., None]).sum(axis=others, keepdims=True)
             remaining = remaining - mean
-            own[main.features] = own[main.features] + mean.reshape(-1, n_cells)[term.axes[axis].groups]
-        own[term.features] = remaining.reshape(term.size, n_cells)
+            mean = mean.transpose(*coarse, *others, -1).reshape(*(term.shape[k] for k in coarse), n_cells)
+            spread = mean[np.ix_(*coarse.values())]
+            own[part.features] = own[part.features] + spread.reshape(part.size, n_cells)
+        if term.axes:
+            own[term.features] = remaining.reshape(term.size, n_cells)
     for term in terms:
         if term.axes:
             share = weights[term.cells] / max(float(weights[term.cells].sum()), 1e-300)
             own[term.features] = own[term.features] - share @ own[term.features]
     return [(term, own[term.features]) for term in terms if term.axes]
+
+
+def _axes_in(term: SmoothTerm, part: SmoothTerm) -> dict[int, npt.NDArray[np.int64]] | None:
+    """Return which axes of a term those of a part are, and the term's group of every group of the part.
+
+    None unless the part's features are some of the term's, and its groups are parts of those of the term.
+    """
+    found = {}
+    if len(part.axes) == len(term.axes) or not set(part.features) < set(term.features):
+        return None
+    for fine in part.axes:
+        place = term.features.index(fine.feature)
+        coarse = term.axes[place]
+        of_fine = np.empty(fine.size, dtype=np.int64)
+        of_fine[fine.groups] = coarse.groups
+        if not np.array_equal(of_fine[fine.groups], coarse.groups):
+            return None
+        found[place] = of_fine
+    return found
 
 
 def _labels(vocabulary: Vocabulary, feature: Hashable, groups: np.ndarray) -> tuple[str, ...]:

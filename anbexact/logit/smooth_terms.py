@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from math import prod
 from typing import Any
 
@@ -20,13 +21,15 @@ KINDS = ("slope", "curvature", "level", "interaction")
 """What a strength is for: first and second differences of ordered main effects, main effects without an order, and
 terms of several features."""
 INTERACTIONS = ("families", "pairs", "none")
-"""What terms of several features there are: one for every family, one for every pair of child and parent, or none."""
+"""What terms of several features there are: one for every family and, where their grids are finer, for its pairs of
+child and parent; one for every such pair alone; or none."""
 FEWEST_CELLS, GRID_CELLS = 100, 256
-"""Cells that the grid of an interaction of ordered features has, about: one for four distinct rows, within these."""
+"""Cells that the grid of three or more ordered features has, about: one for four distinct rows, within these. A pair
+has twice as many intervals on an axis as three features have."""
 MOST_CELLS = 4096
 """Cells of a term from which on it gives way to pairs."""
 MOST_GRID = 10
-"""Intervals that an axis of an interaction has at most."""
+"""Intervals that an axis of a pair has at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,20 +249,35 @@ def smooth_terms(
 
     n_cells = min(max(len(design.weights) / 4, FEWEST_CELLS), GRID_CELLS)
 
+    def groups(n_features: int) -> int:
+        if n_features == 2:
+            return min(MOST_GRID, 2 * groups(3))
+        return max(2, int(n_cells ** (1 / n_features) + 1e-9))
+
+    of_pairs = {name: grouped_axis(axis, weights[name], groups(2)) for name, axis in full.items()}
+
     def grid(names: Sequence[Hashable]) -> tuple[Axis, ...]:
-        size = min(MOST_GRID, max(2, int(n_cells ** (1 / len(names)) + 1e-9)))
-        return tuple(grouped_axis(full[name], weights[name], size) for name in names)
+        # groups of those of pairs, so that what a family says of a pair is a function on the pair's grid
+        return tuple(
+            grouped_axis(axis, np.bincount(axis.groups, weights[name], axis.size), groups(len(names)))
+            for name, axis in ((name, of_pairs[name]) for name in names)
+        )
 
     axes: dict[frozenset[Hashable], tuple[Axis, ...]] = {frozenset(): ()}
     axes |= {frozenset([name]): (full[name],) for name in features}
-    for of_family in design.families.values():
+    for child, of_family in design.families.items():
         own = tuple(name for name in of_family if name in full)
         if len(own) < 2 or interactions == "none":
             continue
-        pairs: Sequence[Sequence[Hashable]] = [(own[0], other) for other in own[1:]]
-        together = interactions == "families" and prod(axis.size for axis in grid(own)) <= MOST_CELLS
-        for names in (own,) if together else pairs:
-            axes.setdefault(frozenset(names), grid(names))
+        # the parents of the class are all alike
+        pairs = [grid(pair) for pair in combinations(own, 2) if child in pair or child not in own]
+        together = grid(own)
+        if interactions == "families" and prod(axis.size for axis in together) <= MOST_CELLS:
+            sizes = {axis.feature: axis.size for axis in together}
+            pairs = [pair for pair in pairs if any(axis.size > sizes[axis.feature] for axis in pair)]
+            pairs.append(together)
+        for of_term in pairs:
+            axes.setdefault(frozenset(axis.feature for axis in of_term), of_term)
     terms: list[SmoothTerm] = []
     for of_term in axes.values():
         terms.append(SmoothTerm(of_term, terms[-1].cells.stop if terms else 0))

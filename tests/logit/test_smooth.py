@@ -20,6 +20,7 @@ from anbexact.logit.coarser import coarser
 from anbexact.logit.curvature import BlockCurvature, DenseCurvature, RowCurvature, curvature_at
 from anbexact.logit.design import make_design
 from anbexact.logit.fit import Stop, fit
+from anbexact.logit.shapes import _maps
 from anbexact.logit.smooth_centre import naive_bayes
 from anbexact.logit.smooth_fit import Penalty, SmoothProblem, _State, smooth_fit, smooth_problem
 from anbexact.logit.smooth_folds import FOLDS, SmoothFolds
@@ -38,6 +39,8 @@ from anbexact.logit.smoothness import (
 )
 from anbexact.persistence.refits import describe_refit, restore_refit
 from anbexact.tables.folds import split_weights
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 STRENGTHS = {"slope": 0.7, "curvature": 0.3, "level": 2.0, "interaction": 1.5}
 FAMILIES = {"c": (), "f0": ("f0",), "f1": ("f1", "f0"), "f2": ("f2", "f0", "f1")}
@@ -577,7 +580,7 @@ class TestCoarser:
         coarse, new_cells = coarser(fine)
         assert [term.features for term in coarse.terms] == [term.features for term in fine.terms]
         assert [term.shape for term in coarse.terms[:3]] == [term.shape for term in fine.terms[:3]]
-        assert (fine.terms[3].shape, coarse.terms[3].shape) == ((9, 7), (5, 5))
+        assert (fine.terms[3].shape, coarse.terms[3].shape) == ((8, 7), (5, 5))
         np.testing.assert_array_equal(new_cells[fine.cells], coarse.cells)
         shift = np.random.default_rng(0).normal(size=(coarse.n_cells, 3))
         np.testing.assert_allclose(fine.predictors(shift[new_cells]), coarse.predictors(shift))
@@ -599,12 +602,54 @@ class TestCoarser:
 
 class TestTerms:
     def test_of_a_family_are_its_features_and_their_interaction(self):
-        features = [term.features for term in made().terms]
-        assert features == [(), ("f0",), ("f1",), ("f2",), ("f1", "f0"), ("f2", "f0", "f1")]
+        main = [(), ("f0",), ("f1",), ("f2",), ("f1", "f0")]
+        family = ("f2", "f0", "f1")
+        assert [term.features for term in made(ordered=()).terms] == [*main, family]
         features = [term.features for term in made(interactions="pairs").terms]
-        assert features == [(), ("f0",), ("f1",), ("f2",), ("f1", "f0"), ("f2", "f0"), ("f2", "f1")]
+        assert features == [*main, family[:2], family[::2]]
         features = [term.features for term in made(interactions="none").terms]
-        assert features == [(), ("f0",), ("f1",), ("f2",)]
+        assert features == main[:-1]
+
+    def test_of_a_family_are_its_pairs_if_their_grids_are_finer(self):
+        terms = {term.features: term for term in self.of(rows=2_000).terms}
+        assert list(terms) == [
+            *((), ("f0",), ("f1",), ("f2",), ("f3",)),
+            *(("f1", "f0"), ("f2", "f0"), ("f2", "f1"), ("f2", "f0", "f1"), ("f3", "f0"), ("f3", "f0", "f1")),
+        ]
+        assert terms["f2", "f1"].shape == (10, 5)
+        assert terms["f2", "f0", "f1"].shape == (6, 6, 5)
+        assert terms["f3", "f0", "f1"].shape == (3, 6, 5)
+
+    def test_with_few_rows_have_coarser_grids(self):
+        terms = {term.features: term for term in self.of(rows=100).terms}
+        assert terms["f2", "f1"].shape == (8, 5)
+        assert terms["f2", "f0", "f1"].shape == (4, 4, 4)
+        assert terms["f3", "f0", "f1"].shape == (3, 4, 4)
+        assert ("f3", "f1") in terms
+
+    def test_of_a_family_are_on_groups_of_those_of_its_pairs(self):
+        terms = {term.features: term for term in self.of(rows=2_000).terms}
+        pair, family = terms["f2", "f0"], terms["f2", "f0", "f1"]
+        for fine, coarse in zip(pair.axes, family.axes, strict=False):
+            for group in range(fine.size):
+                assert len(set(coarse.groups[fine.groups == group])) == 1
+
+    def test_of_the_parents_of_the_class_are_all_their_pairs(self):
+        terms = self.of(rows=2_000, families={"c": ("f0", "f1", "f2")}).terms
+        pairs = [("f0", "f1"), ("f0", "f2"), ("f1", "f2")]
+        assert [term.features for term in terms if len(term.axes) > 1] == [*pairs, ("f0", "f1", "f2")]
+
+    def of(self, *, rows, families=None):
+        """Terms of features with 12, 5, 12 and 3 states."""
+        rng = np.random.default_rng(0)
+        arities = {"f0": 12, "f1": 5, "f2": 12, "f3": 3, "c": 2}
+        vocabulary = Vocabulary({name: tuple(range(k)) for name, k in arities.items()}, "c")
+        codes = np.stack([rng.permutation(np.arange(rows) % k) for k in arities.values()], axis=1).astype(np.int16)
+        table = DiscreteTable(vocabulary, codes, np.ones(rows), rows)
+        usual = {"c": (), "f0": ("f0",), "f1": ("f1", "f0"), "f2": ("f2", "f0", "f1"), "f3": ("f3", "f0", "f1")}
+        design = make_design(table, families or usual)
+        terms = smooth_terms(design, vocabulary, ("f0", "f1", "f2"))
+        return smooth_problem(design, terms, np.zeros(design.weights.shape))
 
     def test_a_missing_state_stands_beside_the_order(self):
         X, y = load_iris()
@@ -619,6 +664,30 @@ class TestTerms:
         assert grouped.size == 7
         assert np.bincount(grouped.groups).tolist() == [4, 4, 4, 4, 4, 4, 1]
         assert grouped_axis(axis, np.ones(25), 24) is axis
+
+    def test_shapes_of_families_are_what_their_pairs_leave(self):
+        terms = self.of(rows=2_000).terms
+        weights = np.ones(terms[-1].cells.stop)
+        family, pair = (next(term for term in terms if term.features == of) for of in (FAMILIES["f2"], ("f2", "f0")))
+        rng = np.random.default_rng(0)
+        own, of_pair, rest = rng.normal(size=6), rng.normal(size=(6, 6)), rng.normal(size=family.shape)
+        of_pair -= of_pair.mean(axis=0)
+        of_pair -= of_pair.mean(axis=1, keepdims=True)
+        for axis in range(3):
+            rest -= rest.mean(axis=axis, keepdims=True)
+        shift = np.zeros(len(weights))
+        shift[family.cells] = (rest + of_pair[:, :, None] + own[:, None, None]).ravel()
+        found = {term.features: (matrix @ shift).reshape(term.shape) for term, matrix in _maps(terms, weights)}
+        np.testing.assert_allclose(found.pop(family.features), rest, atol=1e-12)
+        of_fine = [dict(zip(a.groups, b.groups, strict=True)) for a, b in zip(pair.axes, family.axes, strict=False)]
+        places = [[of[group] for group in range(len(of))] for of in of_fine]
+        whole = of_pair[np.ix_(*places)] + own[places[0]][:, None]
+        joint = found.pop(pair.features)
+        np.testing.assert_allclose(joint.mean(axis=1), 0, atol=1e-12)
+        mains = [found.pop((of.feature,))[[list(of.groups).index(k) for k in range(10)]] for of in pair.axes]
+        total = joint + mains[0][:, None] + mains[1]
+        np.testing.assert_allclose(total - total.mean(), whole - whole.mean(), atol=1e-12)
+        assert all(np.abs(shape).max() < 1e-12 for shape in found.values())
 
     def test_spread_puts_values_on_the_features_of_a_family(self):
         rng = np.random.default_rng(0)
