@@ -259,7 +259,7 @@ def smooth_terms(
     def grid(names: Sequence[Hashable]) -> tuple[Axis, ...]:
         # groups of those of pairs, so that what a family says of a pair is a function on the pair's grid
         return tuple(
-            grouped_axis(axis, np.bincount(axis.groups, weights[name], axis.size), groups(len(names)))
+            grouped_axis(axis, np.bincount(axis.groups, weights[name]).astype(np.float64), groups(len(names)))
             for name, axis in ((name, of_pairs[name]) for name in names)
         )
 
