@@ -28,6 +28,8 @@ FEWEST_CELLS, GRID_CELLS = 100, 256
 has twice as many intervals on an axis as three features have."""
 MOST_CELLS = 4096
 """Cells of a term from which on it gives way to pairs."""
+MOST_UNKNOWNS = 10_000
+"""Unknowns beyond which families have no terms of their pairs beside them: fits would take twice as long."""
 MOST_GRID = 10
 """Intervals that an axis of a pair has at most."""
 
@@ -235,7 +237,8 @@ def smooth_terms(
     ordered : collection
         The features whose states follow an order.
     interactions : {"families", "pairs", "none"}, default "families"
-        See `INTERACTIONS`. A family on whose grid there would be more than `MOST_CELLS` cells has its pairs.
+        See `INTERACTIONS`. A family on whose grid there would be more than `MOST_CELLS` cells has its pairs. With
+        more than `MOST_UNKNOWNS` unknowns, pairs have no terms beside their families.
     """
     features = [
         name
@@ -246,42 +249,77 @@ def smooth_terms(
     weights = {
         name: np.bincount(design.states(name), design.totals, full[name].size).astype(np.float64) for name in features
     }
-
-    n_cells = min(max(len(design.weights) / 4, FEWEST_CELLS), GRID_CELLS)
-
-    def groups(n_features: int) -> int:
-        if n_features == 2:
-            return min(MOST_GRID, 2 * groups(3))
-        return max(2, int(n_cells ** (1 / n_features) + 1e-9))
-
-    of_pairs = {name: grouped_axis(axis, weights[name], groups(2)) for name, axis in full.items()}
-
-    def grid(names: Sequence[Hashable]) -> tuple[Axis, ...]:
-        # groups of those of pairs, so that what a family says of a pair is a function on the pair's grid
-        return tuple(
-            grouped_axis(axis, np.bincount(axis.groups, weights[name]).astype(np.float64), groups(len(names)))
-            for name, axis in ((name, of_pairs[name]) for name in names)
-        )
-
-    axes: dict[frozenset[Hashable], tuple[Axis, ...]] = {frozenset(): ()}
-    axes |= {frozenset([name]): (full[name],) for name in features}
-    for child, of_family in design.families.items():
-        own = tuple(name for name in of_family if name in full)
-        if len(own) < 2 or interactions == "none":
-            continue
-        # the parents of the class are all alike
-        pairs = [grid(pair) for pair in combinations(own, 2) if child in pair or child not in own]
-        together = grid(own)
-        if interactions == "families" and prod(axis.size for axis in together) <= MOST_CELLS:
-            sizes = {axis.feature: axis.size for axis in together}
-            pairs = [pair for pair in pairs if any(axis.size > sizes[axis.feature] for axis in pair)]
-            pairs.append(together)
-        for of_term in pairs:
-            axes.setdefault(frozenset(axis.feature for axis in of_term), of_term)
+    families = {
+        child: own
+        for child, of_family in design.families.items()
+        if len(own := tuple(name for name in of_family if name in full)) > 1 and interactions != "none"
+    }
+    grids = _Grids(full, weights, len(design.weights))
+    main: list[tuple[Axis, ...]] = [(), *((axis,) for axis in full.values())]
+    axes = main + _interactions(families, grids, families_too=interactions == "families", pairs_too=True)
+    unknowns = (design.n_classes - 1) * sum(prod(axis.size for axis in of_term) for of_term in axes)
+    if interactions == "families" and unknowns > MOST_UNKNOWNS:
+        axes = main + _interactions(families, grids, families_too=True, pairs_too=False)
     terms: list[SmoothTerm] = []
-    for of_term in axes.values():
+    for of_term in axes:
         terms.append(SmoothTerm(of_term, terms[-1].cells.stop if terms else 0))
     return tuple(terms)
+
+
+class _Grids:
+    """The axes of interactions: groups of about equal weight, the more, the fewer features there are.
+
+    Parameters
+    ----------
+    full : mapping of feature to Axis
+    weights : mapping of feature to (states,) float64
+        The weight of the rows in every state.
+    n_rows : int
+        Number of distinct rows.
+    """
+
+    def __init__(self, full: Mapping[Hashable, Axis], weights: Mapping[Hashable, Floats], n_rows: int) -> None:
+        self._weights = weights
+        self._cells = min(max(n_rows / 4, FEWEST_CELLS), GRID_CELLS)
+        self._full = full
+        self._of_pairs = {name: self._merged(axis, 2) for name, axis in full.items()}
+
+    def of(self, names: Sequence[Hashable], *, within_pairs: bool = False) -> tuple[Axis, ...]:
+        """Return the axes of an interaction, of groups of those of pairs or of all."""
+        axes = self._of_pairs if within_pairs else self._full
+        return tuple(self._merged(axes[name], len(names)) for name in names)
+
+    def _merged(self, axis: Axis, n_features: int) -> Axis:
+        weights = np.bincount(axis.groups, self._weights[axis.feature])
+        return grouped_axis(axis, weights.astype(np.float64), self._groups(n_features))
+
+    def _groups(self, n_features: int) -> int:
+        if n_features == 2:
+            return min(MOST_GRID, 2 * self._groups(3))
+        return max(2, int(self._cells ** (1 / n_features) + 1e-9))
+
+
+def _interactions(
+    families: Mapping[Hashable, Sequence[Hashable]], grids: _Grids, *, families_too: bool, pairs_too: bool
+) -> list[tuple[Axis, ...]]:
+    """Return the axes of families and, where their grids are finer, of their pairs; or of one of both.
+
+    Beside pairs, a family's axes are groups of theirs: what it says of a pair is a function on the pair's grid.
+    """
+    found: dict[frozenset[Hashable], tuple[Axis, ...]] = {}
+    for child, own in families.items():
+        # the parents of the class are all alike
+        own_pairs = [grids.of(pair) for pair in combinations(own, 2) if child in pair or child not in own]
+        together = grids.of(own, within_pairs=pairs_too)
+        if families_too and prod(axis.size for axis in together) <= MOST_CELLS:
+            sizes = {axis.feature: axis.size for axis in together}
+            own_pairs = [
+                pair for pair in own_pairs if pairs_too and any(axis.size > sizes[axis.feature] for axis in pair)
+            ]
+            own_pairs.append(together)
+        for axes in own_pairs:
+            found.setdefault(frozenset(axis.feature for axis in axes), axes)
+    return list(found.values())
 
 
 def term_cells(design: Design, terms: Sequence[SmoothTerm]) -> npt.NDArray[np.int32]:

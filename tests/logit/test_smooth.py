@@ -634,6 +634,16 @@ class TestTerms:
             for group in range(fine.size):
                 assert len(set(coarse.groups[fine.groups == group])) == 1
 
+    def test_of_many_unknowns_are_those_of_families_alone(self, monkeypatch):
+        few = self.of(rows=2_000)
+        monkeypatch.setattr("anbexact.logit.smooth_terms.MOST_UNKNOWNS", few.n_cells - 1)
+        terms = {term.features: term for term in self.of(rows=2_000).terms}
+        families = [("f1", "f0"), ("f2", "f0", "f1"), ("f3", "f0", "f1")]
+        assert [features for features in terms if len(features) > 1] == families
+        assert np.bincount(terms[families[1]].axes[0].groups).tolist() == [2] * 6
+        monkeypatch.setattr("anbexact.logit.smooth_terms.MOST_UNKNOWNS", few.n_cells)
+        assert [term.shape for term in self.of(rows=2_000).terms] == [term.shape for term in few.terms]
+
     def test_of_the_parents_of_the_class_are_all_their_pairs(self):
         terms = self.of(rows=2_000, families={"c": ("f0", "f1", "f2")}).terms
         pairs = [("f0", "f1"), ("f0", "f2"), ("f1", "f2")]
