@@ -100,13 +100,13 @@ def _maps(terms: tuple[SmoothTerm, ...], weights: Floats) -> list[tuple[SmoothTe
             matrix = np.zeros((term.size, n_cells))
             matrix[:, term.cells] = np.eye(term.size)
             own[term.features] = matrix
-    by_size = sorted(terms, key=lambda term: -len(term.axes))
+    by_size = sorted((term for term in terms if term.axes), key=lambda term: -len(term.axes))
     for place, term in enumerate(by_size):
-        remaining = own[term.features].reshape(*term.shape, n_cells) if term.axes else np.empty(0)
+        remaining = own[term.features].reshape(*term.shape, n_cells)
         grid = weights[term.cells].reshape(term.shape)
         for part in by_size[place + 1 :]:
             coarse = _axes_in(term, part)
-            if not part.axes or coarse is None:
+            if coarse is None:
                 continue
             # the mean along the other axes, weighted by the rows, with a small weight where there are none
             others = tuple(k for k in range(len(term.axes)) if k not in coarse)
@@ -117,12 +117,10 @@ def _maps(terms: tuple[SmoothTerm, ...], weights: Floats) -> list[tuple[SmoothTe
             mean = mean.transpose(*coarse, *others, -1).reshape(*(term.shape[k] for k in coarse), n_cells)
             spread = mean[np.ix_(*coarse.values())]
             own[part.features] = own[part.features] + spread.reshape(part.size, n_cells)
-        if term.axes:
-            own[term.features] = remaining.reshape(term.size, n_cells)
-    for term in terms:
-        if term.axes:
-            share = weights[term.cells] / max(float(weights[term.cells].sum()), 1e-300)
-            own[term.features] = own[term.features] - share @ own[term.features]
+        own[term.features] = remaining.reshape(term.size, n_cells)
+    for term in by_size:
+        share = weights[term.cells] / max(float(weights[term.cells].sum()), 1e-300)
+        own[term.features] = own[term.features] - share @ own[term.features]
     return [(term, own[term.features]) for term in terms if term.axes]
 
 
@@ -132,7 +130,7 @@ def _axes_in(term: SmoothTerm, part: SmoothTerm) -> dict[int, npt.NDArray[np.int
     None unless the part's features are some of the term's, and its groups are parts of those of the term.
     """
     found = {}
-    if len(part.axes) == len(term.axes) or not set(part.features) < set(term.features):
+    if not set(part.features) < set(term.features):
         return None
     for fine in part.axes:
         place = term.features.index(fine.feature)
