@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve
@@ -14,18 +14,42 @@ from scipy.linalg.lapack import dpotrf, dpotri
 from anbexact._kernels.multinomial import add_derivatives
 from anbexact.logit.potentials import Floats
 
-if TYPE_CHECKING:
-    from anbexact.logit.smooth_fit import SmoothProblem
-
 BLOCK_ENTRIES = 60_000_000
 """Entries up to which the curvature of every class is one dense block; beyond, every term is a block of its own."""
-DENSE_CELLS = 2_500
-"""Cells up to which the curvature of two classes is a dense matrix."""
 DENSE_A_PRODUCT, SIZE_A_PRODUCT = 100, 10
 """Unknowns of a dense curvature, and cells or rows of the others, for which one product of the Hessian more is worth
 while: a new curvature takes size³ operations, a solution size²."""
 FEW_PRODUCTS = 15
 """Products up to which curvatures in blocks or by rows are worth keeping, however few cells there are."""
+
+
+class Gridded(Protocol):
+    """Rows as cells of terms.
+
+    Attributes
+    ----------
+    cells : (rows, terms) int32
+    weights : (rows, classes) float64
+        Weight of the rows with every class.
+    blocks : sequence of slice
+        The cells of every term, ascending.
+    n_cells, n_classes : int
+    """
+
+    @property
+    def cells(self) -> np.ndarray: ...
+
+    @property
+    def weights(self) -> Floats: ...
+
+    @property
+    def blocks(self) -> Sequence[slice]: ...
+
+    @property
+    def n_cells(self) -> int: ...
+
+    @property
+    def n_classes(self) -> int: ...
 
 
 class Curvature(ABC):
@@ -57,7 +81,7 @@ class Curvature(ABC):
 class DenseCurvature(Curvature):
     """The whole matrix, by log odds against the first class."""
 
-    def __init__(self, problem: SmoothProblem, precisions: Sequence[Floats], p: Floats) -> None:
+    def __init__(self, problem: Gridded, precisions: Sequence[Floats], p: Floats) -> None:
         self._s = problem.n_classes
         self._d = max(self._s - 1, 0)
         self._k = problem.n_cells
@@ -66,8 +90,8 @@ class DenseCurvature(Curvature):
         matrix, unused = np.zeros((size, size)), np.zeros((self._k, self._d))
         add_derivatives(problem.cells, problem.weights.sum(axis=1), problem.weights, p, unused, matrix)
         self._to_odds = np.eye(self._d) - 1 / self._s
-        for term, precision in zip(problem.terms, precisions, strict=True):
-            own = slice(term.first * self._d, (term.first + term.size) * self._d)
+        for cells, precision in zip(problem.blocks, precisions, strict=True):
+            own = slice(cells.start * self._d, cells.stop * self._d)
             matrix[own, own] += np.kron(precision, self._to_odds)
         self._factor = cho_factor(matrix, lower=True, check_finite=False, overwrite_a=True)
 
@@ -103,14 +127,14 @@ class BlockCurvature(Curvature):
     ``s / (s - 1)``, with which it is right on the whole for two classes, and where all s are equally probable.
     """
 
-    def __init__(self, problem: SmoothProblem, precisions: Sequence[Floats], p: Floats) -> None:
+    def __init__(self, problem: Gridded, precisions: Sequence[Floats], p: Floats) -> None:
         s = problem.n_classes
         totals = problem.weights.sum(axis=1)
         self._k = problem.n_cells
         together = s * self._k**2 <= BLOCK_ENTRIES
         self.exact = s == 2 and together
         self.few = max(FEW_PRODUCTS, self._k // SIZE_A_PRODUCT)
-        self._blocks = [slice(0, self._k)] if together else [term.cells for term in problem.terms]
+        self._blocks = [slice(0, self._k)] if together else problem.blocks
         self._inverses = []
         for c in range(s):
             two = np.stack([1 - p[:, c], p[:, c]], axis=1)
@@ -186,11 +210,11 @@ class RowCurvature(Curvature):
 
     exact = False
 
-    def __init__(self, problem: SmoothProblem, precisions: Sequence[Floats], p: Floats) -> None:
+    def __init__(self, problem: Gridded, precisions: Sequence[Floats], p: Floats) -> None:
         n = len(problem.cells)
         self.few = max(FEW_PRODUCTS, n // SIZE_A_PRODUCT)
         inverses: dict[bytes, Floats] = {}  # most terms have the same penalties
-        self._terms = [term.cells for term in problem.terms]
+        self._terms = problem.blocks
         self._prior = []
         self._spread = np.empty((n, problem.n_cells))  # Z S⁻¹
         covariance = np.zeros((n, n))
@@ -248,16 +272,3 @@ class RowCurvature(Curvature):
             gained -= part @ cho_solve(self._sum, part, check_finite=False)
         prior = block_diag(*self._prior) * (len(self._parts) - 1)
         return np.asarray(prior - self._spread.T @ gained @ self._spread)
-
-
-def curvature_at(problem: SmoothProblem, precisions: Sequence[Floats], p: Floats, budget: float) -> Curvature:
-    """Return minus the Hessian where the class probabilities are p (rows, classes).
-
-    Whole if this takes at most ``budget`` floating-point operations, or for two classes of few cells; else in blocks.
-    """
-    n, k, s = len(problem.cells), problem.n_cells, problem.n_classes
-    whole = (k * (s - 1)) ** 3 / 3
-    by_rows = 3.0 * s * n**3 + n**2 * k
-    if whole <= min(by_rows, budget) or (s == 2 and k <= DENSE_CELLS and whole <= by_rows):
-        return DenseCurvature(problem, precisions, p)
-    return (RowCurvature if by_rows <= budget else BlockCurvature)(problem, precisions, p)

@@ -9,7 +9,8 @@ import numpy as np
 
 from anbexact._kernels.softmax import CLASSES, IMPOSSIBLE, add_cells, add_curvature, value_and_gradient
 from anbexact._runtime.deadline import Deadline
-from anbexact.logit.curvature import Curvature, curvature_at
+from anbexact.logit.curvature import Curvature
+from anbexact.logit.curvature_choice import curvature_at
 from anbexact.logit.design import Design
 from anbexact.logit.fit import OUT_OF_TIME, STATIONARY, Fit
 from anbexact.logit.potentials import Floats
@@ -23,7 +24,7 @@ ROUNDING = 1e-14
 """Squared Newton decrement, as a share of the objective, below which the value no longer tells points apart."""
 STALLED = 1e-10
 """Squared Newton decrement, as a share of the objective, below which steps that no longer lower it are rounding."""
-SURPLUS = 1e-4
+SURPLUS = 1e-3
 """What share of the decrement at the end a step may leave aside."""
 MAX_ITER = 100
 MOST_PRODUCTS = 200
@@ -66,6 +67,11 @@ class SmoothProblem:
     def n_classes(self) -> int:
         """Number of classes."""
         return int(self.weights.shape[1])
+
+    @property
+    def blocks(self) -> list[slice]:
+        """The cells of every term."""
+        return [term.cells for term in self.terms]
 
     def weighted(self, weights: Floats) -> SmoothProblem:
         """Return the problem with other weights of the rows."""

@@ -13,7 +13,7 @@ from anbexact.logit.smooth_fit import SmoothProblem, smooth_fit
 from anbexact.logit.smooth_terms import Strengths
 from anbexact.tables.folds import split_weights
 
-PRECISION = 1e-7
+PRECISION = 1e-4
 """Squared Newton decrement per unit of weight of the fits."""
 FOLDS = 5
 MANY_ROWS = 2_000

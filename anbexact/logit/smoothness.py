@@ -32,7 +32,7 @@ OWN_SETTLED, OWN_ROUNDS = 0.1, 8
 NEGLIGIBLE = 0.1
 """Effective degrees of freedom of a kind of penalty below which its strength may be what it is."""
 ROUNDS = 30
-PRECISION = 1e-9
+PRECISION = 1e-6
 """Squared Newton decrement per unit of weight of the fits on the way."""
 FACTORS = (0.1, 0.3, 1.0, 3.0)
 """What the strengths of the evidence are multiplied by, the one that predicts left-out rows best: with several

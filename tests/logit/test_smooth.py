@@ -1,6 +1,7 @@
 """Smooth refits: the penalised maximum, its limits, and what does not matter to it."""
 
 from dataclasses import replace
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,8 +18,10 @@ from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_iris
 from anbexact.logit.coarser import coarser
-from anbexact.logit.curvature import BlockCurvature, DenseCurvature, RowCurvature, curvature_at
+from anbexact.logit.curvature import BlockCurvature, DenseCurvature, RowCurvature
+from anbexact.logit.curvature_choice import curvature_at
 from anbexact.logit.design import make_design
+from anbexact.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.logit.fit import Stop, fit
 from anbexact.logit.shapes import _maps
 from anbexact.logit.smooth_centre import naive_bayes
@@ -55,6 +58,11 @@ def made(seed=0, *, n_classes=3, weights="real", ordered=("f0", "f2"), interacti
     return smooth_problem(design, terms, base, ridge=0.05)
 
 
+def eliminated(problem, precisions, p):
+    """The whole curvature, from that of the cells that have rows."""
+    return EliminatedCurvature(problem, precisions, occupied(problem), partial(DenseCurvature, p=p))
+
+
 def dense(problem, strengths=STRENGTHS):
     """The objective as the formula has it, by rows and classes."""
     row, of_class = np.nonzero(problem.weights)
@@ -87,7 +95,7 @@ class TestMaximum:
         np.testing.assert_allclose(found.shift, expected.maximum(), atol=1e-8)
         assert found.penalised == pytest.approx(expected.value(found.shift), rel=1e-12)
 
-    @pytest.mark.parametrize("kind", [DenseCurvature, RowCurvature, BlockCurvature, "blocks of terms"])
+    @pytest.mark.parametrize("kind", [DenseCurvature, RowCurvature, BlockCurvature, eliminated, "blocks of terms"])
     def test_is_the_same_whatever_the_curvature(self, kind, monkeypatch):
         problem = made(1)
         if kind == "blocks of terms":
@@ -95,7 +103,7 @@ class TestMaximum:
             monkeypatch.setattr("anbexact.logit.curvature.BLOCK_ENTRIES", 10)
         monkeypatch.setattr("anbexact.logit.smooth_fit.curvature_at", lambda *given: kind(*given[:3]))
         found, curvature = smooth_fit(problem, STRENGTHS)
-        assert isinstance(curvature, kind)
+        assert kind is eliminated or isinstance(curvature, kind)
         assert found.converged
         np.testing.assert_allclose(found.shift, dense(problem).maximum(), atol=1e-7)
 
@@ -232,9 +240,14 @@ class TestDerivatives:
         product -= product.mean(axis=1, keepdims=True)
         np.testing.assert_allclose(DenseCurvature(problem, precisions, point.p).solve(product), along, atol=1e-8)
 
-    @pytest.mark.parametrize(("kind", "n_classes"), [(BlockCurvature, 2), (RowCurvature, 2), (RowCurvature, 4)])
+    @pytest.mark.parametrize(
+        ("kind", "n_classes"),
+        [(BlockCurvature, 2), (RowCurvature, 2), (RowCurvature, 4), (eliminated, 2), (eliminated, 4)],
+    )
     def test_are_the_same_whole_and_in_parts(self, kind, n_classes):
         problem = made(8, n_classes=n_classes)
+        kept = occupied(problem)
+        assert not kept.all()
         precisions = problem.precisions(STRENGTHS)
         rng = np.random.default_rng(0)
         p = _State(problem, Penalty(problem.terms, precisions), rng.normal(size=(problem.n_cells, n_classes))).p
@@ -242,14 +255,18 @@ class TestDerivatives:
         gradient = rng.normal(size=(problem.n_cells, n_classes))
         gradient -= gradient.mean(axis=1, keepdims=True)
         contrasts = np.linalg.svd(np.eye(n_classes) - 1 / n_classes)[0][:, : n_classes - 1]
-        cells = problem.terms[-1].cells
         for expected, found in (
             (whole.solve(gradient), parts.solve(gradient)),
             (whole.total, parts.total),
             (whole.covariance(contrasts[:, 0]), parts.covariance(contrasts[:, 0])),
-            (whole.block(cells, contrasts), parts.block(cells, contrasts)),
         ):
             np.testing.assert_allclose(expected, found, rtol=1e-9, atol=1e-10)
+        empty = int(np.flatnonzero(~kept)[-1])
+        last = problem.terms[-1].cells
+        for cells in (last, slice(last.start - 3, last.start + 2), slice(empty, empty + 1)):
+            np.testing.assert_allclose(
+                whole.block(cells, contrasts), parts.block(cells, contrasts), rtol=1e-9, atol=1e-10
+            )
 
     def test_are_whole_where_that_is_cheap(self):
         problem = made(8)
@@ -264,6 +281,14 @@ class TestDerivatives:
             base=np.tile(problem.base, (9, 1)),
         )
         assert isinstance(curvature_at(repeated, precisions, np.tile(p, (9, 1)), 1e12), DenseCurvature)
+
+    def test_eliminate_cells_if_many_have_no_rows(self):
+        problem = made(8)
+        few = problem.weighted(problem.weights * (np.arange(len(problem.weights)) < 10)[:, None])
+        assert occupied(few).mean() < 0.9
+        precisions, p = few.precisions(STRENGTHS), np.full(few.base.shape, 1 / 3)
+        assert isinstance(curvature_at(few, precisions, p, 10), EliminatedCurvature)
+        assert isinstance(curvature_at(few, precisions, p, 1e12), RowCurvature)
 
 
 class TestLimits:
@@ -375,8 +400,9 @@ class TestEvidence:
 
 class TestFolds:
     @pytest.mark.parametrize("share", [0.0, 0.5])
-    def test_predict_rows_by_fits_to_the_others(self, share):
-        """Each fold is fitted on its own, from 0, by the dense twin; those of `SmoothFolds` are only so precise."""
+    def test_predict_rows_by_fits_to_the_others(self, share, monkeypatch):
+        """Each fold is fitted on its own, from 0, by the dense twin."""
+        monkeypatch.setattr("anbexact.logit.smooth_folds.PRECISION", 1e-14)
         problem = made(15, weights="ones")
         folds = SmoothFolds(problem)
         for strengths in (scaled(STRENGTHS, 4.0), STRENGTHS):
@@ -389,7 +415,7 @@ class TestFolds:
             logs = log_softmax(left_out.predictors(dense(own).maximum() + centre), axis=1)
             expected.append(logs[left_out.weights > 0])
             weights.append(left_out.weights[left_out.weights > 0])
-        np.testing.assert_allclose(found, np.concatenate(expected), atol=1e-2)
+        np.testing.assert_allclose(found, np.concatenate(expected), atol=1e-6)
         np.testing.assert_array_equal(folds.weights, np.concatenate(weights))
         assert np.ptp(found) > 1
 

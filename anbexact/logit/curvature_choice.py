@@ -1,0 +1,41 @@
+"""Which form of the curvature of a smooth refit is cheapest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from anbexact.logit.curvature import BlockCurvature, Curvature, DenseCurvature, Gridded, RowCurvature
+from anbexact.logit.empty_cells import EliminatedCurvature, occupied
+from anbexact.logit.potentials import Floats
+
+DENSE_CELLS = 2_500
+"""Cells up to which the curvature of two classes is a dense matrix."""
+MOST_OCCUPIED = 0.9
+"""Share of cells with rows beyond which it does not pay to eliminate the others."""
+
+
+def curvature_at(problem: Gridded, precisions: Sequence[Floats], p: Floats, budget: float) -> Curvature:
+    """Return minus the Hessian where the class probabilities are p (rows, classes).
+
+    Whole if this takes at most ``budget`` floating-point operations, or for two classes of few cells; else in blocks.
+    Unless it is found in the space of the rows, cells without rows are eliminated if there are many of them.
+    """
+    n, s = problem.weights.shape
+    kept = occupied(problem)
+    if kept.mean() <= MOST_OCCUPIED:
+        kind = _cheapest(n, int(kept.sum()), s, budget)
+        if kind is not RowCurvature:
+            return EliminatedCurvature(problem, precisions, kept, partial(kind, p=p))
+    return _cheapest(n, problem.n_cells, s, budget)(problem, precisions, p)
+
+
+def _cheapest(
+    n_rows: int, n_cells: int, n_classes: int, budget: float
+) -> type[DenseCurvature | RowCurvature | BlockCurvature]:
+    """Return the form for a problem of this size."""
+    whole = (n_cells * (n_classes - 1)) ** 3 / 3
+    by_rows = 3.0 * n_classes * n_rows**3 + n_rows**2 * n_cells
+    if whole <= min(by_rows, budget) or (n_classes == 2 and n_cells <= DENSE_CELLS and whole <= by_rows):
+        return DenseCurvature
+    return RowCurvature if by_rows <= budget else BlockCurvature
