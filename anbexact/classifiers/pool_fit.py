@@ -37,6 +37,7 @@ MEMBER_COLUMNS = ("weight", "log_loss", "seconds", "outcome")
 OUT_OF_TIME = "time_limit"
 NO_WEIGHT = "weight 0"
 POOLED = "pooled"
+NOT_NEEDED = "not needed"
 
 
 @dataclass
@@ -132,12 +133,13 @@ def cross_fit(
     labels: Sequence[Any],
     deadline: Deadline,
     progress: Progress | None,
+    enough: float = 0.0,
 ) -> None:
     """Learn every member in all folds, and record what it predicts for the rows that are held out.
 
-    If a member cannot be learned, or there is not enough time for it, its outcome says so. The first member that can
-    be learned may take as long as it needs. Without a time limit, members and folds are learned on the workers of
-    joblib's backend, where one is configured.
+    If a member cannot be learned, is not needed, or there is not enough time for it, its outcome says so. The first
+    member that can be learned may take as long as it needs. Without a time limit, members and folds are learned on
+    the workers of joblib's backend, where one is configured.
 
     Parameters
     ----------
@@ -150,12 +152,18 @@ def cross_fit(
         The time by which the members must also have been learned from all rows.
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
+    enough : float, default 0
+        Total loss on the held-out rows, in nats, below which a member leaves nothing to be gained: those after it are
+        not needed.
     """
     if _on_workers(deadline):
         _cross_fit_on_workers(records, folds, labels, progress)
+        _leave_out_needless(records, folds, enough)
         return
     done: list[Record] = []
     for place, record in enumerate(records):
+        if done and _sufficient(done[-1], folds, enough):
+            break
         for number, fold in enumerate(folds):
             if progress is not None:
                 share = (place + number / len(folds)) / (len(records) + 1)
@@ -179,6 +187,21 @@ def cross_fit(
         if not record.outcome:
             done.append(record)
             record.log_loss = _log_loss(record, folds)
+    _leave_out_needless(records, folds, enough)
+
+
+def _sufficient(record: Record, folds: Sequence[Fold], enough: float) -> bool:
+    """Whether a member's total loss on the held-out rows, in nats, is so small that no other member is needed."""
+    return record.log_loss * sum(float(fold.held_out.weights.sum()) for fold in folds) < enough
+
+
+def _leave_out_needless(records: Sequence[Record], folds: Sequence[Fold], enough: float) -> None:
+    """Record that members after the first sufficient one are not needed, whether or not they were learned."""
+    found = False
+    for record in records:
+        if found:
+            record.outcome = record.outcome or NOT_NEEDED
+        found = found or (not record.outcome and _sufficient(record, folds, enough))
 
 
 def _on_workers(deadline: Deadline) -> bool:

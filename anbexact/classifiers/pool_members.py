@@ -10,6 +10,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.preprocessing import KBinsDiscretizer
 
 from anbexact.classifiers.additive import AdditiveClassifier
+from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import TANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.exact import ANBClassifier
@@ -20,8 +21,9 @@ from anbexact.classifiers.refitted import RefittedClassifier
 AUTO = "auto"
 MANY_FEATURES = 22
 """Features beyond which no structure is searched exactly for an automatic member."""
-MANY_UNKNOWNS = 4_000
-"""Classes times features times intervals beyond which automatic members have no smooth interactions."""
+MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
+"""Classes times features times intervals beyond which automatic members have no smooth interactions, except for those
+of a TAN if columns are cut; and beyond which they have none at all."""
 INTERVALS = 24
 
 
@@ -45,10 +47,12 @@ def automatic_members(
 ) -> list[Member]:
     """Return the members of ``"auto"``, the most promising first.
 
-    These are naive Bayes, TAN and ANB with smooth shapes; TAN, kDB and ANB without, on intervals of equal frequency
-    where columns are cut, for variety; and that ANB with smooth shapes. Smooth interactions are left out if there
-    would be too many coefficients, and exact searches if there are too many features. ``docs/pool.md`` reports what
-    other members would contribute.
+    Where columns are cut: naive Bayes, TAN and ANB with smooth shapes, also ANB learned on five intervals; and, for
+    variety, kDB, and TAN and ANB on intervals of equal frequency, without. Where none is cut, networks with few
+    states in every column: naive Bayes, TAN, ANB and kDB with smooth shapes, the last three also refitted without
+    and as they are learned, and kDB with more parents. Smooth interactions are left out if there would be too many
+    coefficients, and exact searches if there are too many features. ``docs/pool.md`` reports what other members would
+    contribute.
 
     Parameters
     ----------
@@ -61,21 +65,45 @@ def automatic_members(
     """
     given = dict(settings)
     rule = given.pop("discretizer", AUTO)
-    varied = cut and isinstance(rule, str) and rule == AUTO
+    size = n_features * n_classes * INTERVALS
     exact = n_features <= MANY_FEATURES
-    smooth = n_features * n_classes * INTERVALS <= MANY_UNKNOWNS
+    if cut:
+        varied = isinstance(rule, str) and rule == AUTO
+        return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied)
+    return _of_states({"discretizer": rule, **given}, exact=exact, smooth=size <= MANY_UNKNOWNS)
+
+
+def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool) -> list[Member]:
+    """Return the members for a table with columns that are cut; ``varied``: by several rules."""
+    smooth = exact and size <= MANY_UNKNOWNS
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
     members = [Member("NB smooth", AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
-    if smooth:
+    if size <= MOST_UNKNOWNS:
         members.append(Member("TAN smooth", AdditiveClassifier(TANClassifier(discretizer=rule, **given))))
-    if smooth and exact:
+    if smooth:
         members.append(Member("ANB smooth", AdditiveClassifier(ANBClassifier(discretizer=rule, **given))))
     members.append(_on("TAN", 8, varied, TANClassifier(discretizer=eight, **given)))
     members.append(Member("kDB", KDBClassifier(discretizer=rule, **given)))
     if exact:
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
-    if exact and smooth and varied:
+    if smooth and varied:
         members.append(_on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given))))
+    return members
+
+
+def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool) -> list[Member]:
+    """Return the members for a table of which no column is cut."""
+    networks: dict[str, NetworkClassifier] = {"TAN": TANClassifier(**given), "kDB": KDBClassifier(**given)}
+    if exact:
+        networks["ANB"] = ANBClassifier(**given)
+    members = [Member("NB smooth", AdditiveClassifier(NaiveBayesClassifier(**given)))]
+    if smooth:
+        members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
+    members += [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
+    members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
+    members += [Member(name, network) for name, network in networks.items()]
+    hierarchical = KDBClassifier(k=5, parameters="hierarchical", **given)
+    members.append(Member("kDB hierarchical, 5 parents", hierarchical))
     return members
 
 

@@ -57,6 +57,8 @@ from anbexact.tables.table import Weights, check_weights
 
 FEW_ROWS, FOLDS, FOLDS_OF_FEW_ROWS = 100, 3, 5
 """Rows below which there are more folds by default, so that members learn from more of them; both numbers."""
+LITTLE = 1.0
+"""Total loss on held-out rows, in nats, below which no further automatic member is learned."""
 OWN = ("class_weight", "n_jobs", "verbose")
 """Parameters of the pool itself, independent of its members."""
 
@@ -92,9 +94,10 @@ class PooledClassifier(PooledParameters, FittedPool):
     Parameters
     ----------
     members : "auto" or list, default "auto"
-        Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"``: naive Bayes, TAN
-        and ANB with smooth shapes, kDB, and TAN and ANB on intervals of equal frequency; members that are too large
-        for the table are left out. ``members_`` lists them, and ``docs/pool.md`` explains the choice.
+        Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"``: naive Bayes, TAN,
+        ANB and kDB, with smooth shapes and without, on several intervals or, if no column is cut, also refitted and
+        with more parents. Members that are too large for the table are left out. ``members_`` lists them, and
+        ``docs/pool.md`` explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 3, or 5 with fewer than 100 rows.
     ridge : float or "auto", default "auto"
@@ -132,8 +135,9 @@ class PooledClassifier(PooledParameters, FittedPool):
         The value used for ``ridge``.
     members_ : DataFrame
         All members that were considered: ``weight``, ``log_loss`` (of held-out rows, nats per row), ``seconds`` (of
-        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"time_limit"`` or the reason why it could
-        not be learned.
+        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"time_limit"``, ``"not needed"`` (an
+        automatic member before it predicts the held-out rows with a total loss below 1 nat) or the reason why it
+        could not be learned.
     common_ : FixedStructureClassifier or None
         A naive Bayes classifier on states that refine those of all members, as :meth:`to_logit` uses them; None if
         the members read a column so differently that there are no such states.
@@ -204,7 +208,8 @@ class PooledClassifier(PooledParameters, FittedPool):
             advise_on_weights(given)
             folds = make_folds(X, y, codes[target.coded[0]], parts)
             deadline = Deadline(self.time_limit)
-            cross_fit(records, folds, labels, deadline, progress_of(self.verbose))
+            enough = LITTLE if isinstance(self.members, str) else 0.0
+            cross_fit(records, folds, labels, deadline, progress_of(self.verbose), enough)
             self._learn(records, folds, (X, y, weights), labels, deadline)
         self._tell(records)
         return self

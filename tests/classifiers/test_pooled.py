@@ -7,6 +7,7 @@ from math import inf
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
@@ -180,12 +181,21 @@ class TestFit:
         assert pool.score(X, y) > 0.7
 
     def test_automatic_members_depend_on_the_size(self):
-        assert len(automatic_members(5, 2, {})) == 7
-        names = [member.name for member in automatic_members(40, 2, {}, cut=False)]
-        assert names == ["NB smooth", "TAN smooth", "TAN", "kDB"]
-        assert [member.name for member in automatic_members(16, 26, {}) if "smooth" in member.name] == ["NB smooth"]
+        def names(*size, cut):
+            return [member.name for member in automatic_members(*size, {}, cut=cut)]
+
+        assert len(names(5, 2, cut=True)) == 7
+        of_states = names(5, 2, cut=False)
+        assert len(of_states) == len(set(of_states)) == 12
+        assert set(of_states) - set(names(40, 2, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
+        assert [name for name in names(35, 15, cut=False) if "smooth" in name] == ["NB smooth"]
+        assert [name for name in names(16, 26, cut=True) if "smooth" in name] == ["NB smooth", "TAN smooth"]
+        assert [name for name in names(16, 40, cut=True) if "smooth" in name] == ["NB smooth"]
+
+    @pytest.mark.parametrize("cut", [True, False])
+    def test_automatic_members_read_the_table_as_the_pool(self, cut):
         settings = {"handle_missing": "own_state", "discretizer": "mdlp"}
-        for member in automatic_members(5, 2, settings):
+        for member in automatic_members(5, 2, settings, cut=cut):
             given = member.estimator.get_params()
             assert {name: given.get(name, given.get(f"estimator__{name}")) for name in settings} == settings
 
@@ -290,14 +300,35 @@ class TestFit:
             single = PooledClassifier(TWO).fit(X.iloc[:1], y.iloc[:1])
         assert single.predict(X).tolist() == [y[0]] * 12
 
-    def test_progress_covers_all_members(self):
+    def cross_fitted(self, progress=None, enough=0.0):
         X, y = frames()
-        told = []
         columns, ones = read_columns(X), np.ones(len(y))
         target = read_target(y, columns, ones)
         folds = make_folds(X, y, target.coded[0], frame_folds(columns, target, ones, 3))
         records = [Record(Member(name, model)) for name, model in TWO]
-        cross_fit(records, folds, list(target.coded[1]), Deadline(), lambda *args: told.append(args))
+        cross_fit(records, folds, list(target.coded[1]), Deadline(), progress, enough)
+        return records
+
+    @pytest.mark.parametrize(("share", "needed"), [(0.999, 2), (1.001, 1)])
+    @pytest.mark.parametrize("workers", [1, 2])
+    def test_no_member_is_needed_after_one_that_leaves_nothing_to_gain(self, workers, share, needed):
+        n_rows = len(frames()[1])
+        loss = self.cross_fitted()[0].log_loss
+        with parallel_config("threading", n_jobs=workers):
+            records = self.cross_fitted(enough=share * loss * n_rows)
+        assert [record.outcome for record in records] == ["", ""][:needed] + ["not needed"] * (2 - needed)
+        if workers == 1:
+            assert [record.seconds > 0 for record in records] == [True] * needed + [False] * (2 - needed)
+
+    def test_automatic_members_are_learned_until_nothing_is_left_to_gain(self):
+        X = pd.DataFrame({"a": list("uvw") * 2000, "b": list("xy") * 3000})
+        pool = PooledClassifier().fit(X, (X["a"] == "u").rename("k"))
+        assert pool.members_["outcome"].tolist()[0] == "pooled"
+        assert set(pool.members_["outcome"][1:]) == {"not needed"}
+
+    def test_progress_covers_all_members(self):
+        told = []
+        self.cross_fitted(lambda *args: told.append(args))
         assert told[0] == ("NB, fold 1 of 3", 0.0)
         assert [fraction for _, fraction in told] == sorted(fraction for _, fraction in told)
         assert len(told) == 6

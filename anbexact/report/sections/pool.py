@@ -28,7 +28,8 @@ def pool_section(subject: Subject) -> Section | None:
     ]
     note = (
         "Log loss: nats per row, of rows that the member was not learned from. A member of weight 0 tells nothing "
-        "that the others do not, and was dropped; it need not be a bad model."
+        "that the others do not, and was dropped; it need not be a bad model. A member is not needed if those before "
+        "it leave nothing to be gained."
     )
     blocks: list[Block] = [
         Paragraph(
