@@ -135,8 +135,11 @@ class BlockCurvature(Curvature):
         self.exact = s == 2 and together
         self.few = max(FEW_PRODUCTS, self._k // SIZE_A_PRODUCT)
         self._blocks = [slice(0, self._k)] if together else problem.blocks
-        self._inverses = []
+        self._inverses: list[list[Floats]] = []
         for c in range(s):
+            if s == 2 and c == 1:
+                self._inverses.append(self._inverses[0])  # p (1 - p) is that of the other class
+                continue
             two = np.stack([1 - p[:, c], p[:, c]], axis=1)
             if len(self._blocks) == 1:
                 matrix, unused = np.zeros((self._k, self._k)), np.zeros((self._k, 1))
@@ -154,6 +157,9 @@ class BlockCurvature(Curvature):
     def solve(self, gradient: Floats) -> Floats:
         found = np.empty_like(gradient)
         for c, inverses in enumerate(self._inverses):
+            if len(self._inverses) == 2 and c == 1:
+                found[:, 1] = -found[:, 0]  # as the gradient sums to 0 over the classes
+                continue
             for own, inverse in zip(self._blocks, inverses, strict=True):
                 found[own, c] = dsymv(1.0, inverse, gradient[own, c])
         return np.asarray(found - found.mean(axis=1, keepdims=True))
