@@ -37,7 +37,7 @@ PRECISION = 1e-6
 FACTORS = (0.1, 0.3, 1.0, 3.0)
 """What the strengths of the evidence are multiplied by, the one that predicts left-out rows best: with several
 classes and few rows the evidence smooths too much."""
-FEW_ROWS, MOST_WORK = 2_000, 1_000_000
+FEW_ROWS, MOST_WORK = 2_000, 20_000_000
 """Total weight up to which strengths are always tuned, and `pass_work` up to which they are with more rows, and on
 the grids of the refit."""
 LITTLE_WORK = 200_000
