@@ -30,13 +30,11 @@ from anbexact.logit.smooth_terms import (
     smooth_terms,
 )
 from anbexact.logit.smoothness import (
-    MOST_WORK,
     Smoothness,
     by_cross_validation,
     by_evidence,
     by_evidence_and_feature,
     effective_degrees,
-    pass_work,
     tuned,
 )
 from anbexact.networks.network import TableNetwork
@@ -227,9 +225,8 @@ def _refuse_unknown(strengths: Strengths, vocabulary: Vocabulary) -> None:
 def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, Floats]:
     """Return the strengths that a rule chooses, and where fits start.
 
-    With many unknowns, the evidence is that on coarser grids of interactions. Cross-validation takes the grids of the
-    refit if fits are quick. Otherwise it takes the coarser ones, too, on which it would choose too small a strength
-    for interactions; that of the evidence is kept.
+    With many unknowns, the evidence is that on coarser grids of interactions; cross-validation takes the grids of the
+    refit.
     """
     if problem.n_cells * (problem.n_classes - 1) <= FEW_UNKNOWNS or all(len(term.axes) < 2 for term in problem.terms):
         smoothness, shift = RULES[rule](problem, **how)
@@ -237,12 +234,7 @@ def _chosen(problem: SmoothProblem, rule: str, **how: Any) -> tuple[Smoothness, 
     coarse, new_cells = coarser(problem)
     smoothness, shift = RULES[rule](coarse, **how)
     start = shift[new_cells]
-    if rule == "auto":
-        if pass_work(problem) <= MOST_WORK:
-            smoothness = tuned(problem, smoothness, start, **how)
-        else:
-            smoothness = tuned(coarse, smoothness, shift, kept=("interaction",), **how)
-    return smoothness, start
+    return (tuned(problem, smoothness, start, **how) if rule == "auto" else smoothness), start
 
 
 def smooth_potentials(network: TableNetwork, problem: SmoothProblem, shift: Floats) -> Potentials:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,8 +38,7 @@ FACTORS = (0.1, 0.3, 1.0, 3.0)
 """What the strengths of the evidence are multiplied by, the one that predicts left-out rows best: with several
 classes and few rows the evidence smooths too much."""
 FEW_ROWS, MOST_WORK = 2_000, 20_000_000
-"""Total weight up to which strengths are always tuned, and `pass_work` up to which they are with more rows, and on
-the grids of the refit."""
+"""Total weight up to which strengths are always tuned, and `pass_work` up to which they are with more rows."""
 LITTLE_WORK = 200_000
 """`pass_work` up to which slopes without curvature are tried: their fits take five to ten times as long as others."""
 CENTRE, MORE = 0.25, (0.5, 0.75)
@@ -224,7 +223,6 @@ def tuned(
     chosen: Smoothness,
     shift: Floats,
     *,
-    kept: Collection[str] = (),
     deadline: Deadline | None = None,
     progress: Progress | None = None,
 ) -> Smoothness:
@@ -242,15 +240,8 @@ def tuned(
         The strengths of :func:`by_evidence_and_feature`.
     shift : (cells, classes) array
         Where the fits start.
-    kept : collection of str
-        Kinds of penalty whose strengths stay.
     deadline, progress : optional
     """
-
-    def times(factor: float) -> dict[str, Any]:
-        same = {kind: chosen.strengths[kind] for kind in kept if kind in chosen.strengths}
-        return {**scaled(chosen.strengths, factor), **same}
-
     slow = problem.weights.sum() > FEW_ROWS and pass_work(problem) > MOST_WORK
     if slow or not chosen.strengths or not chosen.complete:
         return chosen
@@ -261,7 +252,7 @@ def tuned(
     for place, factor in enumerate(sorted(FACTORS, reverse=True)):
         if progress is not None:
             progress("factor of the strengths", place / len(FACTORS))
-        tried = _Tried(folds, times(factor), CENTRE, deadline)
+        tried = _Tried(folds, scaled(chosen.strengths, factor), CENTRE, deadline)
         if deadline is not None and deadline.passed:
             return replace(chosen, complete=False)
         lowest = min(lowest, tried.value)
