@@ -43,7 +43,7 @@ def equal_frequency(intervals: int) -> KBinsDiscretizer:
 
 
 def automatic_members(
-    n_features: int, n_classes: int, settings: Mapping[str, Any], *, cut: bool = True
+    n_features: int, n_classes: int, settings: Mapping[str, Any], *, cut: bool = True, few_rows: bool = False
 ) -> list[Member]:
     """Return the members of ``"auto"``, the most promising first.
 
@@ -62,6 +62,8 @@ def automatic_members(
         How the members read the table, as parameters that all of them have.
     cut : bool
         Whether there are columns to cut.
+    few_rows : bool
+        Whether there are too few rows to refit families of six variables.
     """
     given = dict(settings)
     rule = given.pop("discretizer", AUTO)
@@ -70,7 +72,8 @@ def automatic_members(
     if cut:
         varied = isinstance(rule, str) and rule == AUTO
         return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied)
-    return _of_states({"discretizer": rule, **given}, exact=exact, smooth=size <= MANY_UNKNOWNS)
+    given["discretizer"] = rule
+    return _of_states(given, exact=exact, smooth=size <= MANY_UNKNOWNS, few_rows=few_rows)
 
 
 def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool) -> list[Member]:
@@ -91,7 +94,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int,
     return members
 
 
-def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool) -> list[Member]:
+def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, few_rows: bool) -> list[Member]:
     """Return the members for a table of which no column is cut."""
     networks: dict[str, NetworkClassifier] = {"TAN": TANClassifier(**given), "kDB": KDBClassifier(**given)}
     if exact:
@@ -100,7 +103,8 @@ def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool) -> list[Memb
     if smooth:
         members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
     members += [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
-    members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
+    if not few_rows:
+        members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     members += [Member(name, network) for name, network in networks.items()]
     hierarchical = KDBClassifier(k=5, parameters="hierarchical", **given)
     members.append(Member("kDB hierarchical, 5 parents", hierarchical))

@@ -56,7 +56,8 @@ from anbexact.tables.frames import is_frame, is_series
 from anbexact.tables.table import Weights, check_weights
 
 FEW_ROWS, FOLDS, FOLDS_OF_FEW_ROWS = 100, 3, 5
-"""Rows below which there are more folds by default, so that members learn from more of them; both numbers."""
+"""Rows below which there are more folds by default, so that members learn from more of them, and fewer automatic
+members; and the two numbers of folds."""
 LITTLE = 1.0
 """Total loss on held-out rows, in nats, below which no further automatic member is learned."""
 OWN = ("class_weight", "n_jobs", "verbose")
@@ -218,7 +219,11 @@ class PooledClassifier(PooledParameters, FittedPool):
         """Return the number of folds for rows of these weights."""
         if not isinstance(self.folds, str):
             return self.folds
-        return FOLDS_OF_FEW_ROWS if np.count_nonzero(weights) < FEW_ROWS else FOLDS
+        return FOLDS_OF_FEW_ROWS if self._few(weights) else FOLDS
+
+    def _few(self, weights: Weights) -> bool:
+        """Whether there are few rows of positive weight."""
+        return bool(np.count_nonzero(weights) < FEW_ROWS)
 
     @property
     def _equal(self) -> bool:
@@ -232,7 +237,8 @@ class PooledClassifier(PooledParameters, FittedPool):
         settings = {name: getattr(self, name) for name in names}
         n_classes = len(np.unique(target.coded[0][weights > 0]))
         cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
-        return automatic_members(len(columns), n_classes, {**settings, "verbose": -1}, cut=cut)
+        settings = {**settings, "verbose": -1}
+        return automatic_members(len(columns), n_classes, settings, cut=cut, few_rows=self._few(weights))
 
     def _learn(
         self,

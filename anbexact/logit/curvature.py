@@ -92,7 +92,8 @@ class DenseCurvature(Curvature):
         self._to_odds = np.eye(self._d) - 1 / self._s
         for cells, precision in zip(problem.blocks, precisions, strict=True):
             own = slice(cells.start * self._d, cells.stop * self._d)
-            matrix[own, own] += np.kron(precision, self._to_odds)
+            product = precision[:, None, :, None] * self._to_odds[:, None, :]
+            matrix[own, own] += product.reshape(own.stop - own.start, -1)
         self._factor = cho_factor(matrix, lower=True, check_finite=False, overwrite_a=True)
 
     def solve(self, gradient: Floats) -> Floats:

@@ -148,6 +148,8 @@ def _refit_all(
         for fold, (shift, _) in zip(folds, found, strict=True):
             fold.shift = shift
         return [value for _, value in found]
+    if threads == 1:
+        return [fold.refit(l2, solver, deadline) for fold in folds]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(lambda fold: fold.refit(l2, solver, deadline), folds))
 

@@ -181,13 +181,14 @@ class TestFit:
         assert pool.score(X, y) > 0.7
 
     def test_automatic_members_depend_on_the_size(self):
-        def names(*size, cut):
-            return [member.name for member in automatic_members(*size, {}, cut=cut)]
+        def names(*size, **table):
+            return [member.name for member in automatic_members(*size, {}, **table)]
 
         assert len(names(5, 2, cut=True)) == 7
         of_states = names(5, 2, cut=False)
         assert len(of_states) == len(set(of_states)) == 12
         assert set(of_states) - set(names(40, 2, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
+        assert set(of_states) - set(names(5, 2, cut=False, few_rows=True)) == {"kDB refitted, 4 parents"}
         assert [name for name in names(35, 15, cut=False) if "smooth" in name] == ["NB smooth"]
         assert [name for name in names(16, 26, cut=True) if "smooth" in name] == ["NB smooth", "TAN smooth"]
         assert [name for name in names(16, 40, cut=True) if "smooth" in name] == ["NB smooth"]
