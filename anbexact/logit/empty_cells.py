@@ -69,7 +69,7 @@ class EliminatedCurvature(Curvature):
             term = _Term.of(own, first, precision, kept[own])
             first = term.kept.stop
             self._terms.append(term)
-            remaining.append(precision if term.full else term.spread.T @ precision @ term.spread)
+            remaining.append(term.remaining(precision))
         number = (np.cumsum(kept) - 1).astype(problem.cells.dtype)
         blocks = [term.kept for term in self._terms]
         self._inner = of_occupied(OccupiedCells(number[problem.cells], problem.weights, blocks), remaining)
@@ -79,11 +79,10 @@ class EliminatedCurvature(Curvature):
     def solve(self, gradient: Floats) -> Floats:
         of_kept = np.empty((self._n_kept, gradient.shape[1]))
         for term in self._terms:
-            of_kept[term.kept] = gradient[term.own] if term.full else term.spread.T @ gradient[term.own]
-        found: Floats = self._of_all(self._inner.solve(of_kept))
+            of_kept[term.kept] = term.gathered(gradient[term.own])
+        found = self._of_all(self._inner.solve(of_kept))
         for term in self._terms:
-            if not term.full:
-                found[term.own] += term.free @ gradient[term.own]
+            found[term.empty] += term.free @ gradient[term.empty]
         return found
 
     def covariance(self, contrast: Floats) -> Floats:
@@ -91,12 +90,16 @@ class EliminatedCurvature(Curvature):
 
     def block(self, cells: slice, contrasts: Floats) -> Floats:
         terms = [term for term in self._terms if term.own.start < cells.stop and cells.start < term.own.stop]
-        here = slice(cells.start - terms[0].own.start, cells.stop - terms[0].own.start)
-        spread = block_diag(*(term.spread for term in terms))[here]
-        free = block_diag(*(term.free for term in terms))[here, here]
+        first = terms[0].own.start
+        spread = block_diag(*(term.spread(np.eye(term.kept.stop - term.kept.start)) for term in terms))
+        free = np.zeros((len(spread), len(spread)))
+        for term in terms:
+            free[np.ix_(term.empty - first, term.empty - first)] = term.free
+        here = slice(cells.start - first, cells.stop - first)
         of_kept = self._inner.block(slice(terms[0].kept.start, terms[-1].kept.stop), contrasts)
-        of_classes = np.kron(spread, np.eye(contrasts.shape[1]))
-        return np.asarray(of_classes @ of_kept @ of_classes.T + np.kron(free, contrasts.T @ contrasts))
+        of_classes = np.kron(spread[here], np.eye(contrasts.shape[1]))
+        own = np.kron(free[here, here], contrasts.T @ contrasts)
+        return np.asarray(of_classes @ of_kept @ of_classes.T + own)
 
     @property
     def total(self) -> Floats:
@@ -106,14 +109,14 @@ class EliminatedCurvature(Curvature):
         """Return what follows for all cells from values of those with rows, (cells with rows, columns)."""
         found = np.empty((self._n_cells, of_kept.shape[1]))
         for term in self._terms:
-            found[term.own] = of_kept[term.kept] if term.full else term.spread @ of_kept[term.kept]
+            found[term.own] = term.spread(of_kept[term.kept])
         return found
 
     def _with_free(self, covariance: Floats, factor: float) -> Floats:
         """Return the covariance of all cells, given that of the cells with rows and the factor of S_ee⁻¹."""
         found = self._of_all(self._of_all(covariance).T)
         for term in self._terms:
-            found[term.own, term.own] += factor * term.free
+            found[np.ix_(term.empty, term.empty)] += factor * term.free
         return found
 
 
@@ -125,31 +128,51 @@ class _Term:
     ----------
     own, kept : slice
         Its cells among all, and those with rows among all that have rows.
-    spread : (size, kept) array
-        L, for the cells in their order.
-    free : (size, size) array
-        S_ee⁻¹; 0 for cells with rows.
+    here : (size,) bool
+        Which of its cells have rows.
+    empty : (empty,) intp
+        Those without, among all cells.
+    follow : (empty, kept) array
+        -T.
+    free : (empty, empty) array
+        S_ee⁻¹.
     """
 
     own: slice
     kept: slice
-    spread: Floats
+    here: np.ndarray
+    empty: np.ndarray
+    follow: Floats
     free: Floats
 
     @classmethod
     def of(cls, own: slice, first: int, precision: Floats, here: np.ndarray) -> _Term:
         """Return the term, given the number of its first cell with rows, and which of its cells have rows."""
-        size, n_kept = len(here), int(here.sum())
-        spread, free = np.zeros((size, n_kept)), np.zeros((size, size))
-        spread[here] = np.eye(n_kept)
-        if n_kept < size:
-            empty = np.ix_(~here, ~here)
-            factor = cho_factor(precision[empty], lower=True, check_finite=False)
-            free[empty] = cho_solve(factor, np.eye(size - n_kept), check_finite=False)
-            spread[~here] = -free[empty] @ precision[np.ix_(~here, here)]
-        return cls(own, slice(first, first + n_kept), spread, free)
+        n_kept = int(here.sum())
+        n_empty = len(here) - n_kept
+        free = np.zeros((0, 0))
+        if n_empty:
+            factor = cho_factor(precision[np.ix_(~here, ~here)], lower=True, check_finite=False)
+            free = cho_solve(factor, np.eye(n_empty), check_finite=False)
+        follow = -free @ precision[np.ix_(~here, here)]
+        return cls(own, slice(first, first + n_kept), here, own.start + np.flatnonzero(~here), follow, free)
 
-    @property
-    def full(self) -> bool:
-        """Whether all cells have rows."""
-        return bool(self.kept.stop - self.kept.start == len(self.free))
+    def remaining(self, precision: Floats) -> Floats:
+        """Return the prior precision of the cells with rows."""
+        if not len(self.empty):
+            return precision
+        own, across = precision[np.ix_(self.here, self.here)], precision[np.ix_(self.here, ~self.here)]
+        return np.asarray(own + across @ self.follow)
+
+    def gathered(self, gradient: Floats) -> Floats:
+        """Return the gradient by the cells with rows, which the others follow, given that by all."""
+        return np.asarray(gradient[self.here] + self.follow.T @ gradient[~self.here]) if len(self.empty) else gradient
+
+    def spread(self, of_kept: Floats) -> Floats:
+        """Return the values of all cells, given those of the cells with rows."""
+        if not len(self.empty):
+            return of_kept
+        found = np.empty((len(self.here), of_kept.shape[1]))
+        found[self.here] = of_kept
+        found[~self.here] = self.follow @ of_kept
+        return found

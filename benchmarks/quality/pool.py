@@ -3,10 +3,10 @@
 Ten-fold cross-validation over the tables of ``../shared/data`` with at most 20,000 rows; of tables with more than
 1,500 rows, one of the folds (all of them with ``--full``). ``pool`` is :class:`~anbexact.PooledClassifier` with its
 defaults. Beside it naive Bayes, TAN, exact ANB and kDB (k = 2) as they are learned, AODE, and these networks with
-smooth shapes and refitted, where the pool itself would have them as members; scikit-learn's logistic regression (scaled
-and one-hot, C by cross-validation within the training rows), random forest (300 trees, probabilities clipped at
-0.001) and histogram gradient boosting; if interpret-core is installed, also the explainable boosting machine (minutes
-a fit). Everything is learned within the folds.
+smooth shapes and refitted, where the pool itself would have them as members; scikit-learn's logistic regression
+(scaled and one-hot, C by cross-validation within the training rows), random forest (300 trees, probabilities clipped
+at 0.001) and histogram gradient boosting; if interpret-core is installed, also the explainable boosting machine
+(minutes a fit). Everything is learned within the folds.
 
 The best single model of a table is the one with the lowest log loss on the very rows that are judged, so that no
 choice could have been better. The calibration error of a model whose probabilities are right is not 0, since the
