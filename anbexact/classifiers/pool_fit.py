@@ -137,9 +137,9 @@ def cross_fit(
 ) -> None:
     """Learn every member in all folds, and record what it predicts for the rows that are held out.
 
-    If a member cannot be learned, is not needed, or there is not enough time for it, its outcome says so. The first
-    member that can be learned may take as long as it needs. Without a time limit, members and folds are learned on
-    the workers of joblib's backend, where one is configured.
+    The outcome of a member says if it cannot be learned, is not needed, or would take too long. The first member that
+    can be learned may take as long as it needs. Without a time limit, members and folds are learned on the workers of
+    joblib's backend, where one is configured.
 
     Parameters
     ----------

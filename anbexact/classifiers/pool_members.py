@@ -22,9 +22,11 @@ AUTO = "auto"
 MANY_FEATURES = 22
 """Features beyond which no structure is searched exactly for an automatic member."""
 MANY_UNKNOWNS, MOST_UNKNOWNS = 4_000, 10_000
-"""Classes times features times intervals beyond which automatic members have no smooth interactions, except for those
-of a TAN if columns are cut; and beyond which they have none at all."""
+"""Two limits on classes times features times `INTERVALS`. Up to the first, automatic members have smooth
+interactions; up to the second, only those of a TAN remain, and only if columns are cut; beyond it, smooth members
+have main effects only."""
 INTERVALS = 24
+"""Intervals of a smooth column that are counted for these limits."""
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,12 @@ def automatic_members(
 ) -> list[Member]:
     """Return the members of ``"auto"``, the most promising first.
 
-    Where columns are cut: naive Bayes, TAN and ANB with smooth shapes, also ANB learned on five intervals; and, for
-    variety, kDB, and TAN and ANB on intervals of equal frequency, without. Where none is cut, networks with few
-    states in every column: naive Bayes, TAN, ANB and kDB with smooth shapes, the last three also refitted without
-    and as they are learned, and kDB with more parents. Smooth interactions are left out if there would be too many
-    coefficients, and exact searches if there are too many features. ``docs/pool.md`` reports what other members would
-    contribute.
+    Where columns are cut, the members are naive Bayes, TAN and ANB with smooth shapes, and, for variety, TAN, kDB and
+    ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
+    frequency, and a second smooth ANB on five of them is added. Where no column is cut, the members are naive Bayes,
+    TAN, kDB and ANB with smooth shapes; the last three also refitted without smooth shapes, and as they are learned;
+    and kDB with four and five parents. Smooth interactions are left out if there would be too many coefficients, and
+    exact searches if there are too many features. ``docs/pool.md`` explains the choice.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ def automatic_members(
 
 
 def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool) -> list[Member]:
-    """Return the members for a table with columns that are cut; ``varied``: by several rules."""
+    """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     smooth = exact and size <= MANY_UNKNOWNS
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
     members = [Member("NB smooth", AdditiveClassifier(NaiveBayesClassifier(discretizer=rule, **given)))]
@@ -123,7 +125,7 @@ def named_members(members: Any) -> list[Member]:
     TypeError
         If an element is neither an unfitted classifier of this package nor a pair of a name and such a classifier.
     ValueError
-        If there is no member, or two have the same name.
+        If the list is empty, or two members are given the same name.
     """
     if isinstance(members, str) or not isinstance(members, Iterable):
         raise TypeError(

@@ -59,7 +59,7 @@ FEW_ROWS, FOLDS, FOLDS_OF_FEW_ROWS = 100, 3, 5
 """Rows below which there are more folds by default, so that members learn from more of them, and fewer automatic
 members; and the two numbers of folds."""
 LITTLE = 1.0
-"""Total loss on held-out rows, in nats, below which no further automatic member is learned."""
+"""Total loss of an automatic member on held-out rows, in nats, below which no further one is needed."""
 OWN = ("class_weight", "n_jobs", "verbose")
 """Parameters of the pool itself, independent of its members."""
 
@@ -95,10 +95,11 @@ class PooledClassifier(PooledParameters, FittedPool):
     Parameters
     ----------
     members : "auto" or list, default "auto"
-        Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"``: naive Bayes, TAN,
-        ANB and kDB, with smooth shapes and without, on several intervals or, if no column is cut, also refitted and
-        with more parents. Members that are too large for the table are left out. ``members_`` lists them, and
-        ``docs/pool.md`` explains the choice.
+        Unfitted classifiers of this package, or pairs of a name and such a classifier. ``"auto"`` chooses among naive
+        Bayes, TAN, ANB and kDB, with smooth shapes or without. If columns are cut, the cut points differ between
+        members; otherwise, some members are refitted or have more parents. Smooth members with too many coefficients
+        and exact searches over too many features are left out. ``members_`` lists the members that were considered,
+        and ``docs/pool.md`` explains the choice.
     folds : int or "auto", default "auto"
         Number of folds in which members are learned again. ``"auto"``: 3, or 5 with fewer than 100 rows.
     ridge : float or "auto", default "auto"
@@ -136,9 +137,9 @@ class PooledClassifier(PooledParameters, FittedPool):
         The value used for ``ridge``.
     members_ : DataFrame
         All members that were considered: ``weight``, ``log_loss`` (of held-out rows, nats per row), ``seconds`` (of
-        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"time_limit"``, ``"not needed"`` (an
-        automatic member before it predicts the held-out rows with a total loss below 1 nat) or the reason why it
-        could not be learned.
+        all fits) and ``outcome``, which is ``"pooled"``, ``"weight 0"``, ``"time_limit"``, ``"not needed"``
+        (because an earlier automatic member predicts the held-out rows with a total loss below 1 nat) or the reason
+        why it could not be learned.
     common_ : FixedStructureClassifier or None
         A naive Bayes classifier on states that refine those of all members, as :meth:`to_logit` uses them; None if
         the members read a column so differently that there are no such states.
@@ -287,7 +288,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         """Warn about members that are missing from the pool for other reasons than their weight."""
         late = [record.member.name for record in records if record.outcome == OUT_OF_TIME]
         if late:
-            done = len(records) - len(late)
+            done = sum(record.outcome in (POOLED, NO_WEIGHT) for record in records)
             warn(
                 f"time_limit={self.time_limit!r} was too short for all members: {done} of {len(records)} were "
                 f"learned, without {', '.join(late)}. Raise time_limit, or pass fewer members"

@@ -24,15 +24,15 @@ FEW_PRODUCTS = 15
 
 
 class Gridded(Protocol):
-    """Rows as cells of terms.
+    """Rows, each given by the cell of every term that it falls into.
 
     Attributes
     ----------
     cells : (rows, terms) int32
     weights : (rows, classes) float64
-        Weight of the rows with every class.
+        Weight of every distinct row, by class.
     blocks : sequence of slice
-        The cells of every term, ascending.
+        The range of cells of every term, in ascending order.
     n_cells, n_classes : int
     """
 

@@ -10,7 +10,7 @@ from anbexact.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.logit.potentials import Floats
 
 DENSE_CELLS = 2_500
-"""Cells up to which the curvature of two classes is a dense matrix."""
+"""Cells up to which the curvature of two classes may be a dense matrix even beyond the budget."""
 MOST_OCCUPIED = 0.9
 """Share of cells with rows beyond which it does not pay to eliminate the others."""
 
@@ -18,16 +18,19 @@ MOST_OCCUPIED = 0.9
 def curvature_at(problem: Gridded, precisions: Sequence[Floats], p: Floats, budget: float) -> Curvature:
     """Return minus the Hessian where the class probabilities are p (rows, classes).
 
-    Whole if this takes at most ``budget`` floating-point operations, or for two classes of few cells; else in blocks.
-    Unless it is found in the space of the rows, cells without rows are eliminated if there are many of them.
+    The curvature is one matrix, by cells or in the space of the rows, if this takes at most ``budget`` floating-point
+    operations. For two classes and at most `DENSE_CELLS` cells, it may be one matrix by cells beyond the budget.
+    Otherwise, it is in blocks. If at least a tenth of the cells have no rows, these are eliminated first, unless the
+    curvature is found in the space of the rows.
     """
     n, s = problem.weights.shape
     kept = occupied(problem)
-    if kept.mean() <= MOST_OCCUPIED:
-        kind = _cheapest(n, int(kept.sum()), s, budget)
-        if kind is not RowCurvature:
-            return EliminatedCurvature(problem, precisions, kept, partial(kind, p=p))
-    return _cheapest(n, problem.n_cells, s, budget)(problem, precisions, p)
+    n_kept = int(kept.sum())
+    eliminated = n_kept <= MOST_OCCUPIED * problem.n_cells
+    kind = _cheapest(n, n_kept if eliminated else problem.n_cells, s, budget)
+    if eliminated and kind is not RowCurvature:
+        return EliminatedCurvature(problem, precisions, kept, partial(kind, p=p))
+    return kind(problem, precisions, p)
 
 
 def _cheapest(

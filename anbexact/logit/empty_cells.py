@@ -1,4 +1,7 @@
-"""The curvature of a smooth refit where cells have no rows: only the penalty acts on them, so they are eliminated."""
+"""The curvature of a smooth refit in which some cells have no rows: only the penalty acts on these.
+
+Therefore they are eliminated.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from anbexact.logit.potentials import Floats
 
 @dataclass(frozen=True, eq=False)
 class OccupiedCells:
-    """Rows as cells of terms that have no others; see :class:`~anbexact.logit.curvature.Gridded`."""
+    """Rows as cells of terms, limited to cells that have rows; see :class:`~anbexact.logit.curvature.Gridded`."""
 
     cells: np.ndarray
     weights: Floats
@@ -41,10 +44,10 @@ def occupied(problem: Gridded) -> np.ndarray:
 class EliminatedCurvature(Curvature):
     """The curvature of all cells, from that of the cells that have rows.
 
-    Let S be the prior precision of a term, o its cells with rows and e the others. The likelihood depends on the
-    shifts of o alone. So the maximum has ``δ_e = -T δ_o`` with ``T = S_ee⁻¹ S_eo``, and the cells o have the prior
-    precision ``S_oo - S_oe T``. With their covariance C and ``L = [I; -T]``, the covariance of all cells is
-    ``L C Lᵀ + [0, 0; 0, S_ee⁻¹]``.
+    Let S be the prior precision of a term, o its cells with rows, e the others, and δ their shifts. The likelihood
+    depends on ``δ_o`` alone. At the maximum, therefore, ``δ_e = -T δ_o`` with ``T = S_ee⁻¹ S_eo``. Once e is
+    eliminated, the cells o have the prior precision ``S_oo - S_oe T``. Let C be the covariance of ``δ_o``, and
+    ``L = [I; -T]``. The covariance of all cells is then ``L C Lᵀ + [0, 0; 0, S_ee⁻¹]``.
 
     Parameters
     ----------
@@ -106,7 +109,7 @@ class EliminatedCurvature(Curvature):
         return self._with_free(self._inner.total, float(self._n_contrasts))
 
     def _of_all(self, of_kept: Floats) -> Floats:
-        """Return what follows for all cells from values of those with rows, (cells with rows, columns)."""
+        """Return the values of all cells, given those of the cells with rows, (cells with rows, columns)."""
         found = np.empty((self._n_cells, of_kept.shape[1]))
         for term in self._terms:
             found[term.own] = term.spread(of_kept[term.kept])
@@ -127,11 +130,11 @@ class _Term:
     Attributes
     ----------
     own, kept : slice
-        Its cells among all, and those with rows among all that have rows.
+        Positions of its cells among all cells, and of its cells with rows among all cells with rows.
     here : (size,) bool
         Which of its cells have rows.
     empty : (empty,) intp
-        Those without, among all cells.
+        Positions of its cells without rows among all cells.
     follow : (empty, kept) array
         -T.
     free : (empty, empty) array
@@ -165,7 +168,7 @@ class _Term:
         return np.asarray(own + across @ self.follow)
 
     def gathered(self, gradient: Floats) -> Floats:
-        """Return the gradient by the cells with rows, which the others follow, given that by all."""
+        """Return the gradient by the cells with rows, given that by all cells; those without rows follow them."""
         return np.asarray(gradient[self.here] + self.follow.T @ gradient[~self.here]) if len(self.empty) else gradient
 
     def spread(self, of_kept: Floats) -> Floats:
