@@ -93,7 +93,7 @@ class DenseCurvature(Curvature):
         for cells, precision in zip(problem.blocks, precisions, strict=True):
             own = slice(cells.start * self._d, cells.stop * self._d)
             product = precision[:, None, :, None] * self._to_odds[:, None, :]
-            matrix[own, own] += product.reshape(own.stop - own.start, -1)
+            matrix[own, own] += product.reshape(matrix[own, own].shape)
         self._factor = cho_factor(matrix, lower=True, check_finite=False, overwrite_a=True)
 
     def solve(self, gradient: Floats) -> Floats:

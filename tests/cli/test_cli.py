@@ -847,7 +847,7 @@ class TestPool:
             capsys, "fit", "monks.csv", "--class", "monk", "--model", "pool", "--discretizer", "mdlp", "--json"
         )
         document = json.loads(out)
-        assert {member["outcome"] for member in document["members"]} <= {"pooled", "weight 0"}
+        assert {member["outcome"] for member in document["members"]} <= {"pooled", "weight 0", "not needed"}
         assert set(document["biases"]) == {"no", "yes"}
         line = error_of(capsys, "fit", "monks.csv", "--class", "monk", "--model", "pool", "--ess", "1")
         assert line == "--ess does not apply to --model pool"
