@@ -153,8 +153,7 @@ def cross_fit(
     progress : callable, optional
         Called with a phase and the finished fraction of the whole.
     enough : float, default 0
-        Total loss on the held-out rows, in nats, below which a member leaves nothing to be gained: those after it are
-        not needed.
+        Total loss on the held-out rows, in nats, below which a member makes those after it needless.
     """
     if _on_workers(deadline):
         _cross_fit_on_workers(records, folds, labels, progress)
@@ -191,16 +190,19 @@ def cross_fit(
 
 
 def _sufficient(record: Record, folds: Sequence[Fold], enough: float) -> bool:
-    """Whether a member's total loss on the held-out rows, in nats, is so small that no other member is needed."""
-    return record.log_loss * sum(float(fold.held_out.weights.sum()) for fold in folds) < enough
+    """Whether a member's total loss on the held-out rows, in nats, is so small that no other member is needed.
+
+    A row counts with its weight, but all rows together as no fewer than they are: weights may be shares.
+    """
+    weights = [fold.held_out.weights for fold in folds]
+    return record.log_loss * max(sum(float(part.sum()) for part in weights), sum(map(len, weights))) < enough
 
 
 def _leave_out_needless(records: Sequence[Record], folds: Sequence[Fold], enough: float) -> None:
     """Record that members after the first sufficient one are not needed, whether or not they were learned."""
     found = False
     for record in records:
-        if found:
-            record.outcome = record.outcome or NOT_NEEDED
+        record.outcome = record.outcome or (NOT_NEEDED if found else "")
         found = found or (not record.outcome and _sufficient(record, folds, enough))
 
 

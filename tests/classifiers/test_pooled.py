@@ -327,6 +327,11 @@ class TestFit:
         assert pool.members_["outcome"].tolist()[0] == "pooled"
         assert set(pool.members_["outcome"][1:]) == {"not needed"}
 
+    def test_weights_that_are_shares_leave_members_needed(self):
+        X, y = load_monks(1)
+        members = PooledClassifier(n_jobs=1).fit(X, y, np.full(len(y), 1 / len(y))).members_
+        assert (members["outcome"] != "not needed").sum() > 1
+
     def test_progress_covers_all_members(self):
         told = []
         self.cross_fitted(lambda *args: told.append(args))
