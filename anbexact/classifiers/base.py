@@ -13,12 +13,14 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers.counting import Counting
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.sample_size import PLAIN, Learn, Learned, Learner, Validation, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
+from anbexact.classifiers.table_strengths import chosen_strengths
 from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
 from anbexact.inputs.training import TrainingColumns
@@ -28,7 +30,7 @@ from anbexact.networks.model import Model
 from anbexact.networks.network import Network, TableNetwork
 from anbexact.networks.table_draws import check_draws, explained_intervals, probability_intervals
 from anbexact.parameters.counts import Counts, count_families
-from anbexact.parameters.hierarchical import best_strengths
+from anbexact.parameters.hierarchical import Strengths
 from anbexact.parameters.tables import Tables
 from anbexact.scores import Score
 from anbexact.scores.registry import SCORES, score_names
@@ -181,15 +183,27 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         table, cut_points = (read.incomplete if read.completes else read.discretised)(self.discretizer)
         if isinstance(table, IncompleteTable):
             return self._learn_completing(table, cut_points)
+        deadline = Deadline(getattr(self, "time_limit", None))
         learned = self._structure_learner(table)()
         score = self.score_of(learned.ess)
-        strengths = best_strengths(table, learned.structure) if self.parameters == HIERARCHICAL else ()
+        strengths = self.strengths_of(table, learned.structure, learned, deadline)
         estimation = Estimation(score, learned.ess, learned.smoothing, self.parameters, strengths)
         network = self._estimated(table, learned.structure, cut_points, estimation)
         self.__dict__.pop("em_", None)  # of an earlier fit
         if read.completes:
             self.em_ = None
         return network
+
+    def strengths_of(
+        self, table: DiscreteTable, structure: Structure, learned: Learned, deadline: Deadline
+    ) -> Strengths:
+        """Return the strengths of the tables of a structure, if they are hierarchical."""
+        if self.parameters != HIERARCHICAL:
+            return {}
+        learn = self._rehearsal(table) if learned.learn == self._learn else learned.learn
+        return chosen_strengths(
+            table, structure, learn if self._relearns else None, self.score_of(learned.ess), deadline
+        )
 
     def _estimated(
         self, table: DiscreteTable, structure: Structure, cut_points: dict[Hashable, Cuts], estimation: Estimation

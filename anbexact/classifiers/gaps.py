@@ -14,12 +14,11 @@ from anbexact._runtime.warn import warn
 from anbexact.classifiers.em_record import EMRecord, EMStart
 from anbexact.classifiers.sample_size import Learned, Validation
 from anbexact.discretize import Cuts
-from anbexact.networks.estimation import HIERARCHICAL, Estimation
+from anbexact.networks.estimation import Estimation
 from anbexact.networks.gap_expectation import Expected, GapExpectation
 from anbexact.networks.gap_validation import GapHeldOut, GapValidation
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import Counts
-from anbexact.parameters.hierarchical import best_strengths
 from anbexact.parameters.tables import Tables
 from anbexact.search.em_starts import STARTS, available_tables
 from anbexact.search.structural_em import LONG, SHORT, Climb, MStep, Patience, climb, first_expected
@@ -121,9 +120,9 @@ class LearnedFromGaps:
         return climb(self._expectation, start, first, m_step, patience, self._deadline, self._progress)
 
     def _estimation(self, learned: Learned, rows: DiscreteTable, structure: Structure) -> Estimation:
-        rule = self._classifier.parameters
-        strengths = best_strengths(rows, structure) if rule == HIERARCHICAL else ()
-        return Estimation(self._classifier.score_of(learned.ess), learned.ess, learned.smoothing, rule, strengths)
+        score, rule = self._classifier.score_of(learned.ess), self._classifier.parameters
+        strengths = self._classifier.strengths_of(rows, structure, learned, self._deadline)
+        return Estimation(score, learned.ess, learned.smoothing, rule, strengths)
 
     def _most_completions(self) -> int:
         """Return the maximum number of completions, as memory allows and searches remain quick."""

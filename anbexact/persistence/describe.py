@@ -208,11 +208,12 @@ def _describe_tables(classifier: NetworkClassifier, number: Mapping[Hashable, in
 
 
 def _describe_strengths(classifier: NetworkClassifier) -> dict[str, Any]:
-    """Return the strengths of hierarchical tables, if there are such."""
+    """Return the strengths of hierarchical tables, if there are such, in the order of the counts."""
     network = classifier.model_
     assert isinstance(network, TableNetwork)
-    strengths = network.estimation.strengths if network.estimation is not None else ()
-    return {"strengths": list(strengths)} if strengths else {}
+    assert network.counts is not None
+    strengths = network.estimation.strengths if network.estimation is not None else {}
+    return {"strengths": [list(strengths[name]) for name in network.counts]} if strengths else {}
 
 
 def _describe_counts(classifier: NetworkClassifier, number: Mapping[Hashable, int]) -> list[dict[str, Any]]:

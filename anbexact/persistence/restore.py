@@ -33,6 +33,7 @@ from anbexact.networks.density_network import DensityNetwork
 from anbexact.networks.estimation import ESTIMATES, HIERARCHICAL, Estimation
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import FamilyCounts
+from anbexact.parameters.hierarchical import Strengths
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.persistence.averages import restore_average
 from anbexact.persistence.checked import (
@@ -161,9 +162,7 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
         rule = text(document["tables_by"])
         check_choice("tables_by", rule, ESTIMATES)
         by_name = {family.name: family for family in counts}
-        strengths = tuple(number(one, above=0) for one in listed(document.get("strengths", [])))
-        if (rule == HIERARCHICAL) != bool(strengths):
-            raise ValueError(f"tables by {rule!r} and {len(strengths)} strengths do not go together")
+        strengths = _read_strengths(document, counts) if rule == HIERARCHICAL else {}
         estimation = Estimation(classifier.score_of(ess), ess, smoothing, rule, strengths)
         network = TableNetwork.from_counts(vocabulary, structure, by_name, cut_points, estimation)
         for table in network.tables.values():
@@ -357,6 +356,14 @@ def _read_counts(
     shape = tuple(arity(variable) for variable in (name, *parents))
     with reading(f"{name!r}"):
         return FamilyCounts(name, tuple(parents), shape, *cells(described, math.prod(shape)))
+
+
+def _read_strengths(document: Mapping[str, Any], counts: Sequence[FamilyCounts]) -> Strengths:
+    """Return the strengths of hierarchical tables: for every family, one for each number of parents."""
+    return {
+        family.name: tuple(number(one, above=0) for one in listed(of_family, len(family.shape)))
+        for family, of_family in zip(counts, listed(document["strengths"], len(counts)), strict=True)
+    }
 
 
 def _read_table(described: Mapping[str, Any], names: list[Hashable], vocabulary: Vocabulary) -> ConditionalTable:

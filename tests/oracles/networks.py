@@ -264,19 +264,23 @@ def hierarchical_entry(rows, weights, arities, child, parents, strengths, states
         if row[child] == states[child] and all(row[v] == states[v] for v in parents)
     )
     fewer = parents[:-1] if parents else None
-    m = strengths[min(len(parents), len(strengths) - 1)]
+    m = strengths[len(parents)]
     return (n_jk + m * hierarchical_entry(rows, weights, arities, child, fewer, strengths, states)) / (n_j + m)
 
 
 def hierarchical_posterior(rows, weights, arities, orders, strengths, row):
-    """P(class | features) of hierarchical tables; ``orders[v]`` are the ordered parents, the class is the last."""
+    """P(class | features) of hierarchical tables; ``orders[v]`` are the ordered parents, the class is the last.
+
+    ``strengths[v]`` are those of variable v, by the number of parents.
+    """
     c = len(arities) - 1
     joint = []
     for label in range(arities[c]):
         states = [*row[:c], label]
         joint.append(
             prod(
-                hierarchical_entry(rows, weights, arities, v, order, strengths, states) for v, order in orders.items()
+                hierarchical_entry(rows, weights, arities, v, order, strengths[v], states)
+                for v, order in orders.items()
             )
         )
     return [value / sum(joint) for value in joint]

@@ -1,7 +1,7 @@
-"""Hierarchical tables: against their recursion, and leave-one-out against counting without the row."""
+"""Hierarchical tables: against their recursion, and their strengths against counting and a grid."""
 
 from itertools import pairwise
-from math import log
+from math import exp, log
 
 import numpy as np
 import oracles
@@ -11,20 +11,24 @@ from tiers import repeats
 
 import anbexact
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import KDBClassifier
+from anbexact.classifiers.table_strengths import chosen_strengths
 from anbexact.datasets import load_dataset, load_monks
 from anbexact.parameters.counts import count_families
-from anbexact.parameters.hierarchical import (
-    CENTRE,
-    SPREAD,
-    LeaveOneOut,
-    best_strengths,
-    hierarchical_tables,
-    ordered_parents,
-)
+from anbexact.parameters.hierarchical import hierarchical_tables, ordered_parents
+from anbexact.parameters.strengths import CENTRE, SPREAD, SPREAD_OF_VARIABLES, HeldOutHierarchy, best_strengths
+from anbexact.search import learn_kdb, learn_naive_bayes
 from anbexact.structures.structure import Structure
+from anbexact.tables.folds import split_table
+from anbexact.tables.table import DiscreteTable
 
 STRENGTHS = (2.0, 0.5, 7.0, 1.5)
+
+
+def different_strengths(names):
+    """Strengths that differ from variable to variable."""
+    return {name: tuple(strength * (1 + place / 3) for strength in STRENGTHS) for place, name in enumerate(names)}
 
 
 def problem_and_parents(seed):
@@ -64,7 +68,8 @@ def test_parents_come_in_the_order_of_what_they_tell(seed):
 def test_tables_are_the_recursion(seed):
     problem, structure = problem_and_parents(seed)
     counts = count_families(problem.table, structure)
-    tables = hierarchical_tables(counts, "c", STRENGTHS)
+    strengths = different_strengths(problem.names)
+    tables = hierarchical_tables(counts, "c", strengths)
     place = {name: v for v, name in enumerate(problem.names)}
     for child, order in orders(problem, structure).items():
         table = tables[problem.names[child]]
@@ -72,45 +77,157 @@ def test_tables_are_the_recursion(seed):
         for cell in np.ndindex(table.values.shape):
             states = {place[name]: code for name, code in zip(table.variables, cell, strict=True)}
             expected = oracles.hierarchical_entry(
-                problem.rows, problem.weights, problem.arities, child, order, STRENGTHS, states
+                problem.rows, problem.weights, problem.arities, child, order, strengths[table.name], states
             )
             assert table.values[cell] == pytest.approx(expected, abs=1e-12)
 
 
-def test_leave_one_out_is_counting_without_the_row():
+def halves(problem):
+    """The rows of the table, by turns to learn from and held out."""
+    table = problem.table
+    return [
+        DiscreteTable(table.vocabulary, table.codes[part], table.weights[part], len(table.codes[part]))
+        for part in (slice(0, None, 2), slice(1, None, 2))
+    ]
+
+
+def of_levels(fold, strengths):
+    return np.array([strengths[name][depth] for name, depth in fold.levels])
+
+
+def test_held_out_rows_are_predicted_from_the_others():
     for seed in repeats(6):
         problem, structure = problem_and_parents(seed)
-        of_class = orders(problem, structure)
+        learned, held_out = halves(problem)
+        counts = count_families(learned, structure)
+        place = {name: v for v, name in enumerate(problem.names)}
+        parents = {place[name]: tuple(place[p] for p in ordered_parents(of, "c")) for name, of in counts.items()}
+        strengths = different_strengths(problem.names)
+        by_place = {place[name]: of_name for name, of_name in strengths.items()}
+        rows = [[int(learned.column(name)[t]) for name in problem.names] for t in range(len(learned.codes))]
         expected = 0.0
-        merged = {}
-        for row, weight in zip(problem.rows, problem.weights, strict=True):
-            if weight > 0:
-                merged[tuple(row)] = merged.get(tuple(row), 0.0) + weight
-        rows, weights = list(merged), list(merged.values())
-        for t, row in enumerate(rows):
-            without = [w - min(w, 1.0) * (k == t) for k, w in enumerate(weights)]
-            posterior = oracles.hierarchical_posterior(rows, without, problem.arities, of_class, STRENGTHS, row)
-            expected += weights[t] * log(posterior[row[-1]])
-        found = LeaveOneOut(problem.table, structure)
-        strengths = STRENGTHS[: found.n_strengths]
-        assert found.log_likelihood(strengths) == pytest.approx(expected, rel=1e-9)
+        for t, weight in enumerate(held_out.weights):
+            row = [int(held_out.column(name)[t]) for name in problem.names]
+            posterior = oracles.hierarchical_posterior(
+                rows, learned.weights.tolist(), problem.arities, parents, by_place, row
+            )
+            expected += weight * log(posterior[row[-1]])
+        fold = HeldOutHierarchy(learned, held_out, structure)
+        assert fold.log_likelihood(of_levels(fold, strengths))[0] == pytest.approx(expected, rel=1e-9)
 
 
-def test_no_other_strength_is_better():
+def test_derivatives_by_strengths_are_differences():
+    for seed in repeats(4):
+        problem, structure = problem_and_parents(seed)
+        fold = HeldOutHierarchy(*halves(problem), structure)
+        at = of_levels(fold, different_strengths(problem.names))
+        for level, slope in enumerate(fold.log_likelihood(at)[1]):
+            step = np.exp(1e-5 * (np.arange(len(at)) == level))
+            above, below = fold.log_likelihood(at * step)[0], fold.log_likelihood(at / step)[0]
+            assert slope == pytest.approx((above - below) / 2e-5, abs=1e-6)
+
+
+def test_many_held_out_rows_are_represented_by_some():
+    X, y = load_dataset("tic_tac_toe")
+    table = NaiveBayesClassifier().fit(X, y).reader_.table(X, y, None)
+    structure = learn_naive_bayes(table)
+    learned, held_out = split_table(table, 5)[0]
+    some = HeldOutHierarchy(learned, held_out, structure, most_cells=2 * 19 * 10)
+    places = np.linspace(0, len(held_out.codes) - 1, 10).astype(int)
+    chosen = DiscreteTable(table.vocabulary, held_out.codes[places], held_out.weights[places], 10)
+    strengths = of_levels(some, different_strengths(table.vocabulary.names))
+    expected = HeldOutHierarchy(learned, chosen, structure).log_likelihood(strengths)[0]
+    assert some.log_likelihood(strengths)[0] == pytest.approx(expected, rel=1e-12)
+
+
+def monks():
     X, y = load_monks(2)
-    model = KDBClassifier(k=2, parameters="hierarchical").fit(X, y)
+    return X, y, KDBClassifier(k=2, parameters="hierarchical").fit(X, y)
+
+
+def test_strengths_predict_the_rows_of_folds():
+    X, y, model = monks()
     table = model.reader_.table(X, y, None)
-    strengths = best_strengths(table, model.structure_)
-    assert strengths == model.model_.estimation.strengths
-    left_out = LeaveOneOut(table, model.structure_)
+    score = model.score_of(model.ess_)
+    folds = [
+        HeldOutHierarchy(rows, others, learn_kdb(rows, score, k=2))
+        for seed in range(4)
+        for rows, others in split_table(table, 5, seed)
+    ]
+    assert best_strengths(folds, model.structure_, 4) == model.model_.estimation.strengths
 
-    def value(tried):
-        return left_out.log_likelihood(tried) - sum((log(one / CENTRE) / SPREAD) ** 2 for one in tried) / 2
 
-    best = value(strengths)
-    last = len(strengths) - 1
-    for factor in (0.2, 0.7, 1.5, 5.0):
-        assert value((*strengths[:last], strengths[last] * factor)) < best
+def test_no_other_strengths_are_better():
+    X, y, model = monks()
+    table = model.reader_.table(X, y, None)
+    folds = [HeldOutHierarchy(*fold, model.structure_) for seed in (0, 1) for fold in split_table(table, 5, seed)]
+    every = {name: [*of_name] for name, of_name in best_strengths(folds, model.structure_, 2).items()}
+    depths = max(len(of_name) for of_name in every.values())
+
+    def value(strengths):
+        """The penalty of the means over variables is taken at its best."""
+        total = sum(fold.log_likelihood(of_levels(fold, strengths))[0] for fold in folds) / 2
+        for depth in range(depths):
+            logs = np.array([log(of_name[depth]) for of_name in strengths.values() if depth < len(of_name)])
+            within, between = len(logs) / SPREAD_OF_VARIABLES**2, 1 / SPREAD**2
+            mean = (within * logs.mean() + between * log(CENTRE)) / (within + between)
+            total -= ((logs - mean) ** 2).sum() / 2 / SPREAD_OF_VARIABLES**2
+            total -= (mean - log(CENTRE)) ** 2 / 2 / SPREAD**2
+        return total
+
+    best = value(every)
+    for name, of_name in every.items():
+        for depth in range(len(of_name)):
+            for step in (-0.5, -0.05, 0.05, 0.5):
+                other = [strength * exp(step * (d == depth)) for d, strength in enumerate(of_name)]
+                assert value({**every, name: other}) < best
+    for depth in range(depths):
+        for step in (-2.0, -0.2, 0.2, 2.0):
+            moved = {n: [m * exp(step * (d == depth)) for d, m in enumerate(of)] for n, of in every.items()}
+            assert value(moved) < best
+
+
+def test_a_depth_that_no_fold_has_gets_the_centre():
+    X, y, model = monks()
+    table = model.reader_.table(X, y, None)
+    folds = [HeldOutHierarchy(*fold, learn_naive_bayes(fold[0])) for fold in split_table(table, 5)]
+    strengths = best_strengths(folds, model.structure_)
+    deep = [of_name[2] for of_name in strengths.values() if len(of_name) > 2]
+    assert deep
+    assert deep == pytest.approx([CENTRE] * len(deep))
+    assert best_strengths([], model.structure_)["is_monk"] == pytest.approx((CENTRE,))
+
+
+class Counting(KDBClassifier):
+    """Counts its searches."""
+
+    searches = 0
+
+    def _learn(self, table, score, time_limit):
+        type(self).searches += 1
+        return super()._learn(table, score, time_limit)
+
+
+def test_structures_are_learned_again_in_every_fold():
+    X, y = load_monks(1)
+    Counting.searches = 0
+    Counting(k=2, ess=1.0, parameters="eap").fit(X, y)
+    once, Counting.searches = Counting.searches, 0
+    Counting(k=2, ess=1.0, parameters="hierarchical").fit(X, y)
+    assert Counting.searches == once + 4 * 5  # 432 rows: dealt four times
+
+
+def test_no_search_is_started_when_the_time_has_run_out():
+    X, y, model = monks()
+    table = model.reader_.table(X, y, None)
+    score = model.score_of(1.0)
+    passed = Deadline(0.0)
+
+    def learn(*_):
+        raise AssertionError("no search was to be started")
+
+    alone = chosen_strengths(table, model.structure_, None, score, Deadline())
+    assert chosen_strengths(table, model.structure_, learn, score, passed) == alone
 
 
 @pytest.mark.parametrize("model", [NaiveBayesClassifier, TANClassifier, ANBClassifier, GBNClassifier])

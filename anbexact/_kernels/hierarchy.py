@@ -1,0 +1,53 @@
+"""Conditional log likelihood of hierarchical tables, and its gradient by the logarithms of their strengths.
+
+For M rows, L levels and s classes, ``joint`` and ``given`` (M, L, s) are weights of other rows: those that agree with
+row t in the variable and the first parents of a level, and in these parents alone, if the row had class c. The levels
+of a family follow one another, the one without parents first; those of family f end before ``ends[f]``.
+``uniform[f]`` is 1 / the number of states of its variable.
+"""
+
+import math
+
+import numpy as np
+
+from anbexact._kernels.jit import kernel
+
+
+@kernel
+def value_and_gradient(joint, given, ends, uniform, strengths, classes, weights, gradient):
+    """Return Σ_t w_t ln P(c_t | x_t), and add its derivatives by ln m to ``gradient`` (L,).
+
+    ``classes`` and ``weights`` (M,) are c_t and w_t; ``strengths`` (L,) are m.
+    """
+    n_rows, n_levels, n_classes = joint.shape
+    entries = np.empty((n_levels, n_classes))
+    logs = np.empty(n_classes)
+    total = 0.0
+    for t in range(n_rows):
+        logs[:] = 0.0
+        level = 0
+        for f in range(len(ends)):
+            for c in range(n_classes):
+                entry = uniform[f]
+                for d in range(level, ends[f]):
+                    entry = (joint[t, d, c] + strengths[d] * entry) / (given[t, d, c] + strengths[d])
+                    entries[d, c] = entry
+                logs[c] += math.log(entry)
+            level = ends[f]
+        top = logs.max()
+        normaliser = 0.0
+        for c in range(n_classes):
+            normaliser += math.exp(logs[c] - top)
+        true = classes[t]
+        total += weights[t] * (logs[true] - top - math.log(normaliser))
+        for c in range(n_classes):
+            surplus = weights[t] * ((c == true) - math.exp(logs[c] - top) / normaliser)
+            level = 0
+            for f in range(len(ends)):
+                slope = surplus / entries[ends[f] - 1, c]
+                for d in range(ends[f] - 1, level - 1, -1):
+                    coarser = entries[d - 1, c] if d > level else uniform[f]
+                    slope *= strengths[d] / (given[t, d, c] + strengths[d])
+                    gradient[d] += slope * (coarser - entries[d, c])
+                level = ends[f]
+    return total
