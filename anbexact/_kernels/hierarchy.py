@@ -21,33 +21,42 @@ def value_and_gradient(joint, given, ends, uniform, strengths, classes, weights,
     """
     n_rows, n_levels, n_classes = joint.shape
     entries = np.empty((n_levels, n_classes))
-    logs = np.empty(n_classes)
+    shares = np.empty((n_levels, n_classes))
+    logs, slopes, coarser = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     total = 0.0
     for t in range(n_rows):
         logs[:] = 0.0
         level = 0
         for f in range(len(ends)):
+            coarser[:] = uniform[f]
+            for d in range(level, ends[f]):
+                m = strengths[d]
+                for c in range(n_classes):
+                    share = 1.0 / (given[t, d, c] + m)
+                    coarser[c] = (joint[t, d, c] + m * coarser[c]) * share
+                    entries[d, c] = coarser[c]
+                    shares[d, c] = m * share
             for c in range(n_classes):
-                entry = uniform[f]
-                for d in range(level, ends[f]):
-                    entry = (joint[t, d, c] + strengths[d] * entry) / (given[t, d, c] + strengths[d])
-                    entries[d, c] = entry
-                logs[c] += math.log(entry)
+                logs[c] += math.log(coarser[c])
             level = ends[f]
         top = logs.max()
         normaliser = 0.0
         for c in range(n_classes):
             normaliser += math.exp(logs[c] - top)
-        true = classes[t]
-        total += weights[t] * (logs[true] - top - math.log(normaliser))
+        total += weights[t] * (logs[classes[t]] - top - math.log(normaliser))
         for c in range(n_classes):
-            surplus = weights[t] * ((c == true) - math.exp(logs[c] - top) / normaliser)
-            level = 0
-            for f in range(len(ends)):
-                slope = surplus / entries[ends[f] - 1, c]
-                for d in range(ends[f] - 1, level - 1, -1):
-                    coarser = entries[d - 1, c] if d > level else uniform[f]
-                    slope *= strengths[d] / (given[t, d, c] + strengths[d])
-                    gradient[d] += slope * (coarser - entries[d, c])
-                level = ends[f]
+            logs[c] = -weights[t] * math.exp(logs[c] - top) / normaliser
+        logs[classes[t]] += weights[t]
+        level = 0
+        for f in range(len(ends)):
+            for c in range(n_classes):
+                slopes[c] = logs[c] / entries[ends[f] - 1, c]
+            for d in range(ends[f] - 1, level - 1, -1):
+                change = 0.0
+                for c in range(n_classes):
+                    slopes[c] *= shares[d, c]
+                    above = entries[d - 1, c] if d > level else uniform[f]
+                    change += slopes[c] * (above - entries[d, c])
+                gradient[d] += change
+            level = ends[f]
     return total
