@@ -19,6 +19,7 @@ from anbexact.networks.gap_expectation import Expected, GapExpectation
 from anbexact.networks.gap_validation import GapHeldOut, GapValidation
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import Counts
+from anbexact.parameters.hierarchical import Strengths
 from anbexact.parameters.tables import Tables
 from anbexact.search.em_starts import STARTS, available_tables
 from anbexact.search.structural_em import LONG, SHORT, Climb, MStep, Patience, climb, first_expected
@@ -41,6 +42,7 @@ IN_ROUNDS = ("eap", "ml")
 """Rules of tables that have an objective; for the others, rounds use ``"eap"``, and the last tables the rule."""
 
 StructureLearner = Callable[[DiscreteTable, Validation], Callable[..., Learned]]
+StrengthChoice = Callable[[DiscreteTable, Structure, Learned, Deadline], Strengths]
 
 
 class LearnedFromGaps:
@@ -52,12 +54,20 @@ class LearnedFromGaps:
         The classifier whose parameters define how structures and tables are learned.
     learner : callable
         ``learner(table, validation)`` returns what chooses equivalent sample sizes and a search.
+    strengths : callable
+        ``strengths(rows, structure, learned, deadline)`` returns the strengths of hierarchical tables, if they are.
     table : IncompleteTable
         The rows, some with missing cells.
     """
 
-    def __init__(self, classifier: NetworkClassifier, learner: StructureLearner, table: IncompleteTable) -> None:
-        self._classifier, self._learner, self._table = classifier, learner, table
+    def __init__(
+        self,
+        classifier: NetworkClassifier,
+        learner: StructureLearner,
+        strengths: StrengthChoice,
+        table: IncompleteTable,
+    ) -> None:
+        self._classifier, self._learner, self._strengths, self._table = classifier, learner, strengths, table
         limit = getattr(classifier, "time_limit", None)
         check_limit("time_limit", limit)
         self._deadline = Deadline(limit)
@@ -121,7 +131,7 @@ class LearnedFromGaps:
 
     def _estimation(self, learned: Learned, rows: DiscreteTable, structure: Structure) -> Estimation:
         score, rule = self._classifier.score_of(learned.ess), self._classifier.parameters
-        strengths = self._classifier.strengths_of(rows, structure, learned, self._deadline)
+        strengths = self._strengths(rows, structure, learned, self._deadline)
         return Estimation(score, learned.ess, learned.smoothing, rule, strengths)
 
     def _most_completions(self) -> int:
@@ -173,7 +183,11 @@ class LearnedFromGaps:
 
 
 def learn_from_gaps(
-    classifier: Any, learner: StructureLearner, table: IncompleteTable, cut_points: Mapping[Hashable, Cuts]
+    classifier: Any,
+    learner: StructureLearner,
+    strengths: StrengthChoice,
+    table: IncompleteTable,
+    cut_points: Mapping[Hashable, Cuts],
 ) -> tuple[TableNetwork, EMRecord]:
     """Return the network that expectation maximisation learns from rows with missing cells, and how.
 
@@ -193,4 +207,4 @@ def learn_from_gaps(
         When interrupted, once the search under way has ended; nothing is learned then.
     """
     with abandonable(), heard_once():
-        return LearnedFromGaps(classifier, learner, table).network(cut_points)
+        return LearnedFromGaps(classifier, learner, strengths, table).network(cut_points)

@@ -18,8 +18,8 @@ from anbexact.tables.table import DiscreteTable
 FOLDS = 5
 MOST_REPETITIONS = 4
 ROWS_TO_PREDICT = 4000
-"""Folds are dealt again, up to `MOST_REPETITIONS` times, until this many rows are predicted: with few rows, how they
-happen to be dealt would decide."""
+"""Rows are split into folds again, up to `MOST_REPETITIONS` times, until this many are predicted. With few rows, the
+result would depend on a single split."""
 
 Learn = Callable[[DiscreteTable, Score, float | None], Structure]
 
@@ -31,7 +31,7 @@ def chosen_strengths(
 
     The structure was fitted to all rows. If it were kept, each row would be predicted too well by the others, and the
     tables would be smoothed too little. It is therefore learned again without the rows of every fold. With fewer than
-    4,000 rows, folds are dealt two to four times.
+    4,000 rows, they are split two to four times.
 
     Parameters
     ----------

@@ -214,7 +214,7 @@ def test_structures_are_learned_again_in_every_fold():
     Counting(k=2, ess=1.0, parameters="eap").fit(X, y)
     once, Counting.searches = Counting.searches, 0
     Counting(k=2, ess=1.0, parameters="hierarchical").fit(X, y)
-    assert Counting.searches == once + 4 * 5  # 432 rows: dealt four times
+    assert Counting.searches == once + 4 * 5  # 432 rows, split four times
 
 
 def test_no_search_is_started_when_the_time_has_run_out():
