@@ -11,6 +11,7 @@ similar (:func:`~anbexact.parameters.strengths.best_strengths`).
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from math import prod
 
 import numpy as np
 from scipy.special import xlogy
@@ -20,6 +21,9 @@ from anbexact.parameters.tables import ConditionalTable, Tables
 
 Strengths = Mapping[Hashable, tuple[float, ...]]
 """m_0, m_1, ... of every variable, by the number of parents."""
+
+MOST_STATES = 10_000
+"""Joint states of up to three variables up to which all of them are counted, rather than those that occur."""
 
 
 def ordered_parents(family: FamilyCounts, class_name: Hashable) -> tuple[Hashable, ...]:
@@ -37,14 +41,16 @@ def ordered_parents(family: FamilyCounts, class_name: Hashable) -> tuple[Hashabl
         flat = np.zeros(len(family.cells), dtype=np.int64)
         for name in names:
             flat = flat * arities[name] + codes[name]
-        weights = np.bincount(np.unique(flat, return_inverse=True)[1].reshape(-1), family.weights)
-        return float(xlogy(weights.sum(), weights.sum()) - xlogy(weights, weights).sum())
+        n_states = prod(arities[name] for name in names)
+        if n_states > MOST_STATES:
+            flat, n_states = np.unique(flat, return_inverse=True)[1].reshape(-1), 0
+        weights = np.bincount(flat, family.weights, n_states)
+        return float(-xlogy(weights, weights).sum())
+
+    without = entropy([family.name, *given]) - entropy(given)
 
     def information(parent: Hashable) -> float:
-        child, both = family.name, [family.name, parent]
-        return (
-            entropy([child, *given]) + entropy([parent, *given]) - entropy([*both, *given]) - entropy(given)
-        )  # fmt: skip
+        return without + entropy([parent, *given]) - entropy([family.name, *given, parent])
 
     told = {parent: round(information(parent), 9) for parent in others}
     return (*given, *sorted(others, key=lambda parent: -told[parent]))
