@@ -1,9 +1,9 @@
-"""Conditional log likelihood of hierarchical tables, and its gradient by the logarithms of their strengths.
+"""Conditional log likelihood of hierarchical tables, and its derivatives with respect to the logs of strengths.
 
-For M rows, L levels and s classes, ``joint`` and ``given`` (M, L, s) are weights of other rows: those that agree with
-row t in the variable and the first parents of a level, and in these parents alone, if the row had class c. The levels
-of a family follow one another, the one without parents first; those of family f end before ``ends[f]``.
-``uniform[f]`` is 1 / the number of states of its variable.
+For M held-out rows, L levels and s classes, ``joint`` and ``given`` (M, L, s) are total weights of other rows. For
+row t, level d and class c, ``given`` counts those that match row t, with its class set to c, in the first parents of
+the level; ``joint`` counts those that match in the variable as well. The levels of a family are adjacent, starting
+with no parents; those of family f end before ``ends[f]``. ``uniform[f]`` is 1 / the number of states of its variable.
 """
 
 import math
@@ -15,7 +15,7 @@ from anbexact._kernels.jit import kernel
 
 @kernel
 def value_and_gradient(joint, given, ends, uniform, strengths, classes, weights, gradient):
-    """Return Σ_t w_t ln P(c_t | x_t), and add its derivatives by ln m to ``gradient`` (L,).
+    """Return Σ_t w_t ln P(c_t | x_t), and add its derivatives with respect to ln m to ``gradient`` (L,).
 
     ``classes`` and ``weights`` (M,) are c_t and w_t; ``strengths`` (L,) are m.
     """

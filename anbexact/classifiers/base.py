@@ -20,7 +20,7 @@ from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import NetworkParameters
 from anbexact.classifiers.sample_size import PLAIN, Learn, Learned, Learner, Validation, learn_structure
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.classifiers.table_strengths import chosen_strengths
+from anbexact.classifiers.table_strengths import Split, chosen_strengths, time_for_structure
 from anbexact.discretize import Cuts
 from anbexact.inputs.prediction import check_choice
 from anbexact.inputs.training import TrainingColumns
@@ -36,6 +36,7 @@ from anbexact.scores import Score
 from anbexact.scores.registry import SCORES, score_names
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.structures.structure import Structure
+from anbexact.tables.folds import split_table
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.missing import check_missing_class
 from anbexact.tables.table import DiscreteTable
@@ -82,8 +83,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
         :class:`~anbexact.scores.ACLL`), or :func:`~anbexact.parameters.hierarchical.hierarchical_tables`, for
         networks with many parents: each row of a table is shrunk towards the corresponding row with one parent fewer.
-        How strongly is chosen by cross-validation in 5 folds, in each of which the structure is learned again; fewer
-        than 4,000 rows are split into folds up to four times.
+        The strength of this shrinkage is chosen by five-fold cross-validation, in which the structure is learned
+        again; with fewer than 4,000 rows, this is repeated up to four times in all.
         Tables of ``"ml"`` and ``"friedman"`` may contain zeros. A row with probability 0 for every class then gets
         the first class and NaN probabilities, with a warning.
     smoothing : float, "auto" or None, default None
@@ -185,8 +186,9 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         table, cut_points = (read.incomplete if read.completes else read.discretised)(self.discretizer)
         if isinstance(table, IncompleteTable):
             return self._learn_completing(table, cut_points)
-        deadline = Deadline(getattr(self, "time_limit", None))
-        learned = self._structure_learner(table)()
+        limit = getattr(self, "time_limit", None)
+        deadline, learner = Deadline(limit), self._structure_learner(table)
+        learned = learner(time_limit=time_for_structure(limit)) if self.parameters == HIERARCHICAL else learner()
         score = self.score_of(learned.ess)
         strengths = self._strengths(table, learned.structure, learned, deadline)
         estimation = Estimation(score, learned.ess, learned.smoothing, self.parameters, strengths)
@@ -197,15 +199,22 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         return network
 
     def _strengths(
-        self, table: DiscreteTable, structure: Structure, learned: Learned, deadline: Deadline
+        self,
+        table: DiscreteTable,
+        structure: Structure,
+        learned: Learned,
+        deadline: Deadline,
+        split: Split = split_table,
     ) -> Strengths:
         """Return the strengths of the tables of a structure, if they are hierarchical."""
         if self.parameters != HIERARCHICAL:
             return {}
-        learn = self._rehearsal(table) if learned.learn == self._learn else learned.learn
-        return chosen_strengths(
-            table, structure, learn if self._relearns else None, self.score_of(learned.ess), deadline
-        )
+        learn = self._relearning(table, learned) if self._relearns else None
+        return chosen_strengths(table, structure, learn, self.score_of(learned.ess), deadline, split)
+
+    def _relearning(self, table: DiscreteTable, learned: Learned) -> Learn:
+        """Return a function that learns the structure again from some of the rows."""
+        return self._rehearsal(table) if learned.learn == self._learn else learned.learn
 
     def _estimated(
         self, table: DiscreteTable, structure: Structure, cut_points: dict[Hashable, Cuts], estimation: Estimation

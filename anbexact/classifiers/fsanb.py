@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact.classifiers.exact import ExactClassifier
 from anbexact.classifiers.parameters import ExactParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.sample_size import PLAIN, Learned, Validation
+from anbexact.classifiers.sample_size import PLAIN, Learn, Learned, Validation
 from anbexact.parameters.smoothing import best_smoothing
 from anbexact.scores import Score
 from anbexact.scores.acll import check_positive
 from anbexact.search import learn_anb
 from anbexact.search.constraints import make_constraints
 from anbexact.selection.bayes_factor import check_thresholds
-from anbexact.selection.fsanb import learn_selected
+from anbexact.selection.fsanb import Selection, learn_selected
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
@@ -150,21 +150,35 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
             return Learned(structure, ess, best_smoothing(table, structure), learn)
         return Learned(structure, ess, ess if self.smoothing is None else float(self.smoothing), learn)
 
+    def _relearning(self, table: DiscreteTable, learned: Learned) -> Learn:
+        return partial(self._selected_structure, self._rehearsal(table))
+
+    def _selected_structure(
+        self, learn: Learn, table: DiscreteTable, score: Score, time_limit: float | None
+    ) -> Structure:
+        """Return the structure over the features that the choice of all rows selects from other rows."""
+        return self._selected(learn, self.selection_ess_, self.threshold_, table, time_limit).structure
+
     def _learn_chosen(
         self, ess: float, threshold: float, table: DiscreteTable, score: Score, time_limit: float | None
     ) -> Structure:
-        """Return the structure over the features that one choice selects from other rows."""
-        found = learn_selected(
+        """Return the structure over the features that one choice selects from other rows, which replace the first."""
+        found = self._selected(self._learn, ess, threshold, table, time_limit)
+        self.log_bayes_factors_ = found.log_bayes_factors
+        return found.structure
+
+    def _selected(
+        self, learn: Learn, ess: float, threshold: float, table: DiscreteTable, time_limit: float | None
+    ) -> Selection:
+        return learn_selected(
             table,
-            self._learn,
+            learn,
             choices=[(ess, threshold)],
             network_ess=self.network_ess,
             always={name for edge in self.required_edges for name in edge},
             time_limit=time_limit,
             n_jobs=self.n_jobs,
         )
-        self.log_bayes_factors_ = found.log_bayes_factors
-        return found.structure
 
     def _search(self, table: DiscreteTable, score: Score, **limits: Any) -> Structure:
         kept = set(table.vocabulary.features)

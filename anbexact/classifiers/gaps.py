@@ -13,6 +13,7 @@ from anbexact._runtime.memory import available_memory
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.em_record import EMRecord, EMStart
 from anbexact.classifiers.sample_size import Learned, Validation
+from anbexact.classifiers.table_strengths import Split
 from anbexact.discretize import Cuts
 from anbexact.networks.estimation import Estimation
 from anbexact.networks.gap_expectation import Expected, GapExpectation
@@ -42,7 +43,7 @@ IN_ROUNDS = ("eap", "ml")
 """Rules of tables that have an objective; for the others, rounds use ``"eap"``, and the last tables the rule."""
 
 StructureLearner = Callable[[DiscreteTable, Validation], Callable[..., Learned]]
-StrengthChoice = Callable[[DiscreteTable, Structure, Learned, Deadline], Strengths]
+StrengthChoice = Callable[[DiscreteTable, Structure, Learned, Deadline, Split], Strengths]
 
 
 class LearnedFromGaps:
@@ -55,7 +56,7 @@ class LearnedFromGaps:
     learner : callable
         ``learner(table, validation)`` returns what chooses equivalent sample sizes and a search.
     strengths : callable
-        ``strengths(rows, structure, learned, deadline)`` returns the strengths of hierarchical tables, if they are.
+        ``strengths(rows, structure, learned, deadline, split)`` returns the strengths of hierarchical tables.
     table : IncompleteTable
         The rows, some with missing cells.
     """
@@ -131,7 +132,8 @@ class LearnedFromGaps:
 
     def _estimation(self, learned: Learned, rows: DiscreteTable, structure: Structure) -> Estimation:
         score, rule = self._classifier.score_of(learned.ess), self._classifier.parameters
-        strengths = self._strengths(rows, structure, learned, self._deadline)
+        split = GapValidation(self._expectation, available_tables).split_completed
+        strengths = self._strengths(rows, structure, learned, self._deadline, split)
         return Estimation(score, learned.ess, learned.smoothing, rule, strengths)
 
     def _most_completions(self) -> int:

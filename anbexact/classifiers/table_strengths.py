@@ -1,37 +1,54 @@
-"""The strengths of hierarchical tables, chosen in folds of the rows in which the structure is learned again."""
+"""The strengths of hierarchical tables, by cross-validation in which the structure is learned again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import ceil
 
 from anbexact._runtime.advice import heard_once
-from anbexact._runtime.deadline import Deadline, abandonable, seconds_left
+from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
 from anbexact._runtime.spread import spread
+from anbexact._runtime.warn import warn
 from anbexact.parameters.hierarchical import Strengths
 from anbexact.parameters.strengths import MOST_CELLS, HeldOutHierarchy, best_strengths
 from anbexact.scores import Score
 from anbexact.structures.structure import Structure
-from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
 FOLDS = 5
 MOST_REPETITIONS = 4
 ROWS_TO_PREDICT = 4000
-"""Rows are split into folds again, up to `MOST_REPETITIONS` times, until this many are predicted. With few rows, the
-result would depend on a single split."""
+"""The cross-validation is repeated with other folds until this many rows have been predicted, at most
+`MOST_REPETITIONS` times in all: with few rows, the result would depend too much on a single split."""
+SHARE_OF_STRUCTURE = 0.5
+"""Share of a time limit for the structure of all rows."""
 
 Learn = Callable[[DiscreteTable, Score, float | None], Structure]
+Fold = tuple[DiscreteTable, DiscreteTable]
+"""Rows to learn from, and rows that are held out."""
+Split = Callable[[DiscreteTable, int, int], Sequence[Fold]]
+"""Takes the rows, the number of folds, and a seed."""
+
+
+def time_for_structure(limit: float | None) -> float | None:
+    """Return the share of a time limit that the structure of all rows may take."""
+    check_limit("time_limit", limit)
+    return None if limit is None else SHARE_OF_STRUCTURE * limit
+
+
+def n_repetitions(table: DiscreteTable) -> int:
+    """Return how often the rows are split into folds."""
+    return min(ceil(ROWS_TO_PREDICT / max(table.weight_sum, table.n_rows)), MOST_REPETITIONS)
 
 
 def chosen_strengths(
-    table: DiscreteTable, structure: Structure, learn: Learn | None, score: Score, deadline: Deadline
+    table: DiscreteTable, structure: Structure, learn: Learn | None, score: Score, deadline: Deadline, split: Split
 ) -> Strengths:
-    """Return the strengths with which rows are predicted best from the other rows, in 5 folds.
+    """Return the strengths that predict held-out rows best, in 5-fold cross-validation.
 
-    The structure was fitted to all rows. If it were kept, each row would be predicted too well by the others, and the
-    tables would be smoothed too little. It is therefore learned again without the rows of every fold. With fewer than
-    4,000 rows, they are split two to four times.
+    The structure was fitted to all rows. If the folds kept it, the other rows would predict each held-out row too
+    well, and the tables would be smoothed too little. Every fold therefore learns its own structure. With fewer than
+    4,000 rows, this is repeated with other splits, two to four times in all.
 
     Parameters
     ----------
@@ -40,32 +57,55 @@ def chosen_strengths(
     structure : Structure
         The one whose tables are to be estimated.
     learn : callable, optional
-        ``learn(table, score, seconds)`` returns a structure of some of the rows. Without it, and for the folds that
-        are left when the time has run out, the structure of all rows is taken.
+        ``learn(table, score, seconds)`` learns a structure from some of the rows. If it is None, or once the deadline
+        has passed, folds use ``structure``.
     score : Score
         The score of the structure.
     deadline : Deadline
         After it, no search is started.
+    split : callable
+        Splits the rows into folds.
 
     Raises
     ------
     KeyboardInterrupt
         If interrupted, once the current search has ended.
+
+    Warns
+    -----
+    UserWarning
+        If folds use the structure of all rows for lack of time.
     """
-    n_rows = max(table.weight_sum, len(table.codes))
-    repetitions = min(ceil(ROWS_TO_PREDICT / n_rows), MOST_REPETITIONS)
-    folds = [fold for seed in range(repetitions) for fold in split_table(table, FOLDS, seed)]
+    repetitions = n_repetitions(table)
+    folds = [fold for seed in range(repetitions) for fold in split(table, FOLDS, seed)]
+    jobs = [(len(folds) - number, fold) for number, fold in enumerate(folds)]
+    held_out: list[HeldOutHierarchy] = []
     with abandonable(), heard_once():
-        held_out = list(spread(_held_out, (structure, learn, score, deadline), folds))
+        until = Deadline(None, deadline)
+        learned_again = 0
+        for rows, again in spread(_held_out, (structure, learn, score, until), jobs):
+            if until.interrupted:
+                raise KeyboardInterrupt
+            held_out.append(rows)
+            learned_again += again
+        if learn is not None and learned_again < len(folds):
+            warn(
+                f"within time_limit, the structure was learned again in {learned_again} of {len(folds)} folds only: "
+                "the hierarchical tables may be smoothed too little"
+            )
         return best_strengths(held_out, structure, repetitions)
 
 
 def _held_out(
-    shared: tuple[Structure, Learn | None, Score, Deadline], fold: tuple[DiscreteTable, DiscreteTable]
-) -> HeldOutHierarchy:
-    """Return the rows of a fold, with the structure that is learned from the others."""
+    shared: tuple[Structure, Learn | None, Score, Deadline], job: tuple[int, Fold]
+) -> tuple[HeldOutHierarchy, bool]:
+    """Return the held-out rows of a fold with the structure of the others, and whether that was learned again.
+
+    The job is the number of folds that are left, this one included, and the fold.
+    """
     structure, learn, score, deadline = shared
-    rows, others = fold
-    if learn is not None and not deadline.passed:
-        structure = learn(rows, score, seconds_left(deadline))
-    return HeldOutHierarchy(rows, others, structure, MOST_CELLS // FOLDS)
+    left, (rows, others) = job
+    again = learn is not None and not deadline.passed
+    if learn is not None and again:
+        structure = learn(rows, score, seconds_left(deadline.within(deadline.left / left)))
+    return HeldOutHierarchy(rows, others, structure, MOST_CELLS // FOLDS), again

@@ -15,7 +15,7 @@ from anbexact.networks.posterior import Posterior
 from anbexact.parameters.smoothing import best_held_out_smoothing
 from anbexact.parameters.tables import Tables, eap_tables
 from anbexact.structures.structure import Structure
-from anbexact.tables.folds import split_weights
+from anbexact.tables.folds import SEED, split_weights
 from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.table import DiscreteTable
 
@@ -101,7 +101,7 @@ class GapValidation:
     def __init__(self, expectation: GapExpectation, start: Start) -> None:
         self._expectation, self._start = expectation, start
 
-    def split(self, _: DiscreteTable, folds: int) -> Sequence[tuple[DiscreteTable, HeldOutRows]]:
+    def split(self, _: DiscreteTable, folds: int, seed: int = SEED) -> Sequence[tuple[DiscreteTable, HeldOutRows]]:
         """Return, for every fold, completions of the rows of the others, and its own rows that have a class.
 
         The rows to learn from are completed by their own first network. Rows with the same observed cells come into
@@ -116,7 +116,7 @@ class GapValidation:
         totals = np.zeros((int(group.max()) + 1, table.vocabulary.arity(table.vocabulary.class_name)))
         totals[group, labels] = table.weights[known]
         found = []
-        for part in split_weights(totals, folds):
+        for part in split_weights(totals, folds, seed):
             held = np.zeros(len(table.weights))
             held[known] = part[group, labels]
             rows = np.flatnonzero(held)
@@ -129,6 +129,16 @@ class GapValidation:
                 )
                 found.append((first.rows(learned), own))
         return found
+
+    def split_completed(
+        self, rows: DiscreteTable, folds: int, seed: int
+    ) -> Sequence[tuple[DiscreteTable, DiscreteTable]]:
+        """Return the same, with completions of the held-out rows, too, by the first network of the others."""
+        weights = self._expectation.table.weights
+        return [
+            (learned, own.first.rows(np.maximum(weights - own.learned, 0.0)))
+            for learned, own in self.split(rows, folds, seed)
+        ]
 
     def best_smoothing(self, rows: DiscreteTable, structure: Structure) -> float:
         """Return the equivalent sample size of the tables that predicts the rows of 5 folds best."""

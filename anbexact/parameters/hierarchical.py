@@ -23,21 +23,21 @@ Strengths = Mapping[Hashable, tuple[float, ...]]
 """m_0, m_1, ... of every variable, by the number of parents."""
 
 MOST_STATES = 10_000
-"""Joint states of up to three variables up to which all of them are counted, rather than those that occur."""
+"""Number of joint states up to which all are counted; beyond, only those that occur."""
 
 
 def ordered_parents(family: FamilyCounts, class_name: Hashable) -> tuple[Hashable, ...]:
     """Return the parents of a family: the class first, then by I(variable; parent | class), the largest first.
 
-    Without the class in the family, by mutual information. Ties stay in their order.
+    If the class is not among the parents, by mutual information. Ties keep the order of ``family.parents``.
     """
     others = [name for name in family.parents if name != class_name]
     given = [class_name] if class_name in family.parents else []
     codes = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
     arities = dict(zip(family.variables, family.shape, strict=True))
 
-    def entropy(names: Sequence[Hashable]) -> float:
-        """Return the entropy of some variables of the family, times the weight of the rows."""
+    def concentration(names: Sequence[Hashable]) -> float:
+        """Return Σ w ln w over the joint states of some variables of the family, of weights w."""
         flat = np.zeros(len(family.cells), dtype=np.int64)
         for name in names:
             flat = flat * arities[name] + codes[name]
@@ -45,15 +45,18 @@ def ordered_parents(family: FamilyCounts, class_name: Hashable) -> tuple[Hashabl
         if n_states > MOST_STATES:
             flat, n_states = np.unique(flat, return_inverse=True)[1].reshape(-1), 0
         weights = np.bincount(flat, family.weights, n_states)
-        return float(-xlogy(weights, weights).sum())
+        return float(xlogy(weights, weights).sum())
 
-    without = entropy([family.name, *given]) - entropy(given)
+    alone = concentration(given) - concentration([family.name, *given])
+    total = family.weights.sum()
 
     def information(parent: Hashable) -> float:
-        return without + entropy([parent, *given]) - entropy([family.name, *given, parent])
+        """Return the information per unit of weight, without noise of rounding that would decide between ties."""
+        together = concentration([family.name, parent, *given]) - concentration([parent, *given])
+        return round(float((alone + together) / total), 12)
 
-    told = {parent: round(information(parent), 9) for parent in others}
-    return (*given, *sorted(others, key=lambda parent: -told[parent]))
+    known = {parent: information(parent) for parent in others}
+    return (*given, *sorted(others, key=lambda parent: -known[parent]))
 
 
 def hierarchical_tables(

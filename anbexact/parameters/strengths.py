@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from math import log
 
 import numpy as np
@@ -18,22 +18,26 @@ from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 CENTRE, SPREAD = 5.0, 4.0
-"""The mean of ln m over variables, for every depth, is normal around ln 5 with this standard deviation."""
+"""Prior of the mean of ln m at each depth: normal around ln 5 with this standard deviation."""
 SPREAD_OF_VARIABLES = 0.5
-"""Standard deviation of ln m around that mean."""
+"""Standard deviation of ln m of the variables around that mean."""
 LEAST, MOST = 0.01, 10_000.0
-"""Bounds of the means over variables."""
+"""Bounds of e to the mean of ln m at each depth."""
 MOST_DIFFERENCE = 3.0
-"""Largest difference of ln m from its mean."""
+"""Largest difference of ln m of a variable from the mean."""
 MOST_CELLS = 4_000_000
-"""Held-out rows times classes times levels up to which all are predicted; beyond, some rows at even distances are."""
+"""Number of held-out rows times classes times levels, over the folds of a split, up to which all rows are predicted;
+beyond, some at even distances are."""
+DENSE_STATES = 50
+"""Number of joint states, per cell that occurs, up to which all are counted; beyond, only those that occur."""
 MOST_STEPS = 200
+"""Steps of the search for the best strengths, which usually ends after 30; where it is cut off, little is lost."""
 
 
 class HeldOutHierarchy:
     """Held-out rows, to be predicted by hierarchical tables of a structure from other rows.
 
-    Families without the class cancel.
+    Families without the class cancel out of the posterior and are left out.
 
     Parameters
     ----------
@@ -65,47 +69,50 @@ class HeldOutHierarchy:
         self._classes = held_out.column(self._class_name)[rows].astype(np.int64)
         self._ends = np.cumsum([len(family.parents) + 1 for family in families], dtype=np.int64)
         self._uniform = np.array([1.0 / family.shape[0] for family in families])
-        both = DiscreteTable(
-            learned.vocabulary,
-            np.asfortranarray(np.concatenate([learned.codes, held_out.codes[rows]])),
-            np.concatenate([learned.weights, np.zeros(len(rows))]),
-            learned.n_rows + len(rows),
-        )
-        asked = len(learned.codes) + np.arange(len(rows))
-        self._joint = np.empty((len(rows), len(self.levels), self._arity))
-        self._given = np.empty_like(self._joint)
+        codes = {name: held_out.column(name)[rows, None].astype(np.int64) for name in held_out.vocabulary.names}
+        codes[self._class_name] = np.arange(self._arity)[None, :]  # the class is each in turn
+        shape = (len(rows), len(self.levels), self._arity)
+        self._joint, self._given = np.empty(shape), np.empty(shape)
         first = 0
         for family in families:
-            first = self._add_levels(both, asked, family, first)
+            last = first + len(family.parents) + 1
+            self._fill(family, codes, self._joint[:, first:last], self._given[:, first:last])
+            first = last
 
-    def _add_levels(self, both: DiscreteTable, asked: Positions, family: FamilyCounts, first: int) -> int:
-        """Fill in the levels of a family from the place ``first`` on; return the place after them."""
-        order = ordered_parents(family, self._class_name)
-        for depth in range(len(order) + 1):
-            parents = list(order[:depth])
-            self._joint[:, first + depth] = self._weights_of(both, [family.name, *parents], asked)
-            self._given[:, first + depth] = self._weights_of(both, parents, asked)
-        return first + len(order) + 1
-
-    def _weights_of(self, both: DiscreteTable, names: Sequence[object], asked: Positions) -> Floats:
-        """Return the weights of joint states, (rows, classes), the class being each in turn."""
-        others = [name for name in names if name != self._class_name]
-        group = both.groups(others) if others else np.zeros(len(both.codes), dtype=np.int64)
-        if len(others) == len(names):
-            weights = np.bincount(group, both.weights)[group[asked]]
-            return np.broadcast_to(weights[:, None], (len(asked), self._arity))
-        codes = both.column(self._class_name).astype(np.int64)
-        size = (int(group.max()) + 1) * self._arity
-        weights = np.bincount(group * self._arity + codes, both.weights, size).reshape(-1, self._arity)
-        return np.asarray(weights[group[asked]], dtype=np.float64)
+    def _fill(self, family: FamilyCounts, codes: Mapping[Hashable, Positions], joint: Floats, given: Floats) -> None:
+        """Fill in the weights of a family's levels, (rows, levels, classes)."""
+        counted = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
+        arities = dict(zip(family.variables, family.shape, strict=True))
+        arity, child, own = family.shape[0], counted[family.name], codes[family.name]
+        n_states = 1
+        states, asked = np.zeros(len(child), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)
+        for depth, parent in enumerate([None, *ordered_parents(family, self._class_name)]):
+            if parent is not None:
+                n_states *= arities[parent]
+                states = states * arities[parent] + counted[parent]
+                asked = asked * arities[parent] + codes[parent]
+            given[:, depth] = _weights_of(asked, states, family.weights, n_states)
+            joint[:, depth] = _weights_of(
+                asked * arity + own, states * arity + child, family.weights, n_states * arity
+            )
 
     def log_likelihood(self, strengths: Floats) -> tuple[float, Floats]:
-        """Return Σ_t w_t ln P(c_t | x_t), and its derivatives by ln m, given m of every level; total in nats."""
+        """Return Σ_t w_t ln P(c_t | x_t) given m of every level, total in nats; and its derivatives by ln m."""
         gradient = np.zeros(len(self.levels))
         value = value_and_gradient(
             self._joint, self._given, self._ends, self._uniform, strengths, self._classes, self._weights, gradient
         )
         return float(value), gradient
+
+
+def _weights_of(asked: Positions, states: Positions, weights: Floats, n_states: int) -> Floats:
+    """Return the total weight of every state that is asked for; 0 for one that does not occur."""
+    if n_states > DENSE_STATES * len(states):
+        occurring, states = np.unique(states, return_inverse=True)
+        place = np.searchsorted(occurring, asked).clip(max=len(occurring) - 1)
+        totals = np.bincount(states, weights)
+        return np.where(occurring[place] == asked, totals[place], 0.0)
+    return np.bincount(states, weights, n_states).astype(np.float64, copy=False)[asked]
 
 
 def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repetitions: int = 1) -> Strengths:
@@ -119,7 +126,8 @@ def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repe
     folds : sequence of HeldOutHierarchy
         The rows of every fold, with the structure that was learned without them.
     structure : Structure
-        The one whose tables are to be estimated; strengths of levels that no fold has are those of the mean.
+        The one whose tables are to be estimated. A level that no fold has gets the mean of its depth, and a depth
+        that no fold has gets the mean of the deepest.
     repetitions : int
         How often every row is held out; the log likelihood is divided by it.
 
@@ -155,7 +163,8 @@ def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repe
     bounds = [(log(LEAST), log(MOST))] * n_depths + [(-MOST_DIFFERENCE, MOST_DIFFERENCE)] * len(levels)
     with one_blas_thread():
         found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": MOST_STEPS})
-    chosen = np.exp(log_strengths(found.x))
+    deepest = max((depth for fold in folds for _, depth in fold.levels), default=0)
+    chosen = np.exp(found.x[np.minimum(depths, deepest)] + found.x[n_depths:])
     return {
         name: tuple(float(chosen[place[name, depth]]) for depth in range(len(parents) + 1))
         for name, parents in structure.parents.items()

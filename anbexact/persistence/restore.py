@@ -157,11 +157,13 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
         counts = [_read_counts(mapped(family), names, vocabulary.arity) for family in listed(document["counts"])]
         _check_families(counts, structure)
         _check_memory(sum(math.prod(family.shape) for family in counts))
-    with reading("ess, smoothing and tables_by"):
+    with reading("ess, smoothing, tables_by and strengths"):
         ess, smoothing = number(document["ess"], above=0), number(document["smoothing"], above=0)
         rule = text(document["tables_by"])
         check_choice("tables_by", rule, ESTIMATES)
         by_name = {family.name: family for family in counts}
+        if (rule == HIERARCHICAL) != ("strengths" in document):
+            raise ValueError(f"tables by {rule!r} {'have' if rule == HIERARCHICAL else 'do not have'} strengths")
         strengths = _read_strengths(document, counts) if rule == HIERARCHICAL else {}
         estimation = Estimation(classifier.score_of(ess), ess, smoothing, rule, strengths)
         network = TableNetwork.from_counts(vocabulary, structure, by_name, cut_points, estimation)

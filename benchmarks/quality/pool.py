@@ -4,10 +4,9 @@ Ten-fold cross-validation over the tables of ``../shared/data`` with at most 20,
 1,500 rows, one of the folds (all of them with ``--full``). ``pool`` is :class:`~anbexact.PooledClassifier` with its
 defaults. Beside it naive Bayes, TAN, exact ANB and kDB (k = 2) as they are learned, AODE, and these networks with
 smooth shapes and refitted, and kDB with k = 5 and hierarchical tables, where the pool itself would have them as
-members; scikit-learn's logistic regression
-(scaled and one-hot, C by cross-validation within the training rows), random forest (300 trees, probabilities clipped
-at 0.001) and histogram gradient boosting; if interpret-core is installed, also the explainable boosting machine
-(minutes a fit). Everything is learned within the folds.
+members; scikit-learn's logistic regression (scaled and one-hot, C by cross-validation within the training rows),
+random forest (300 trees, probabilities clipped at 0.001) and histogram gradient boosting; if interpret-core is
+installed, also the explainable boosting machine (minutes a fit). Everything is learned within the folds.
 
 The best single model of a table is the one with the lowest log loss on the very rows that are judged, so that no
 choice could have been better. The calibration error of a model whose probabilities are right is not 0, since the
@@ -59,7 +58,7 @@ NETWORKS = {
     "AODE": AODEClassifier,
 }
 FITTED = (" smooth", " refitted", " hierarchical")
-"""How the lines of networks end that are members in this form alone."""
+"""Suffixes of networks that are pool members only in this form."""
 HIERARCHICAL = "kDB hierarchical, 5 parents"
 """Name of the member with hierarchical tables."""
 POOL = "pool"

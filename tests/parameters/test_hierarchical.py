@@ -1,23 +1,29 @@
-"""Hierarchical tables: against their recursion, and their strengths against counting and a grid."""
+"""Hierarchical tables: against their recursion, and their strengths against counting and other strengths."""
 
+import signal
+from dataclasses import replace
 from itertools import pairwise
 from math import exp, log
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 from strategies import random_problem
 from tiers import repeats
 
 import anbexact
-from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, TANClassifier
-from anbexact._runtime.deadline import Deadline
+from anbexact import ANBClassifier, FSANBClassifier, GBNClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact._runtime.deadline import Deadline, abandonable
 from anbexact.classifiers import KDBClassifier
-from anbexact.classifiers.table_strengths import chosen_strengths
+from anbexact.classifiers.table_strengths import chosen_strengths, n_repetitions
 from anbexact.datasets import load_dataset, load_monks
 from anbexact.parameters.counts import count_families
 from anbexact.parameters.hierarchical import hierarchical_tables, ordered_parents
 from anbexact.parameters.strengths import CENTRE, SPREAD, SPREAD_OF_VARIABLES, HeldOutHierarchy, best_strengths
+from anbexact.persistence.describe import describe
+from anbexact.persistence.restore import restore
+from anbexact.scores import BDeu
 from anbexact.search import learn_kdb, learn_naive_bayes
 from anbexact.structures.structure import Structure
 from anbexact.tables.folds import split_table
@@ -165,7 +171,7 @@ def test_no_other_strengths_are_better():
     depths = max(len(of_name) for of_name in every.values())
 
     def value(strengths):
-        """The penalty of the means over variables is taken at its best."""
+        """The objective, maximised over the mean of every depth."""
         total = sum(fold.log_likelihood(of_levels(fold, strengths))[0] for fold in folds) / 2
         for depth in range(depths):
             logs = np.array([log(of_name[depth]) for of_name in strengths.values() if depth < len(of_name)])
@@ -187,18 +193,19 @@ def test_no_other_strengths_are_better():
             assert value(moved) < best
 
 
-def test_a_depth_that_no_fold_has_gets_the_centre():
+def test_depths_that_no_fold_has_get_the_mean_of_the_deepest():
     X, y, model = monks()
     table = model.reader_.table(X, y, None)
     folds = [HeldOutHierarchy(*fold, learn_naive_bayes(fold[0])) for fold in split_table(table, 5)]
     strengths = best_strengths(folds, model.structure_)
-    deep = [of_name[2] for of_name in strengths.values() if len(of_name) > 2]
-    assert deep
-    assert deep == pytest.approx([CENTRE] * len(deep))
+    deep = {strength for of_name in strengths.values() for strength in of_name[2:]}
+    first = [log(of_name[1]) for of_name in strengths.values() if len(of_name) > 1]
+    assert len(deep) == 1
+    assert min(first) < log(deep.pop()) < max(first)
     assert best_strengths([], model.structure_)["is_monk"] == pytest.approx((CENTRE,))
 
 
-class Counting(KDBClassifier):
+class SearchCounter(KDBClassifier):
     """Counts its searches."""
 
     searches = 0
@@ -210,24 +217,137 @@ class Counting(KDBClassifier):
 
 def test_structures_are_learned_again_in_every_fold():
     X, y = load_monks(1)
-    Counting.searches = 0
-    Counting(k=2, ess=1.0, parameters="eap").fit(X, y)
-    once, Counting.searches = Counting.searches, 0
-    Counting(k=2, ess=1.0, parameters="hierarchical").fit(X, y)
-    assert Counting.searches == once + 4 * 5  # 432 rows, split four times
+    SearchCounter.searches = 0
+    SearchCounter(k=2, ess=1.0, parameters="eap").fit(X, y)
+    once, SearchCounter.searches = SearchCounter.searches, 0
+    SearchCounter(k=2, ess=1.0, parameters="hierarchical").fit(X, y)
+    assert SearchCounter.searches == once + 4 * 5  # 432 rows, split four times
 
 
-def test_no_search_is_started_when_the_time_has_run_out():
-    X, y, model = monks()
-    table = model.reader_.table(X, y, None)
-    score = model.score_of(1.0)
-    passed = Deadline(0.0)
+@pytest.mark.parametrize(
+    ("n_rows", "weight_sum", "expected"),
+    [(24, 24.0, 4), (1333, 1333.0, 4), (1334, 1334.0, 3), (3999, 3999.0, 2), (4000, 4000.0, 1), (9000, 1.0, 1),
+     (10, 1e6, 1)],
+)  # fmt: skip
+def test_few_rows_are_split_repeatedly(n_rows, weight_sum, expected):
+    table = load_monks_table()
+    weights = table.weights * weight_sum / table.weight_sum
+    assert n_repetitions(replace(table, weights=weights, n_rows=n_rows)) == expected
 
-    def learn(*_):
-        raise AssertionError("no search was to be started")
 
-    alone = chosen_strengths(table, model.structure_, None, score, Deadline())
-    assert chosen_strengths(table, model.structure_, learn, score, passed) == alone
+def load_monks_table():
+    X, y = load_monks(2)
+    return DiscreteTable.from_frame(X, y)
+
+
+def strengths_by(learn, deadline, table=None):
+    table = table or load_monks_table()
+    score = BDeu(1.0)
+    structure = learn_kdb(table, score, k=2)
+    return chosen_strengths(table, structure, learn, score, deadline, split_table)
+
+
+def test_the_structure_of_all_rows_is_kept_when_the_time_has_run_out():
+    calls = []
+
+    def learn(table, score, seconds):
+        calls.append(seconds)
+        deadline.seconds = 0.0 if len(calls) == 3 else 1e6
+        return learn_naive_bayes(table, score)
+
+    deadline = Deadline(1e6)
+    with pytest.warns(UserWarning, match="learned again in 3 of 20 folds only"):
+        some = strengths_by(learn, deadline)
+    assert calls[0] == pytest.approx(1e6 / 20, rel=1e-3)
+    assert calls[1] == pytest.approx(1e6 / 19, rel=1e-3)
+    kept = strengths_by(None, Deadline())
+    assert some != kept
+    with pytest.warns(UserWarning, match="in 0 of 20 folds only"):
+        assert strengths_by(learn, Deadline(0.0)) == kept
+    assert len(calls) == 3
+
+
+def test_an_interrupt_ends_the_searches():
+    calls = []
+
+    def learn(table, score, seconds):
+        calls.append(seconds)
+        if len(calls) == 2:
+            signal.raise_signal(signal.SIGINT)
+        return learn_naive_bayes(table, score)
+
+    with pytest.raises(KeyboardInterrupt):
+        strengths_by(learn, Deadline())
+    assert len(calls) == 2
+
+
+def test_an_interrupt_during_a_search_is_raised():
+    def interrupted():
+        with abandonable():
+            signal.raise_signal(signal.SIGINT)
+            learn_kdb(load_monks_table(), BDeu(1.0), k=2)
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+
+
+def test_ties_keep_their_order_whatever_the_weight():
+    """Two copies of a parent tell the same, and so does their order in large tables."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(0, 3, (200, 2))
+    X = pd.DataFrame(
+        {"b": rows[:, 0], "a": (rows[:, 0] * 2) % 3, "x": (rows.sum(axis=1) + rng.integers(0, 2, 200)) % 3}
+    )
+    for weight in (1.0, 1e8 / 7):
+        table = DiscreteTable.from_frame(
+            X.astype(str), pd.Series(rows[:, 1] % 2, name="c").astype(str), sample_weight=np.full(200, weight)
+        )
+        for parents in (("c", "a", "b"), ("c", "b", "a")):
+            structure = Structure.given("c", {"c": (), "a": ("c",), "b": ("c",), "x": parents})
+            assert ordered_parents(count_families(table, structure)["x"], "c") == parents
+
+
+def test_many_joint_states_are_ordered_alike(monkeypatch):
+    for seed in repeats(4):
+        problem, structure = problem_and_parents(seed)
+        dense = orders(problem, structure)
+        monkeypatch.setattr("anbexact.parameters.hierarchical.MOST_STATES", 0)
+        assert orders(problem, structure) == dense
+        fold = HeldOutHierarchy(*halves(problem), structure)
+        strengths = of_levels(fold, different_strengths(problem.names))
+        monkeypatch.setattr("anbexact.parameters.strengths.DENSE_STATES", 0)
+        sparse = HeldOutHierarchy(*halves(problem), structure)
+        assert sparse.log_likelihood(strengths)[0] == fold.log_likelihood(strengths)[0]
+        monkeypatch.undo()
+
+
+def test_selected_features_keep_their_bayes_factors():
+    X, y = load_dataset("anes96")
+    removed = [
+        FSANBClassifier(ess=1.0, threshold=3.0, parameters=parameters).fit(X, y).removed_
+        for parameters in ("eap", "hierarchical")
+    ]
+    assert removed[0] == removed[1]
+
+
+def test_rows_with_missing_cells():
+    X, y = load_dataset("iris")
+    holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
+    model = KDBClassifier(k=2, handle_missing="em", parameters="hierarchical").fit(holes, y)
+    assert {len(of_name) for of_name in model.model_.estimation.strengths.values()} == {1, 2, 3, 4}
+    assert model.score(X, y) > 0.9
+
+
+def test_a_file_must_have_the_strengths_of_its_tables():
+    document = describe(model := monks()[2])
+    assert restore(document).model_.estimation.strengths == model.model_.estimation.strengths
+    for change, message in [
+        ({"strengths": document["strengths"][1:]}, "a list of length"),
+        ({"strengths": [strengths[1:] for strengths in document["strengths"]]}, "a list of length"),
+        ({"tables_by": "eap"}, "tables by 'eap' do not have strengths"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            restore({**document, **change})
 
 
 @pytest.mark.parametrize("model", [NaiveBayesClassifier, TANClassifier, ANBClassifier, GBNClassifier])

@@ -394,7 +394,7 @@ def test_truncated_and_altered_files(saved):
         (lambda d: d["counts"][0].update(variables=[0]), "does not match|damaged or was edited"),
         (lambda d: d["counts"].pop(), "not every variable has a table"),
         (lambda d: d["counts"].append(d["counts"][0]), "not every variable has a table"),
-        (lambda d: d.update(smoothing=0.0), "ess, smoothing and tables_by: a finite number above 0"),
+        (lambda d: d.update(smoothing=0.0), "ess, smoothing, tables_by and strengths: a finite number above 0"),
         (lambda d: d.pop("ess"), "ess"),
         (lambda d: d["variables"][1].update(name="popul"), "same name"),
         (lambda d: d["structure"]["parents"][0][1].append(6), "cycle|does not match"),

@@ -99,7 +99,8 @@ def ranked_parents(
     """Return the features in the order of kDB, each with its k parents, both by number, highest information first."""
     features, likelihood = table.vocabulary.features, LL()
     pairs = pair_scores(FamilyScorer(table, likelihood, thread_count(n_jobs), Deadline()), progress)
-    assert pairs is not None  # without a time limit
+    if pairs is None:  # without a time limit, nothing else stops it
+        raise KeyboardInterrupt
     of_class = pairs.alone - [likelihood.local_score(table, feature, []) for feature in features]
     order = _highest(of_class, range(len(features)), len(features), pairs.rounding)
     return [
