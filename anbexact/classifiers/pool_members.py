@@ -65,7 +65,7 @@ def automatic_members(
     cut : bool
         Whether there are columns to cut.
     few_rows : bool
-        Whether there are too few rows to refit families of six variables.
+        Whether there are too few rows for four or five parents to be worth the time.
     """
     given = dict(settings)
     rule = given.pop("discretizer", AUTO)
@@ -108,8 +108,9 @@ def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, few_rows: bo
     if not few_rows:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     members += [Member(name, network) for name, network in networks.items()]
-    hierarchical = KDBClassifier(k=5, parameters="hierarchical", **given)
-    members.append(Member("kDB hierarchical, 5 parents", hierarchical))
+    if not few_rows:
+        hierarchical = KDBClassifier(k=5, parameters="hierarchical", **given)
+        members.append(Member("kDB hierarchical, 5 parents", hierarchical))
     return members
 
 
