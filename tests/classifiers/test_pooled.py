@@ -188,7 +188,10 @@ class TestFit:
         of_states = names(5, 2, cut=False)
         assert len(of_states) == len(set(of_states)) == 12
         assert set(of_states) - set(names(40, 2, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
-        assert set(of_states) - set(names(5, 2, cut=False, few_rows=True)) == {"kDB refitted, 4 parents"}
+        assert set(of_states) - set(names(5, 2, cut=False, few_rows=True)) == {
+            "kDB refitted, 4 parents",
+            "kDB hierarchical, 5 parents",
+        }
         assert [name for name in names(35, 15, cut=False) if "smooth" in name] == ["NB smooth"]
         assert [name for name in names(16, 26, cut=True) if "smooth" in name] == ["NB smooth", "TAN smooth"]
         assert [name for name in names(16, 40, cut=True) if "smooth" in name] == ["NB smooth"]
