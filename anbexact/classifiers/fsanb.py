@@ -162,7 +162,7 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     def _learn_chosen(
         self, ess: float, threshold: float, table: DiscreteTable, score: Score, time_limit: float | None
     ) -> Structure:
-        """Return the structure over the features that one choice selects from other rows, which replace the first."""
+        """Return the structure over the features that one choice selects, and store its Bayes factors."""
         found = self._selected(self._learn, ess, threshold, table, time_limit)
         self.log_bayes_factors_ = found.log_bayes_factors
         return found.structure

@@ -31,9 +31,9 @@ Split = Callable[[DiscreteTable, int, int], Sequence[Fold]]
 
 
 def time_for_structure(limit: float | None) -> float | None:
-    """Return the share of a time limit that the structure of all rows may take."""
+    """Return how many seconds of a time limit the structure of all rows may take."""
     check_limit("time_limit", limit)
-    return None if limit is None else SHARE_OF_STRUCTURE * limit
+    return SHARE_OF_STRUCTURE * limit if limit is not None else None
 
 
 def n_repetitions(table: DiscreteTable) -> int:
@@ -57,8 +57,8 @@ def chosen_strengths(
     structure : Structure
         The one whose tables are to be estimated.
     learn : callable, optional
-        ``learn(table, score, seconds)`` learns a structure from some of the rows. If it is None, or once the deadline
-        has passed, folds use ``structure``.
+        ``learn(table, score, seconds)`` learns a structure from some of the rows. Without it, and in folds that begin
+        after the deadline, ``structure`` is used.
     score : Score
         The score of the structure.
     deadline : Deadline

@@ -240,8 +240,8 @@ def load_monks_table():
     return DiscreteTable.from_frame(X, y)
 
 
-def strengths_by(learn, deadline, table=None):
-    table = table or load_monks_table()
+def strengths_by(learn, deadline):
+    table = load_monks_table()
     score = BDeu(1.0)
     structure = learn_kdb(table, score, k=2)
     return chosen_strengths(table, structure, learn, score, deadline, split_table)
@@ -328,6 +328,18 @@ def test_selected_features_keep_their_bayes_factors():
         for parameters in ("eap", "hierarchical")
     ]
     assert removed[0] == removed[1]
+
+
+def test_a_single_feature_of_three_states():
+    X, y = load_dataset("iris")
+    feature = pd.cut(X.iloc[:, 2], [0, 2, 5, 9]).astype(str).to_frame()
+    model = KDBClassifier(k=5, parameters="hierarchical").fit(feature, y)
+    tables = hierarchical_tables(model.counts_, y.name, model.model_.estimation.strengths)
+    assert {len(of_name) for of_name in model.model_.estimation.strengths.values()} == {1, 2}
+    states = [tables[name].values for name in (y.name, feature.columns[0])]
+    joint = states[0][:, None] * states[1].T
+    codes = model.reader_.codes(feature)[0]
+    np.testing.assert_allclose(model.predict_proba(feature), (joint / joint.sum(axis=0)).T[codes], atol=1e-12)
 
 
 def test_rows_with_missing_cells():
