@@ -134,7 +134,12 @@ def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repe
     Returns
     -------
     dict
-        m_0, m_1, ... of every variable.
+        m_0, m_1, ... of every variable, in rows.
+
+    References
+    ----------
+    Petitjean, Buntine, Webb and Zaidi, *Accurate parameter estimation for Bayesian network classifiers using
+    hierarchical Dirichlet processes*, Machine Learning 107 (2018), sample the strengths, and share them in other ways.
     """
     own = [(name, depth) for name, parents in structure.parents.items() for depth in range(len(parents) + 1)]
     levels = list(dict.fromkeys([*own, *(level for fold in folds for level in fold.levels)]))
