@@ -139,7 +139,7 @@ def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repe
     References
     ----------
     Petitjean, Buntine, Webb and Zaidi, *Accurate parameter estimation for Bayesian network classifiers using
-    hierarchical Dirichlet processes*, Machine Learning 107 (2018), sample the strengths, and share them in other ways.
+    hierarchical Dirichlet processes*, Machine Learning 107 (2018), who sample the strengths.
     """
     own = [(name, depth) for name, parents in structure.parents.items() for depth in range(len(parents) + 1)]
     levels = list(dict.fromkeys([*own, *(level for fold in folds for level in fold.levels)]))
