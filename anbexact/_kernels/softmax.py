@@ -19,6 +19,8 @@ from anbexact._kernels.posterior import exponentials
 
 CLASSES = 4
 IMPOSSIBLE = -1e30
+WITHIN, AT_RADIUS, UNFINISHED = 0, 1, 2
+"""Statuses of :func:`conjugate_gradients`."""
 NEGLIGIBLE = 1e-60
 """Probabilities below this count as 0 in derivatives: their products would be subnormal numbers, which are slow."""
 
@@ -104,6 +106,59 @@ def add_curvature(cells, totals, probability, direction, product):
         for c in range(s):
             change[c] = totals[t] * probability[t, c] * (change[c] - mean)
         _scatter(cells, t, change, product)
+
+
+@kernel
+def conjugate_gradients(
+    cells, totals, probability, per_shift, l2, weight, radius, tolerance, most, step, slope, direction
+):
+    """Go on with minimising the quadratic model of the penalised objective; return a status.
+
+    The objective is minus the penalised log likelihood per unit of ``weight``, by z, of which ``per_shift`` (K, s)
+    are the shifts for a unit. ``step`` (K, s), at first 0, receives the step in z; ``slope`` (K, s) is the gradient
+    of the model there, at first that of the objective, and ``direction`` at first minus that. At most ``most``
+    products with the Hessian are computed. The status is `WITHIN` if the norm of the slope is below ``tolerance``,
+    `AT_RADIUS` if the step has reached the length ``radius`` (Steihaug 1983), and `UNFINISHED` if this must be called
+    again.
+    """
+    n_cells, s = step.shape
+    moved, product = np.empty((n_cells, s)), np.empty((n_cells, s))
+    squared = 0.0
+    for k in range(n_cells):
+        for c in range(s):
+            squared += slope[k, c] ** 2
+    for _ in range(most):
+        for k in range(n_cells):
+            for c in range(s):
+                moved[k, c] = direction[k, c] * per_shift[k, c]
+                product[k, c] = l2 * moved[k, c]
+        add_curvature(cells, totals, probability, moved, product)
+        bend, length, along, reach = 0.0, 0.0, 0.0, 0.0
+        for k in range(n_cells):
+            for c in range(s):
+                product[k, c] *= per_shift[k, c] / weight
+                bend += direction[k, c] * product[k, c]
+                length += direction[k, c] ** 2
+                along += direction[k, c] * step[k, c]
+                reach += step[k, c] ** 2
+        size = squared / bend if bend > 0.0 else math.inf
+        bounded = bend <= 0.0 or reach + size * (2.0 * along + size * length) >= radius**2
+        if bounded:
+            size = (math.sqrt(along**2 + length * max(radius**2 - reach, 0.0)) - along) / length
+        before, squared = squared, 0.0
+        for k in range(n_cells):
+            for c in range(s):
+                step[k, c] += size * direction[k, c]
+                slope[k, c] += size * product[k, c]
+                squared += slope[k, c] ** 2
+        if bounded:
+            return AT_RADIUS
+        if math.sqrt(squared) < tolerance:
+            return WITHIN
+        for k in range(n_cells):
+            for c in range(s):
+                direction[k, c] = squared / before * direction[k, c] - slope[k, c]
+    return UNFINISHED
 
 
 @kernel

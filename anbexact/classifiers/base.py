@@ -83,8 +83,8 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if that is an
         :class:`~anbexact.scores.ACLL`), or :func:`~anbexact.parameters.hierarchical.hierarchical_tables`, for
         networks with many parents: each row of a table is shrunk towards the corresponding row with one parent fewer.
-        The strength of this shrinkage is chosen by five-fold cross-validation, in which the structure is learned
-        again; with fewer than 4,000 rows, this is repeated up to four times in all.
+        The strength of this shrinkage is chosen by ten-fold cross-validation, in which the structure is learned
+        again; with fewer than 4,000 rows, this is done twice.
         Tables of ``"ml"`` and ``"friedman"`` may contain zeros. A row with probability 0 for every class then gets
         the first class and NaN probabilities, with a warning.
     smoothing : float, "auto" or None, default None

@@ -55,9 +55,11 @@ from anbexact.tables.columns import Column
 from anbexact.tables.frames import is_frame, is_series
 from anbexact.tables.table import Weights, check_weights
 
-FEW_ROWS, FOLDS, FOLDS_OF_FEW_ROWS = 100, 3, 5
-"""Rows below which there are more folds by default, so that members learn from more of them, and fewer automatic
-members; and the two numbers of folds."""
+FOLDS, FOLDS_OF_MANY_ROWS, MANY_ROWS = 5, 3, 2_000
+"""The default numbers of folds, and the number of rows from which on there are fewer: members learn almost as well
+from two thirds of so many rows."""
+FEW_ROWS = 100
+"""Number of rows below which there are fewer automatic members."""
 LITTLE = 1.0
 """Total loss of an automatic member on held-out rows, in nats, below which no further one is needed."""
 OWN = ("class_weight", "n_jobs", "verbose")
@@ -101,7 +103,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         and exact searches over too many features are left out. ``members_`` lists the members that were considered,
         and ``docs/pool.md`` explains the choice.
     folds : int or "auto", default "auto"
-        Number of folds in which members are learned again. ``"auto"``: 3, or 5 with fewer than 100 rows.
+        Number of folds in which members are learned again. ``"auto"``: 5, or 3 from 2,000 rows on.
     ridge : float or "auto", default "auto"
         Precision of the prior of the weights, above 0. ``"auto"``: the value with the highest evidence, by Laplace's
         approximation. Infinity: equal weights, without folds.
@@ -220,11 +222,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         """Return the number of folds for rows of these weights."""
         if not isinstance(self.folds, str):
             return self.folds
-        return FOLDS_OF_FEW_ROWS if self._few(weights) else FOLDS
-
-    def _few(self, weights: Weights) -> bool:
-        """Whether there are few rows of positive weight."""
-        return bool(np.count_nonzero(weights) < FEW_ROWS)
+        return FOLDS if np.count_nonzero(weights) < MANY_ROWS else FOLDS_OF_MANY_ROWS
 
     @property
     def _equal(self) -> bool:
@@ -239,7 +237,8 @@ class PooledClassifier(PooledParameters, FittedPool):
         n_classes = len(np.unique(target.coded[0][weights > 0]))
         cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
         settings = {**settings, "verbose": -1}
-        return automatic_members(len(columns), n_classes, settings, cut=cut, few_rows=self._few(weights))
+        few_rows = bool(np.count_nonzero(weights) < FEW_ROWS)
+        return automatic_members(len(columns), n_classes, settings, cut=cut, few_rows=few_rows)
 
     def _learn(
         self,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import log
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,19 +12,25 @@ from scipy.optimize import minimize
 from scipy.sparse.linalg import LinearOperator, cg
 
 from anbexact._kernels.softmax import (
+    AT_RADIUS,
     CLASSES,
     IMPOSSIBLE,
+    UNFINISHED,
     add_curvature,
     add_diagonal,
+    conjugate_gradients,
     value_and_gradient,
 )
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact.logit.design import Design
 from anbexact.logit.potentials import Floats, Potentials
+from anbexact.logit.trust_region import minimise
 
-SOLVERS = {"trust-ncg": "trust-ncg", "newton-cg": "Newton-CG"}
-"""Names of scipy's optimisers; the first is the default, as measured in ``python -m benchmarks.speed refit``."""
+SOLVERS = ("trust-ncg", "newton-cg")
+"""A trust region method, which is the default, and scipy's Newton-CG; see ``python -m benchmarks.speed refit``."""
+PRODUCTS = 50
+"""Number of products with the Hessian between two looks at the clock."""
 PRECISION = 1e-7
 """Norm of the gradient per unit of weight at the end, every component divided by the root of its curvature."""
 STATIONARY = 1e-6
@@ -199,6 +205,28 @@ class _Objective:
         add_curvature(self._cells, self._totals, self._probability, moved, product)
         return self._by_z(product)
 
+    def step(self, z: Vector, radius: float, tolerance: float) -> tuple[Vector, float, bool]:
+        """Return a step from z by conjugate gradients, as :class:`~anbexact.logit.trust_region.Objective` says.
+
+        Raises
+        ------
+        _StoppedError
+            After the deadline: a single step can take hundreds of products.
+        """
+        gradient = self.value(z)[1].reshape(self.shape)
+        slope = _padded(gradient.copy(), 0.0)
+        step, direction = np.zeros(slope.shape), -slope
+        per_shift = _padded(1 / self.scale, 0.0)
+        model = (self._cells, self._totals, self._probability, per_shift, self._l2, self._weight)
+        status = UNFINISHED
+        while status == UNFINISHED:
+            if self._deadline is not None and self._deadline.passed:
+                raise _StoppedError(OUT_OF_TIME)
+            status = conjugate_gradients(*model, radius, tolerance, PRODUCTS, step, slope, direction)
+        step, slope = step[:, : self.shape[1]], slope[:, : self.shape[1]]
+        decrease = -(float(np.vdot(gradient, step)) + float(np.vdot(slope, step))) / 2
+        return step.ravel(), decrease, bool(status == AT_RADIUS)
+
     def _by_z(self, by_shift: Floats) -> Vector:
         """Return a derivative of the objective by z, given minus that of the likelihood by the shifts."""
         return np.asarray((by_shift[:, : self.shape[1]] / (self._weight * self.scale)).ravel())
@@ -299,7 +327,7 @@ def _maximise(
     solver: str,
     stop: Stop,
 ) -> tuple[Vector, int, str]:
-    """Run scipy's optimiser; return where it ended, no worse than z, its iterations, and what stopped it early."""
+    """Run an optimiser; return where it ended, no worse than z, its iterations, and what stopped it early."""
     value, gradient = objective.value(z)
     decades = log(max(float(np.linalg.norm(gradient)) / stop.precision, 2.0))
     reached = z
@@ -315,15 +343,18 @@ def _maximise(
         if stop.deadline is not None and stop.deadline.passed:
             raise _StoppedError(OUT_OF_TIME)
 
-    method = SOLVERS[solver]
-    options: dict[str, Any] = {"maxiter": stop.max_iter}
-    if method == "Newton-CG":
-        options["xtol"] = stop.precision / len(z)
-    else:
-        options |= {"gtol": stop.precision, "initial_trust_radius": 10.0, "max_trust_radius": 1e6}
     try:
-        result = minimize(  # type: ignore[call-overload]  # the method is a variable
-            objective.value, z, jac=True, method=method, callback=watch, options=options, hessp=objective.curvature
+        if solver == "trust-ncg":
+            found, message = minimise(objective, z, precision=stop.precision, max_iter=stop.max_iter, watch=watch)
+            return found, iterations, message
+        result = minimize(  # type: ignore[call-overload]  # the stubs expect another callback
+            objective.value,
+            z,
+            jac=True,
+            method="Newton-CG",
+            callback=watch,
+            options={"maxiter": stop.max_iter, "xtol": stop.precision / len(z)},
+            hessp=objective.curvature,
         )
     except _StoppedError as stopped:
         return reached, iterations, str(stopped)

@@ -106,14 +106,12 @@ def one_fold(name: str, fold: int) -> list[Row]:
             continue
         network, fit, _ = timed(classifier(n_jobs=1).fit, X_train, y_train)
         add(model, network, fit)
-        if f"{model} smooth" in pool.members_.index:
-            smooth, refit, _ = timed(AdditiveClassifier(FrozenEstimator(network)).fit, X_train, y_train)
-            fit += refit
-            add(f"{model} smooth", smooth, fit)
         slowest = max(slowest, fit)
-        if f"{model} refitted" in pool.members_.index:
-            refitted, refit, _ = timed(RefittedClassifier(FrozenEstimator(network)).fit, X_train, y_train)
-            add(f"{model} refitted", refitted, refit)
+        for name, refits in {"smooth": AdditiveClassifier, "refitted": RefittedClassifier}.items():
+            if f"{model} {name}" in pool.members_.index:
+                refitted, refit, _ = timed(refits(FrozenEstimator(network)).fit, X_train, y_train)
+                add(f"{model} {name}", refitted, fit + refit)
+                slowest = max(slowest, fit + refit)
     if HIERARCHICAL in pool.members_.index:
         network, fit, _ = timed(KDBClassifier(k=5, parameters="hierarchical", n_jobs=1).fit, X_train, y_train)
         add("kDB hierarchical", network, fit)

@@ -93,7 +93,7 @@ class TestWeights:
         columns, ones = read_columns(X), np.ones(len(y))
         classes = sorted(y.unique())
         parts = []
-        for learned, held in frame_folds(columns, read_target(y, columns, ones), ones, 3):
+        for learned, held in frame_folds(columns, read_target(y, columns, ones), ones, 5):
             models = [clone(model).fit(X[learned > 0], y[learned > 0]) for _, model in TWO]
             logs = np.stack([model.predict_log_proba(X[held > 0]) for model in models], axis=1)
             codes = np.array([classes.index(label) for label in y[held > 0]])
@@ -152,12 +152,13 @@ class TestWeights:
 
 
 class TestFit:
-    @pytest.mark.parametrize(("n_rows", "folds", "learned"), [(99, "auto", 5), (100, "auto", 3), (99, 4, 4)])
+    @pytest.mark.parametrize(("n_rows", "folds", "learned"), [(1999, "auto", 5), (2000, "auto", 3), (1999, 4, 4)])
     def test_few_rows_have_more_folds(self, n_rows, folds, learned, monkeypatch):
         X, y = load_iris()
-        weights = (np.arange(150) % 3 < 2) * 1.0  # 50 rows less, none of which counts
-        assert weights.sum() == 100
-        weights[:1] = n_rows - 99
+        X, y = pd.concat([X] * 20, ignore_index=True), pd.concat([y] * 20, ignore_index=True)
+        weights = (np.arange(3000) % 3 < 2) * 1.0  # 1,000 rows less, none of which counts
+        assert weights.sum() == 2000
+        weights[:1] = n_rows - 1999
         asked = []
         original = pooled.frame_folds
         monkeypatch.setattr(pooled, "frame_folds", lambda *given: asked.append(given[-1]) or original(*given))
