@@ -112,7 +112,7 @@ def add_curvature(cells, totals, probability, direction, product):
 def conjugate_gradients(
     cells, totals, probability, per_shift, l2, weight, radius, tolerance, most, step, slope, direction
 ):
-    """Go on with minimising the quadratic model of the penalised objective; return a status.
+    """Continue minimising the quadratic model of the penalised objective; return a status.
 
     The objective is minus the penalised log likelihood per unit of ``weight``, by z, of which ``per_shift`` (K, s)
     are the shifts for a unit. ``step`` (K, s), at first 0, receives the step in z; ``slope`` (K, s) is the gradient
@@ -127,7 +127,11 @@ def conjugate_gradients(
     for k in range(n_cells):
         for c in range(s):
             squared += slope[k, c] ** 2
+    if squared == 0.0:
+        return WITHIN
     for _ in range(most):
+        if not math.isfinite(squared):
+            return AT_RADIUS  # the decrease is not a number then, which ends the search
         for k in range(n_cells):
             for c in range(s):
                 moved[k, c] = direction[k, c] * per_shift[k, c]
@@ -136,7 +140,7 @@ def conjugate_gradients(
         bend, length, along, reach = 0.0, 0.0, 0.0, 0.0
         for k in range(n_cells):
             for c in range(s):
-                product[k, c] *= per_shift[k, c] / weight
+                product[k, c] = product[k, c] * per_shift[k, c] / weight
                 bend += direction[k, c] * product[k, c]
                 length += direction[k, c] ** 2
                 along += direction[k, c] * step[k, c]

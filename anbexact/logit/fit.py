@@ -28,7 +28,7 @@ from anbexact.logit.potentials import Floats, Potentials
 from anbexact.logit.trust_region import minimise
 
 SOLVERS = ("trust-ncg", "newton-cg")
-"""A trust region method, which is the default, and scipy's Newton-CG; see ``python -m benchmarks.speed refit``."""
+"""A trust-region method, which is the default, and scipy's Newton-CG; see ``python -m benchmarks.speed refit``."""
 PRODUCTS = 50
 """Number of products with the Hessian between two looks at the clock."""
 PRECISION = 1e-7

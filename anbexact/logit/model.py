@@ -245,8 +245,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             With ``smooth``: further features whose states have an order, in addition to those that were cut into
             intervals and those with numbers as states.
         solver : {"trust-ncg", "newton-cg"}, default "trust-ncg"
-            A trust region method, or scipy's Newton-CG; ``python -m benchmarks.speed refit`` compares them. Smooth
-            refits have their own.
+            A trust-region method, or scipy's Newton-CG (see ``docs/logit.md``). Smooth refits have their own.
         max_iter : int, default 500
             Maximum number of iterations.
         time_limit : float, optional

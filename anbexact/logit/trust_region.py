@@ -1,4 +1,4 @@
-"""A trust region method whose steps are found by conjugate gradients."""
+"""A trust-region method whose steps are found by conjugate gradients."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ FIRST_RADIUS, LARGEST_RADIUS = 10.0, 1e6
 POOR, FAIR, GOOD = 0.15, 0.25, 0.75
 """Shares of the promised decrease. Up to the first, a step is not taken; below the second, the next one is shorter;
 above the third, it may be longer."""
+ROUNDING = 1e-12
+"""Share of the function's value below which its decrease is lost in rounding, so that the gradient decides alone."""
 
 
 class Objective(Protocol):
@@ -23,7 +25,7 @@ class Objective(Protocol):
         """Return the function and its gradient."""
 
     def step(self, z: Vector, radius: float, tolerance: float) -> tuple[Vector, float, bool]:
-        """Return a step that decreases the function's quadratic model, its decrease, and whether the radius ended it.
+        """Return a step that decreases the quadratic model, the decrease, and whether the step ended at the radius.
 
         Unless the radius ends it, the gradient of the model after the step has a norm below the tolerance.
         """
@@ -32,7 +34,7 @@ class Objective(Protocol):
 def minimise(
     objective: Objective, z: Vector, *, precision: float, max_iter: int, watch: Callable[[Vector], None]
 ) -> tuple[Vector, str]:
-    """Return a point where the gradient has a norm below ``precision``, or the last one and why the search ended.
+    """Return a point where the gradient has a norm below ``precision``, or the last one reached, with the reason.
 
     Parameters
     ----------
@@ -58,9 +60,14 @@ def minimise(
             return z, ""
         step, promised, bounded = objective.step(z, radius, min(0.5, sqrt(norm)) * norm)
         if not promised > 0:
-            return z, "no step promises a decrease"
+            return z, "no step promised a decrease"
         found, slope = objective.value(z + step)
-        share = (value - found) / promised
+        if promised < ROUNDING * abs(value):
+            if not np.linalg.norm(slope) < norm:
+                return z, "rounding hides any further decrease"
+            share = 1.0
+        else:
+            share = (value - found) / promised
         if not share >= FAIR:
             radius *= 0.25
         elif share > GOOD and bounded:
@@ -68,4 +75,4 @@ def minimise(
         if share > POOR:
             z, value, gradient = z + step, found, slope
         watch(z)
-    return z, "" if float(np.linalg.norm(gradient)) < precision else "the limit of iterations was reached"
+    return z, "" if float(np.linalg.norm(gradient)) < precision else "max_iter was reached"

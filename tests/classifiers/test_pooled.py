@@ -156,7 +156,7 @@ class TestFit:
     def test_few_rows_have_more_folds(self, n_rows, folds, learned, monkeypatch):
         X, y = load_iris()
         X, y = pd.concat([X] * 20, ignore_index=True), pd.concat([y] * 20, ignore_index=True)
-        weights = (np.arange(3000) % 3 < 2) * 1.0  # 1,000 rows less, none of which counts
+        weights = (np.arange(3000) % 3 < 2) * 1.0  # 1,000 rows fewer, none of which counts
         assert weights.sum() == 2000
         weights[:1] = n_rows - 1999
         asked = []

@@ -138,7 +138,7 @@ def test_steps_that_do_not_keep_what_they_promise_are_not_taken():
     liar, start = Liar(), np.array([-1.2, 1.0])
     found, message = minimise(liar, start, precision=1e-9, max_iter=5, watch=id)
     assert found is start
-    assert "limit of iterations" in message
+    assert message == "max_iter was reached"
     assert liar.radii == [10 / 4**k for k in range(5)]
 
 
@@ -150,4 +150,39 @@ def test_the_search_ends_where_nothing_is_promised():
     start = np.array([-1.2, 1.0])
     found, message = minimise(Hopeless(), start, precision=1e-9, max_iter=5, watch=id)
     assert found is start
-    assert message == "no step promises a decrease"
+    assert message == "no step promised a decrease"
+
+
+class Offset(Rosenbrock):
+    """The same function plus a constant, next to which the last decreases are lost in rounding."""
+
+    def value(self, z):
+        return float(rosen(z)) + 1e9, rosen_der(z)
+
+
+def test_rounding_does_not_lead_to_useless_steps():
+    watched = []
+    start = np.array([1.001, 1.001])
+    found, message = minimise(Offset(), start, precision=1e-9, max_iter=500, watch=watched.append)
+    assert message == ""
+    assert len(watched) < 20
+    np.testing.assert_allclose(found, 1, atol=1e-7)
+
+
+def test_the_search_ends_where_rounding_hides_any_decrease():
+    class Useless(Offset):
+        def step(self, z, radius, tolerance):
+            return np.zeros_like(z), 1e-9, False
+
+    start = np.array([1.001, 1.001])
+    found, message = minimise(Useless(), start, precision=1e-9, max_iter=500, watch=id)
+    assert found is start
+    assert message == "rounding hides any further decrease"
+
+
+@pytest.mark.parametrize(("entry", "status"), [(0.0, WITHIN), (np.nan, AT_RADIUS), (np.inf, AT_RADIUS)])
+def test_a_slope_that_gives_no_direction_ends_the_step(entry, status):
+    model = Model(0)
+    slope = np.full_like(model.gradient, entry)
+    of_model = (model.cells, model.totals, model.probability, model.per_shift, model.l2, model.weight)
+    assert conjugate_gradients(*of_model, 1.0, 1e-9, 50, np.zeros_like(slope), slope, -slope) == status
