@@ -110,16 +110,16 @@ def add_curvature(cells, totals, probability, direction, product):
 
 @kernel
 def conjugate_gradients(
-    cells, totals, probability, per_shift, l2, weight, radius, tolerance, most, step, slope, direction
+    cells, totals, probability, shift_per_unit, l2, weight, radius, tolerance, most, step, slope, direction
 ):
     """Continue minimising the quadratic model of the penalised objective; return a status.
 
-    The objective is minus the penalised log likelihood per unit of ``weight``, by z, of which ``per_shift`` (K, s)
-    are the shifts for a unit. ``step`` (K, s), at first 0, receives the step in z; ``slope`` (K, s) is the gradient
-    of the model there, at first that of the objective, and ``direction`` at first minus that. At most ``most``
-    products with the Hessian are computed. The status is `WITHIN` if the norm of the slope is below ``tolerance``,
-    `AT_RADIUS` if the step has reached the length ``radius`` (Steihaug 1983), and `UNFINISHED` if this must be called
-    again.
+    The objective is minus the penalised log likelihood per unit of ``weight``, as a function of z;
+    ``shift_per_unit`` (K, s) is the shift for one unit of z. ``step`` (K, s), at first 0, receives the step in z;
+    ``slope`` (K, s) is the gradient of the model there, at first that of the objective, and ``direction`` (K, s) is
+    at first minus that. At most ``most`` products with the Hessian are computed. The status is `WITHIN` if the norm
+    of the slope is below ``tolerance``, `AT_RADIUS` if the step has reached the length ``radius`` (Steihaug 1983),
+    and `UNFINISHED` if this must be called again.
     """
     n_cells, s = step.shape
     moved, product = np.empty((n_cells, s)), np.empty((n_cells, s))
@@ -134,13 +134,13 @@ def conjugate_gradients(
             return AT_RADIUS  # the decrease is not a number then, which ends the search
         for k in range(n_cells):
             for c in range(s):
-                moved[k, c] = direction[k, c] * per_shift[k, c]
+                moved[k, c] = direction[k, c] * shift_per_unit[k, c]
                 product[k, c] = l2 * moved[k, c]
         add_curvature(cells, totals, probability, moved, product)
         bend, length, along, reach = 0.0, 0.0, 0.0, 0.0
         for k in range(n_cells):
             for c in range(s):
-                product[k, c] = product[k, c] * per_shift[k, c] / weight
+                product[k, c] = product[k, c] * shift_per_unit[k, c] / weight
                 bend += direction[k, c] * product[k, c]
                 length += direction[k, c] ** 2
                 along += direction[k, c] * step[k, c]

@@ -56,8 +56,8 @@ from anbexact.tables.frames import is_frame, is_series
 from anbexact.tables.table import Weights, check_weights
 
 FOLDS, FOLDS_OF_MANY_ROWS, MANY_ROWS = 5, 3, 2_000
-"""The default numbers of folds, and the number of rows from which on there are fewer: members learn almost as well
-from two thirds of so many rows."""
+"""The default number of folds, that for many rows, and how many rows are many: members learn almost as well from two
+thirds of these."""
 FEW_ROWS = 100
 """Number of rows below which there are fewer automatic members."""
 LITTLE = 1.0

@@ -107,10 +107,10 @@ def one_fold(name: str, fold: int) -> list[Row]:
         network, fit, _ = timed(classifier(n_jobs=1).fit, X_train, y_train)
         add(model, network, fit)
         slowest = max(slowest, fit)
-        for name, refits in {"smooth": AdditiveClassifier, "refitted": RefittedClassifier}.items():
-            if f"{model} {name}" in pool.members_.index:
+        for form, refits in {"smooth": AdditiveClassifier, "refitted": RefittedClassifier}.items():
+            if f"{model} {form}" in pool.members_.index:
                 refitted, refit, _ = timed(refits(FrozenEstimator(network)).fit, X_train, y_train)
-                add(f"{model} {name}", refitted, fit + refit)
+                add(f"{model} {form}", refitted, fit + refit)
                 slowest = max(slowest, fit + refit)
     if HIERARCHICAL in pool.members_.index:
         network, fit, _ = timed(KDBClassifier(k=5, parameters="hierarchical", n_jobs=1).fit, X_train, y_train)

@@ -1,12 +1,17 @@
 """Conjugate gradients and trust regions: against dense linear algebra, the exact solution of the model, and scipy."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.optimize import minimize as scipy_minimize
 from scipy.optimize import rosen, rosen_der, rosen_hess
 from scipy.special import softmax
 
+from anbexact import NaiveBayesClassifier
 from anbexact._kernels.softmax import AT_RADIUS, UNFINISHED, WITHIN, conjugate_gradients
+from anbexact.logit import fit as fitting
+from anbexact.logit.design import make_design
+from anbexact.logit.potentials import class_families, network_potentials
 from anbexact.logit.trust_region import minimise
 
 
@@ -19,7 +24,7 @@ class Model:
         self.cells = np.column_stack([rng.integers(0, 3, n_rows), rng.integers(3, 7, n_rows)]).astype(np.int32)
         self.totals = rng.choice([0.0, 0.5, 1.0, 3.0], n_rows)
         self.probability = softmax(rng.normal(size=(n_rows, n_classes)), axis=1)
-        self.per_shift = rng.uniform(0.3, 3, (7, n_classes))
+        self.shift_per_unit = rng.uniform(0.3, 3, (7, n_classes))
         self.l2, self.weight = 0.7, self.totals.sum()
         self.gradient = rng.normal(size=(7, n_classes))
         indicators = np.zeros((n_rows, 7))
@@ -28,7 +33,7 @@ class Model:
         hessian = self.l2 * np.eye(7 * n_classes)
         for x, total, p in zip(indicators, self.totals, self.probability, strict=True):
             hessian += total * np.kron(np.outer(x, x), np.diag(p) - np.outer(p, p))
-        scale = self.per_shift.ravel()
+        scale = self.shift_per_unit.ravel()
         self.hessian = hessian * np.outer(scale, scale) / self.weight
 
     def decrease(self, step):
@@ -38,7 +43,7 @@ class Model:
     def step(self, radius, tolerance, most=10_000):
         """Run the kernel to its end; return step, slope, status, and how often it was called."""
         step, slope, direction = np.zeros_like(self.gradient), self.gradient.copy(), -self.gradient
-        of_model = (self.cells, self.totals, self.probability, self.per_shift, self.l2, self.weight)
+        of_model = (self.cells, self.totals, self.probability, self.shift_per_unit, self.l2, self.weight)
         calls, status = 0, UNFINISHED
         while status == UNFINISHED:
             status = conjugate_gradients(*of_model, radius, tolerance, most, step, slope, direction)
@@ -60,8 +65,9 @@ class Model:
 @pytest.mark.parametrize("seed", range(8))
 def test_a_wide_radius_gives_the_newton_step(seed):
     model = Model(seed)
-    step, slope, status, _ = model.step(1e9, 1e-11)
+    step, slope, status, products = model.step(1e9, 1e-11, most=1)
     assert status == WITHIN
+    assert products < 2 * model.gradient.size  # conjugate directions: one per unknown, but for rounding
     assert np.linalg.norm(slope) < 1e-11
     np.testing.assert_allclose(step, -np.linalg.solve(model.hessian, model.gradient.ravel()), atol=1e-8)
 
@@ -96,6 +102,37 @@ def test_the_number_of_products_at_once_does_not_matter(share):
     assert status == same
     assert once == 1 < calls
     np.testing.assert_allclose(in_parts, at_once, atol=1e-12)
+
+
+@pytest.mark.parametrize("n_features", [1, 3])
+@pytest.mark.parametrize("n_classes", [2, 3, 4, 5])
+@pytest.mark.parametrize("l2", [0.0, 0.7])
+@pytest.mark.parametrize("work", [1, 10**9])
+def test_steps_of_a_refit_are_those_of_its_dense_hessian(n_features, n_classes, l2, work, monkeypatch):
+    """Whatever the number of classes, which are padded, with weights, and rows that do not count."""
+    monkeypatch.setattr(fitting, "WORK", work)
+    rng = np.random.default_rng(n_classes)
+    rows = rng.integers(0, 3, (60, n_features))
+    X = pd.DataFrame({f"x{j}": rows[:, j].astype(str) for j in range(n_features)})
+    y = pd.Series(rng.integers(0, n_classes, 60).astype(str), name="k")
+    weights = rng.choice([0.0, 0.3, 2.0], 60)
+    model = NaiveBayesClassifier(ess=1.0).fit(X, y, weights)
+    design = make_design(model.reader_.table(X, y, weights), class_families(model.structure_))
+    objective = fitting._Objective(
+        design, design.weights, network_potentials(model.model_.tables, model.structure_), l2
+    )
+    z = objective.scaled_at(rng.normal(size=objective.shape))
+    gradient = objective.value(z)[1]
+    hessian = np.column_stack([objective.curvature(z, unit) for unit in np.eye(len(z))])
+    step, decrease, bounded = objective.step(z, 1e9, 1e-12)
+    assert not bounded
+    np.testing.assert_allclose(hessian @ step, -gradient, atol=1e-10)
+    assert decrease == pytest.approx(-gradient @ step - step @ hessian @ step / 2, rel=1e-9)
+    radius = np.linalg.norm(step) / 2
+    step, decrease, bounded = objective.step(z, radius, 1e-12)
+    assert bounded
+    assert np.linalg.norm(step) == pytest.approx(radius)
+    assert decrease == pytest.approx(-gradient @ step - step @ hessian @ step / 2, rel=1e-9)
 
 
 class Rosenbrock:
@@ -184,5 +221,5 @@ def test_the_search_ends_where_rounding_hides_any_decrease():
 def test_a_slope_that_gives_no_direction_ends_the_step(entry, status):
     model = Model(0)
     slope = np.full_like(model.gradient, entry)
-    of_model = (model.cells, model.totals, model.probability, model.per_shift, model.l2, model.weight)
+    of_model = (model.cells, model.totals, model.probability, model.shift_per_unit, model.l2, model.weight)
     assert conjugate_gradients(*of_model, 1.0, 1e-9, 50, np.zeros_like(slope), slope, -slope) == status
