@@ -1,7 +1,7 @@
 """Conditional log likelihood of hierarchical tables, and its derivatives with respect to the logs of strengths.
 
-For M held-out rows, L levels and s classes, ``joint`` and ``given`` (M, L, s) are total weights of other rows. For
-row t, level d and class c, ``given`` counts those that match row t, with its class set to c, in the first parents of
+For L levels, s classes and M held-out rows, ``joint`` and ``given`` (L, s, M) are total weights of other rows. For
+level d, class c and row t, ``given`` counts those that match row t, with its class set to c, in the first parents of
 the level; ``joint`` counts those that match in the variable as well. The levels of a family are adjacent, starting
 with no parents; those of family f end before ``ends[f]``. ``uniform[f]`` is 1 / the number of states of its variable.
 """
@@ -12,51 +12,78 @@ import numpy as np
 
 from anbexact._kernels.jit import kernel
 
+BLOCK = 256
+"""Rows that are treated together, so that what is known about them stays in the cache."""
+
 
 @kernel
 def value_and_gradient(joint, given, ends, uniform, strengths, classes, weights, gradient):
     """Return Σ_t w_t ln P(c_t | x_t), and add its derivatives with respect to ln m to ``gradient`` (L,).
 
-    ``classes`` and ``weights`` (M,) are c_t and w_t; ``strengths`` (L,) are m.
+    ``classes`` and ``weights`` (M,) are c_t and w_t; ``strengths`` (L,) are m. The innermost loops run over rows and
+    have no branches, so that they are vectorised.
     """
-    n_rows, n_levels, n_classes = joint.shape
-    entries = np.empty((n_levels, n_classes))
-    shares = np.empty((n_levels, n_classes))
-    logs, slopes, coarser = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    n_levels, n_classes, n_rows = joint.shape
+    entries = np.empty((n_levels, n_classes, BLOCK))
+    shares = np.empty((n_levels, n_classes, BLOCK))
+    logs, slopes = np.empty((n_classes, BLOCK)), np.empty((n_classes, BLOCK))
+    change = np.empty(BLOCK)
     total = 0.0
-    for t in range(n_rows):
+    for first in range(0, n_rows, BLOCK):
+        size = min(BLOCK, n_rows - first)
         logs[:] = 0.0
         level = 0
         for f in range(len(ends)):
-            coarser[:] = uniform[f]
             for d in range(level, ends[f]):
                 m = strengths[d]
                 for c in range(n_classes):
-                    share = 1.0 / (given[t, d, c] + m)
-                    coarser[c] = (joint[t, d, c] + m * coarser[c]) * share
-                    entries[d, c] = coarser[c]
-                    shares[d, c] = m * share
+                    entry, share = entries[d, c], shares[d, c]
+                    whole, part = given[d, c, first : first + size], joint[d, c, first : first + size]
+                    if d == level:
+                        for t in range(size):
+                            inverse = 1.0 / (whole[t] + m)
+                            entry[t] = (part[t] + m * uniform[f]) * inverse
+                            share[t] = m * inverse
+                    else:
+                        coarser = entries[d - 1, c]
+                        for t in range(size):
+                            inverse = 1.0 / (whole[t] + m)
+                            entry[t] = (part[t] + m * coarser[t]) * inverse
+                            share[t] = m * inverse
             for c in range(n_classes):
-                logs[c] += math.log(coarser[c])
+                for t in range(size):
+                    logs[c, t] += math.log(entries[ends[f] - 1, c, t])
             level = ends[f]
-        top = logs.max()
-        normaliser = 0.0
-        for c in range(n_classes):
-            normaliser += math.exp(logs[c] - top)
-        total += weights[t] * (logs[classes[t]] - top - math.log(normaliser))
-        for c in range(n_classes):
-            logs[c] = -weights[t] * math.exp(logs[c] - top) / normaliser
-        logs[classes[t]] += weights[t]
+        for t in range(size):
+            own, weight = classes[first + t], weights[first + t]
+            top = logs[0, t]
+            for c in range(1, n_classes):
+                top = max(top, logs[c, t])
+            normaliser = 0.0
+            for c in range(n_classes):
+                normaliser += math.exp(logs[c, t] - top)
+            total += weight * (logs[own, t] - top - math.log(normaliser))
+            for c in range(n_classes):
+                logs[c, t] = -weight * math.exp(logs[c, t] - top) / normaliser
+            logs[own, t] += weight
         level = 0
         for f in range(len(ends)):
             for c in range(n_classes):
-                slopes[c] = logs[c] / entries[ends[f] - 1, c]
+                for t in range(size):
+                    slopes[c, t] = logs[c, t] / entries[ends[f] - 1, c, t]
             for d in range(ends[f] - 1, level - 1, -1):
-                change = 0.0
+                change[:] = 0.0
                 for c in range(n_classes):
-                    slopes[c] *= shares[d, c]
-                    above = entries[d - 1, c] if d > level else uniform[f]
-                    change += slopes[c] * (above - entries[d, c])
-                gradient[d] += change
+                    slope, share, entry = slopes[c], shares[d, c], entries[d, c]
+                    if d == level:
+                        for t in range(size):
+                            slope[t] *= share[t]
+                            change[t] += slope[t] * (uniform[f] - entry[t])
+                    else:
+                        coarser = entries[d - 1, c]
+                        for t in range(size):
+                            slope[t] *= share[t]
+                            change[t] += slope[t] * (coarser[t] - entry[t])
+                gradient[d] += change[:size].sum()
             level = ends[f]
     return total

@@ -11,7 +11,7 @@ from math import log, prod
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy.special import logsumexp, softmax
+from scipy.special import log_softmax, logsumexp, softmax
 
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact.averaging.predictive import Predictive, exact_predictive
@@ -236,8 +236,7 @@ class AveragedPosterior:
 
     def log_posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return ln P(c | observed cells of x), shape (rows, classes)."""
-        logs = self.log_joint(codes, n_jobs)
-        return np.asarray(logs - logsumexp(logs, axis=1, keepdims=True))
+        return np.asarray(log_softmax(self.log_joint(codes, n_jobs), axis=1))
 
     def posterior(self, codes: CodeArray, n_jobs: int | None = None) -> Floats:
         """Return P(c | observed cells of x), shape (rows, classes)."""

@@ -55,11 +55,11 @@ from anbexact.tables.columns import Column
 from anbexact.tables.frames import is_frame, is_series
 from anbexact.tables.table import Weights, check_weights
 
-FOLDS, FOLDS_OF_MANY_ROWS, MANY_ROWS = 5, 3, 2_000
-"""The default number of folds, that for many rows, and how many rows are many: members learn almost as well from two
-thirds of these."""
-FEW_ROWS = 100
-"""Number of rows below which there are fewer automatic members."""
+FOLDS, FEWER_FOLDS = 5, 3
+"""Default numbers of folds: members learn almost as well from two thirds of many rows."""
+MANY_ROWS, FEW_ROWS = 2_000, 100
+"""Number of rows from which on there are fewer folds, and below which there are fewer automatic members. If columns
+are cut, there are fewer folds from the latter number on, as no automatic member has large tables."""
 LITTLE = 1.0
 """Total loss of an automatic member on held-out rows, in nats, below which no further one is needed."""
 OWN = ("class_weight", "n_jobs", "verbose")
@@ -103,7 +103,8 @@ class PooledClassifier(PooledParameters, FittedPool):
         and exact searches over too many features are left out. ``members_`` lists the members that were considered,
         and ``docs/pool.md`` explains the choice.
     folds : int or "auto", default "auto"
-        Number of folds in which members are learned again. ``"auto"``: 5, or 3 from 2,000 rows on.
+        Number of folds in which members are learned again. ``"auto"``: 5 if there are fewer than 2,000 rows, or fewer
+        than 100 if columns are cut; otherwise 3.
     ridge : float or "auto", default "auto"
         Precision of the prior of the weights, above 0. ``"auto"``: the value with the highest evidence, by Laplace's
         approximation. Infinity: equal weights, without folds.
@@ -203,9 +204,10 @@ class PooledClassifier(PooledParameters, FittedPool):
         declared = (self.categories or {}).get(target.name, ())
         weights = apply_class_weight(self.class_weight, target, given, declared)
         X, y = _indexable(X), _indexable(y)
-        members = self._chosen(columns, target, weights)
+        cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
+        members = self._chosen(len(columns), target, weights, cut=cut)
         labels = known_labels(target, weights, [member.estimator for member in members])
-        parts = [] if self._equal else frame_folds(columns, target, weights, self._n_folds(weights))
+        parts = [] if self._equal else frame_folds(columns, target, weights, self._n_folds(weights, cut=cut))
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         records = [Record(member) for member in members]
         with abandonable(), heard_once():
@@ -218,27 +220,26 @@ class PooledClassifier(PooledParameters, FittedPool):
         self._tell(records)
         return self
 
-    def _n_folds(self, weights: Weights) -> int:
-        """Return the number of folds for rows of these weights."""
+    def _n_folds(self, weights: Weights, *, cut: bool) -> int:
+        """Return the number of folds for rows of these weights; ``cut`` says whether columns are cut."""
         if not isinstance(self.folds, str):
             return self.folds
-        return FOLDS if np.count_nonzero(weights) < MANY_ROWS else FOLDS_OF_MANY_ROWS
+        return FOLDS if np.count_nonzero(weights) < (FEW_ROWS if cut else MANY_ROWS) else FEWER_FOLDS
 
     @property
     def _equal(self) -> bool:
         return not isinstance(self.ridge, str) and isinf(self.ridge)
 
-    def _chosen(self, columns: Sequence[Column], target: Column, weights: Weights) -> list[Member]:
-        """Return the members that are considered."""
+    def _chosen(self, n_features: int, target: Column, weights: Weights, *, cut: bool) -> list[Member]:
+        """Return the members that are considered; ``cut`` says whether columns are cut."""
         if not isinstance(self.members, str):
             return named_members(self.members)
         names = [name for name in signature(TableParameters).parameters if name != "class_weight"]
         settings = {name: getattr(self, name) for name in names}
         n_classes = len(np.unique(target.coded[0][weights > 0]))
-        cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
         settings = {**settings, "verbose": -1}
         few_rows = bool(np.count_nonzero(weights) < FEW_ROWS)
-        return automatic_members(len(columns), n_classes, settings, cut=cut, few_rows=few_rows)
+        return automatic_members(n_features, n_classes, settings, cut=cut, few_rows=few_rows)
 
     def _learn(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil
 
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
@@ -14,10 +15,11 @@ from anbexact.scores import Score
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
-FOLDS = 10
-MANY_ROWS = 4000
-"""With fewer rows, the cross-validation is repeated with other folds, as the result would depend too much on one
-split."""
+FOLDS = 5
+MOST_REPETITIONS = 4
+ROWS_TO_PREDICT = 1500
+"""The cross-validation is repeated with other folds until this many rows have been predicted, at most
+`MOST_REPETITIONS` times in all: with few rows, the result would depend too much on a single split."""
 SHARE_OF_STRUCTURE = 0.5
 """Share of a time limit for the structure of all rows."""
 
@@ -36,17 +38,17 @@ def time_for_structure(limit: float | None) -> float | None:
 
 def n_repetitions(table: DiscreteTable) -> int:
     """Return how often the rows are split into folds."""
-    return 2 if max(table.weight_sum, table.n_rows) < MANY_ROWS else 1
+    return min(ceil(ROWS_TO_PREDICT / max(table.weight_sum, table.n_rows)), MOST_REPETITIONS)
 
 
 def chosen_strengths(
     table: DiscreteTable, structure: Structure, learn: Learn | None, score: Score, deadline: Deadline, split: Split
 ) -> Strengths:
-    """Return the strengths that predict held-out rows best, in 10-fold cross-validation.
+    """Return the strengths that predict held-out rows best, in 5-fold cross-validation.
 
     The structure was fitted to all rows. If the folds kept it, the other rows would predict each held-out row too
     well, and the tables would be smoothed too little. Every fold therefore learns its own structure. With fewer than
-    4,000 rows, this is repeated with another split.
+    1,500 rows, this is repeated with other splits, two to four times in all.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import block_diag, cho_factor, cho_solve
 from scipy.linalg.blas import dsymv
-from scipy.linalg.lapack import dpotrf, dpotri
+from scipy.linalg.lapack import dpotrf, dpotri, dpotrs
 
 from anbexact._kernels.multinomial import add_derivatives
 from anbexact.logit.potentials import Floats
@@ -97,9 +97,11 @@ class DenseCurvature(Curvature):
         self._factor = cho_factor(matrix, lower=True, check_finite=False, overwrite_a=True)
 
     def solve(self, gradient: Floats) -> Floats:
-        odds = cho_solve(self._factor, gradient[:, 1:].ravel()).reshape(self._k, self._d)
-        odds = np.hstack([np.zeros((self._k, 1)), odds])
-        return np.asarray(odds - odds.mean(axis=1, keepdims=True))
+        factor, lower = self._factor
+        odds, _ = dpotrs(factor, gradient[:, 1:].ravel(), lower=lower)  # thousands of times for small matrices
+        found = np.zeros((self._k, self._s))
+        found[:, 1:] = odds.reshape(self._k, self._d)
+        return np.asarray(found - found.mean(axis=1, keepdims=True))
 
     def _inverse(self) -> Floats:
         whole = cho_solve(self._factor, np.eye(self._k * self._d), check_finite=False)

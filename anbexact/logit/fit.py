@@ -132,10 +132,10 @@ class _Objective:
         self, design: Design, weights: Floats, centre: Potentials, l2: float, deadline: Deadline | None = None
     ) -> None:
         self._cells = design.cells
-        self._weights = _padded(weights, 0.0)
+        self._weights = padded(weights, 0.0)
         self._totals = weights.sum(axis=1)
         self._weight = float(weights.sum())
-        self._base = _padded(design.sums(centre), IMPOSSIBLE)
+        self._base = padded(design.sums(centre), IMPOSSIBLE)
         self._l2 = l2
         self._deadline = deadline
         self.shape = (design.n_cells, design.n_classes)
@@ -146,17 +146,16 @@ class _Objective:
 
     def scaled_at(self, shift: Floats) -> Vector:
         """Set the scale by the curvature at these shifts; return them as z."""
-        self.scale = np.ones(self.shape)
-        self._known = None
-        self.value(shift.ravel())
+        self.scale, self._known = np.ones(self.shape), None
+        value, slope = self.value(shift.ravel())
         curvature = np.full(self._base.shape[1:], self._l2) + np.zeros((len(shift), 1))
         add_diagonal(self._cells, self._totals, self._probability, curvature)
         curvature = curvature[:, : self.shape[1]]
         steepest = float(curvature.max())
         if steepest > 0:
             self.scale = np.sqrt(np.maximum(curvature, 1e-6 * steepest) / self._weight)
-        self._known = None
-        return (shift * self.scale).ravel()
+        self._known, self._value = (shift * self.scale).ravel(), (value, slope / self.scale.ravel())
+        return self._known.copy()
 
     def shift(self, z: Vector) -> Floats:
         """Return the shifts that correspond to z, (cells, classes)."""
@@ -179,7 +178,7 @@ class _Objective:
             raise _StoppedError("the optimiser broke down")
         if self._known is not None and np.array_equal(self._known, z):
             return self._value
-        shift = _padded(self.shift(z), 0.0)
+        shift = padded(self.shift(z), 0.0)
         gradient = self._l2 * shift
         arrays = (self._cells, self._totals, self._weights, self._base, shift)
         value = value_and_gradient(*arrays, self._probability, gradient)
@@ -200,7 +199,7 @@ class _Objective:
             raise _StoppedError(OUT_OF_TIME)
         if self._known is None or not np.array_equal(self._known, z):
             self.value(z)
-        moved = _padded(self.shift(direction), 0.0)
+        moved = padded(self.shift(direction), 0.0)
         product = self._l2 * moved
         add_curvature(self._cells, self._totals, self._probability, moved, product)
         return self._by_z(product)
@@ -214,9 +213,9 @@ class _Objective:
             After the deadline: a single step can take hundreds of products.
         """
         gradient = self.value(z)[1].reshape(self.shape)
-        slope = _padded(gradient.copy(), 0.0)
+        slope = padded(gradient.copy(), 0.0)
         step, direction = np.zeros(slope.shape), -slope
-        shift_per_unit = _padded(1 / self.scale, 0.0)
+        shift_per_unit = padded(1 / self.scale, 0.0)
         model = (self._cells, self._totals, self._probability, shift_per_unit, self._l2, self._weight)
         most = max(WORK // max(self._cells.size * slope.shape[1], 1), 1)
         status = UNFINISHED
@@ -233,11 +232,11 @@ class _Objective:
         return np.asarray((by_shift[:, : self.shape[1]] / (self._weight * self.scale)).ravel())
 
 
-def _padded(values: Floats, filler: float) -> Floats:
+def padded(values: Floats, filler: float) -> Floats:
     """Return values padded to the number of columns that the kernels need."""
     lacking = -values.shape[1] % CLASSES
     if lacking == 0:
-        return values
+        return np.ascontiguousarray(values)
     padded = np.full((len(values), values.shape[1] + lacking), filler)
     padded[:, : values.shape[1]] = values
     return padded

@@ -12,7 +12,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.logit.curvature import Curvature
 from anbexact.logit.curvature_choice import curvature_at
 from anbexact.logit.design import Design
-from anbexact.logit.fit import OUT_OF_TIME, STATIONARY, Fit
+from anbexact.logit.fit import OUT_OF_TIME, STATIONARY, Fit, padded
 from anbexact.logit.potentials import Floats
 from anbexact.logit.smooth_terms import SmoothTerm, Strengths, term_cells
 
@@ -134,8 +134,8 @@ class _State:
         self._totals = problem.weights.sum(axis=1)
         probability = np.zeros((len(problem.base), s + -s % CLASSES))
         gradient = np.zeros((len(shift), probability.shape[1]))
-        padded = [_wide(problem.weights, 0.0), _wide(problem.base, IMPOSSIBLE), _wide(shift, 0.0)]
-        self.log_likelihood = float(value_and_gradient(problem.cells, self._totals, *padded, probability, gradient))
+        wide = [padded(problem.weights, 0.0), padded(problem.base, IMPOSSIBLE), padded(shift, 0.0)]
+        self.log_likelihood = float(value_and_gradient(problem.cells, self._totals, *wide, probability, gradient))
         self._probability = probability
         self.p = np.ascontiguousarray(probability[:, :s])
         rough = penalty.times(shift)
@@ -147,7 +147,7 @@ class _State:
     def product(self, direction: Floats) -> Floats:
         """Return minus the Hessian times a direction that sums to 0 over the classes."""
         found = np.zeros((len(direction), self._probability.shape[1]))
-        add_curvature(self.problem.cells, self._totals, self._probability, _wide(direction, 0.0), found)
+        add_curvature(self.problem.cells, self._totals, self._probability, padded(direction, 0.0), found)
         return np.asarray(found[:, : direction.shape[1]] + self.penalty.times(direction))
 
     def curvature(self) -> Curvature:
@@ -179,14 +179,6 @@ class _State:
             size, before = float(np.vdot(residual, z)), size
             direction = z + size / before * direction
         return step, products
-
-
-def _wide(values: Floats, filler: float) -> Floats:
-    """Return values with as many columns as the kernels want."""
-    lacking = -values.shape[1] % CLASSES
-    if not lacking:
-        return np.ascontiguousarray(values)
-    return np.hstack([values, np.full((len(values), lacking), filler)])
 
 
 def smooth_fit(

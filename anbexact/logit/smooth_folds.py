@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import log_softmax
 
 from anbexact._runtime.deadline import Deadline
 from anbexact.logit.curvature import Curvature
@@ -100,6 +100,5 @@ class _Fold:
     @property
     def logs(self) -> Floats:
         """The logs of the probabilities of what the rows to predict are."""
-        logs = self._left_out.predictors(self.shift)
-        logs -= logsumexp(logs, axis=1, keepdims=True)
+        logs = log_softmax(self._left_out.predictors(self.shift), axis=1)
         return np.asarray(logs[self._left_out.weights > 0])

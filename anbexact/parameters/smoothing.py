@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import logsumexp
+from scipy.special import log_softmax
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.line_search import best_on_log_grid, best_on_log_scale
@@ -127,8 +127,9 @@ class LeaveOneOut:
             for family, (of_cells, lowered) in zip(self._families, logs, strict=True):
                 joint += of_cells[family.state[block]]
                 own += lowered[family.state[block], class_codes]
-            joint[np.arange(len(own)), class_codes] = own
-            total += float(self._weights[block] @ (own - logsumexp(joint, axis=1)))
+            rows = np.arange(len(own))
+            joint[rows, class_codes] = own
+            total += float(self._weights[block] @ log_softmax(joint, axis=1)[rows, class_codes])
         return total
 
 
@@ -175,8 +176,8 @@ class HeldOut:
         joint = np.zeros((len(ess), len(self._class_codes), self._n_classes))
         for family in self._families:
             joint += family.log_cells(ess)[:, family.state[self._first :]]
-        of_truth = np.take_along_axis(joint, self._class_codes[None, :, None], axis=2)[:, :, 0]
-        return np.asarray((of_truth - logsumexp(joint, axis=2)) @ self._weights)
+        logs = log_softmax(joint, axis=2)[:, np.arange(len(self._weights)), self._class_codes]
+        return np.asarray(logs @ self._weights)
 
 
 def best_held_out_smoothing(folds: Sequence[HeldOut], most: float) -> tuple[float, float]:

@@ -69,18 +69,18 @@ class HeldOutHierarchy:
         self._classes = held_out.column(self._class_name)[rows].astype(np.int64)
         self._ends = np.cumsum([len(family.parents) + 1 for family in families], dtype=np.int64)
         self._uniform = np.array([1.0 / family.shape[0] for family in families])
-        codes = {name: held_out.column(name)[rows, None].astype(np.int64) for name in held_out.vocabulary.names}
-        codes[self._class_name] = np.arange(self._arity)[None, :]  # the class is each in turn
-        shape = (len(rows), len(self.levels), self._arity)
+        codes = {name: held_out.column(name)[None, rows].astype(np.int64) for name in held_out.vocabulary.names}
+        codes[self._class_name] = np.arange(self._arity)[:, None]  # the class is each in turn
+        shape = (len(self.levels), self._arity, len(rows))
         self._joint, self._given = np.empty(shape), np.empty(shape)
         first = 0
         for family in families:
             last = first + len(family.parents) + 1
-            self._fill(family, codes, self._joint[:, first:last], self._given[:, first:last])
+            self._fill(family, codes, self._joint[first:last], self._given[first:last])
             first = last
 
     def _fill(self, family: FamilyCounts, codes: Mapping[Hashable, Positions], joint: Floats, given: Floats) -> None:
-        """Fill in the weights of a family's levels, (rows, levels, classes)."""
+        """Fill in the weights of a family's levels, (levels, classes, rows)."""
         counted = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
         arities = dict(zip(family.variables, family.shape, strict=True))
         arity, child, own = family.shape[0], counted[family.name], codes[family.name]
@@ -91,10 +91,8 @@ class HeldOutHierarchy:
                 n_states *= arities[parent]
                 states = states * arities[parent] + counted[parent]
                 asked = asked * arities[parent] + codes[parent]
-            given[:, depth] = _weights_of(asked, states, family.weights, n_states)
-            joint[:, depth] = _weights_of(
-                asked * arity + own, states * arity + child, family.weights, n_states * arity
-            )
+            given[depth] = _weights_of(asked, states, family.weights, n_states)
+            joint[depth] = _weights_of(asked * arity + own, states * arity + child, family.weights, n_states * arity)
 
     def log_likelihood(self, strengths: Floats) -> tuple[float, Floats]:
         """Return Σ_t w_t ln P(c_t | x_t) given m of every level, total in nats; and its derivatives by ln m."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import inf, isinf, log
 
 import numpy as np
-from scipy.special import logsumexp
+from scipy.special import log_softmax, logsumexp
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
 
@@ -87,8 +87,7 @@ class PoolWeights:
     def log_posterior(self, logs: Floats) -> Floats:
         """Return ln P(c | x), shape (rows, classes), from the members' logs, shape (rows, members, classes)."""
         total = self.biases + np.einsum("tmc,m->tc", finite_logs(logs), self.weights)
-        normalised: Floats = total - logsumexp(total, axis=1, keepdims=True)
-        return normalised
+        return np.asarray(log_softmax(total, axis=1))
 
     def log_likelihood(self, held_out: HeldOutLogs) -> float:
         """Return Σ_t v_t ln P(c_t | x_t); total in nats."""

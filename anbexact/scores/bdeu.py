@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -108,7 +109,7 @@ class BDeu(FamilyScore):
 
     def set_score(self, table: DiscreteTable, names: Sequence[Hashable]) -> float:
         """Return F(names); see the class."""
-        a = self.ess / float(np.prod(np.array(table.shape(names), dtype=np.float64)))
+        a = self.ess / prod(table.shape(names), start=1.0)
         weights = table.cell_weights(names)
         return float(np.sum(log_rising(a, weights)))
 

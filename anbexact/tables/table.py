@@ -169,7 +169,8 @@ class DiscreteTable:
 
     def shape(self, names: Iterable[Hashable]) -> tuple[int, ...]:
         """Return the numbers of states of the named variables."""
-        return tuple(self.vocabulary.arity(name) for name in names)
+        states = self.vocabulary.states
+        return tuple([len(states[name]) for name in names])  # a list, as this is asked very often
 
     def counts(self, names: Sequence[Hashable]) -> npt.NDArray[np.float64]:
         """Return the weighted contingency table of the named variables, one axis each."""

@@ -152,13 +152,22 @@ class TestWeights:
 
 
 class TestFit:
-    @pytest.mark.parametrize(("n_rows", "folds", "learned"), [(1999, "auto", 5), (2000, "auto", 3), (1999, 4, 4)])
-    def test_few_rows_have_more_folds(self, n_rows, folds, learned, monkeypatch):
-        X, y = load_iris()
-        X, y = pd.concat([X] * 20, ignore_index=True), pd.concat([y] * 20, ignore_index=True)
-        weights = (np.arange(3000) % 3 < 2) * 1.0  # 1,000 rows fewer, none of which counts
-        assert weights.sum() == 2000
-        weights[:1] = n_rows - 1999
+    @pytest.mark.parametrize(
+        ("n_rows", "measured", "folds", "learned"),
+        [
+            (1999, False, "auto", 5),
+            (2000, False, "auto", 3),
+            (1999, False, 4, 4),
+            (99, True, "auto", 5),
+            (100, True, "auto", 3),
+            (1999, True, "auto", 3),
+        ],
+    )
+    def test_few_rows_have_more_folds(self, n_rows, measured, folds, learned, monkeypatch):
+        X, y = load_iris() if measured else load_monks(1)
+        kept = np.arange(3000) % len(y)
+        X, y = X.iloc[kept], y.iloc[kept]
+        weights = (np.arange(3000) < n_rows) * 1.0  # rows beyond do not count
         asked = []
         original = pooled.frame_folds
         monkeypatch.setattr(pooled, "frame_folds", lambda *given: asked.append(given[-1]) or original(*given))

@@ -157,10 +157,10 @@ def test_strengths_predict_the_rows_of_folds():
     score = model.score_of(model.ess_)
     folds = [
         HeldOutHierarchy(rows, others, learn_kdb(rows, score, k=2))
-        for seed in range(2)
-        for rows, others in split_table(table, 10, seed)
+        for seed in range(4)
+        for rows, others in split_table(table, 5, seed)
     ]
-    assert best_strengths(folds, model.structure_, 2) == model.model_.estimation.strengths
+    assert best_strengths(folds, model.structure_, 4) == model.model_.estimation.strengths
 
 
 def test_no_other_strengths_are_better():
@@ -221,14 +221,15 @@ def test_structures_are_learned_again_in_every_fold():
     SearchCounter(k=2, ess=1.0, parameters="eap").fit(X, y)
     once, SearchCounter.searches = SearchCounter.searches, 0
     SearchCounter(k=2, ess=1.0, parameters="hierarchical").fit(X, y)
-    assert SearchCounter.searches == once + 2 * 10  # 432 rows, split twice
+    assert SearchCounter.searches == once + 4 * 5  # 432 rows, split four times
 
 
 @pytest.mark.parametrize(
     ("n_rows", "weight_sum", "expected"),
-    [(24, 24.0, 2), (3999, 3999.0, 2), (4000, 4000.0, 1), (9000, 1.0, 1), (10, 1e6, 1)],
-)
-def test_few_rows_are_split_twice(n_rows, weight_sum, expected):
+    [(24, 24.0, 4), (499, 499.0, 4), (500, 500.0, 3), (1499, 1499.0, 2), (1500, 1500.0, 1), (9000, 1.0, 1),
+     (10, 1e6, 1)],
+)  # fmt: skip
+def test_few_rows_are_split_repeatedly(n_rows, weight_sum, expected):
     table = load_monks_table()
     weights = table.weights * weight_sum / table.weight_sum
     assert n_repetitions(replace(table, weights=weights, n_rows=n_rows)) == expected
