@@ -31,7 +31,9 @@ beyond, some at even distances are."""
 DENSE_STATES = 50
 """Number of joint states, per cell that occurs, up to which all are counted; beyond, only those that occur."""
 MOST_STEPS = 200
-"""Steps of the search for the best strengths, which usually ends after 30; where it is cut off, little is lost."""
+"""Steps of the search for the best strengths, which usually ends after 20; where it is cut off, little is lost."""
+PRECISION = 1e-5
+"""Share of the loss that a step must gain: rows that are held out tell strengths apart only so well."""
 
 
 class HeldOutHierarchy:
@@ -165,7 +167,14 @@ def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repe
     scale = np.concatenate([means / SPREAD**2, differences / SPREAD_OF_VARIABLES**2])
     bounds = [(log(LEAST), log(MOST))] * n_depths + [(-MOST_DIFFERENCE, MOST_DIFFERENCE)] * len(levels)
     with one_blas_thread():
-        found = minimize(loss, centre, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": MOST_STEPS})
+        found = minimize(
+            loss,
+            centre,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"maxiter": MOST_STEPS, "ftol": PRECISION},
+        )
     deepest = max((depth for fold in folds for _, depth in fold.levels), default=0)
     chosen = np.exp(found.x[np.minimum(depths, deepest)] + found.x[n_depths:])
     return {
