@@ -92,9 +92,10 @@ class TestObjective:
         assert objective.shape == (slow.design.shape[1], n_classes)
         rng = np.random.default_rng(0)
         total = slow.weights.sum()
-        objective.scaled_at(rng.normal(size=objective.shape))
-        for _ in range(2):
-            shift, direction = rng.normal(size=(2, *objective.shape))
+        shifts = rng.normal(size=(3, *objective.shape))
+        objective.scaled_at(shifts[0])  # whose value is known then, with another scale
+        for shift in shifts:
+            direction = rng.normal(size=objective.shape)
             z = (shift * objective.scale).ravel()
             np.testing.assert_allclose(objective.shift(z), shift, rtol=1e-12)
             value, gradient = objective.value(z)

@@ -14,6 +14,7 @@ from tiers import repeats
 
 import anbexact
 from anbexact import ANBClassifier, FSANBClassifier, GBNClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact._kernels.hierarchy import BLOCK
 from anbexact._runtime.deadline import Deadline, abandonable
 from anbexact.classifiers import KDBClassifier
 from anbexact.classifiers.table_strengths import chosen_strengths, n_repetitions
@@ -131,6 +132,20 @@ def test_derivatives_by_strengths_are_differences():
             step = np.exp(1e-5 * (np.arange(len(at)) == level))
             above, below = fold.log_likelihood(at * step)[0], fold.log_likelihood(at / step)[0]
             assert slope == pytest.approx((above - below) / 2e-5, abs=1e-6)
+
+
+def test_rows_beyond_one_block_count_as_well():
+    problem, structure = problem_and_parents(1)
+    learned, held_out = halves(problem)
+    times = 3 * BLOCK // len(held_out.codes) + 1
+    codes, weights = np.tile(held_out.codes, (times, 1)), np.tile(held_out.weights, times)
+    assert len(codes) % BLOCK
+    many = DiscreteTable(learned.vocabulary, np.asfortranarray(codes), weights, len(codes))
+    at = of_levels(HeldOutHierarchy(learned, many, structure), different_strengths(problem.names))
+    value, slopes = HeldOutHierarchy(learned, many, structure).log_likelihood(at)
+    of_once, slopes_of_once = HeldOutHierarchy(learned, held_out, structure).log_likelihood(at)
+    assert value == pytest.approx(times * of_once, rel=1e-12)
+    np.testing.assert_allclose(slopes, times * slopes_of_once, rtol=1e-9, atol=1e-12)
 
 
 def test_many_held_out_rows_are_represented_by_some():
