@@ -17,7 +17,7 @@ from anbexact.tables.table import DiscreteTable
 
 FOLDS = 5
 MOST_REPETITIONS = 4
-ROWS_TO_PREDICT = 800
+ROWS_TO_PREDICT = 1500
 """The cross-validation is repeated with other folds until this many rows have been predicted, at most
 `MOST_REPETITIONS` times in all: with few rows, the result would depend too much on a single split."""
 SHARE_OF_STRUCTURE = 0.5
@@ -48,7 +48,7 @@ def chosen_strengths(
 
     The structure was fitted to all rows. If the folds kept it, the other rows would predict each held-out row too
     well, and the tables would be smoothed too little. Every fold therefore learns its own structure. With fewer than
-    800 rows, this is repeated with other splits, two to four times in all.
+    1,500 rows, this is repeated with other splits, two to four times in all.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ MANY_ROWS = 10_000
 STRENGTHS = (1000.0, 100.0, 10.0, 1.0, 0.1, 0.01, 0.001)
 """Precisions to try, strongest first: the first four always, then further ones until one is worse than the last."""
 ALWAYS = 4
-PRECISION = 5e-3
+PRECISION = 1e-2
 """Precision of the fits within the folds."""
 
 
