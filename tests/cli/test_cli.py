@@ -127,7 +127,9 @@ def test_fit_options_reach_the_search(capsys):
     assert code == 0
     assert "naive Bayes (NB)" in out
     assert "no arcs between features" in out
-    code, out, _ = run(capsys, "fit", "monks.csv", "--class", "monk", "--time-limit", "1e-9")
+    wide = pd.DataFrame(np.random.default_rng(0).integers(2, size=(300, 19)))  # seconds, without limit
+    wide.rename(columns=lambda k: f"x{k}").assign(y=np.arange(300) % 2).to_csv("wide.csv", index=False)
+    code, out, _ = run(capsys, "fit", "wide.csv", "--class", "y", "--time-limit", "1e-9")
     assert code == 0
     assert "not proved optimal: gap at most" in out
 
