@@ -27,29 +27,24 @@ def value_and_gradient(joint, given, ends, uniform, strengths, classes, weights,
     entries = np.empty((n_levels, n_classes, BLOCK))
     shares = np.empty((n_levels, n_classes, BLOCK))
     logs, slopes = np.empty((n_classes, BLOCK)), np.empty((n_classes, BLOCK))
-    change = np.empty(BLOCK)
+    change, root = np.empty(BLOCK), np.empty(BLOCK)
     total = 0.0
     for first in range(0, n_rows, BLOCK):
         size = min(BLOCK, n_rows - first)
         logs[:] = 0.0
         level = 0
         for f in range(len(ends)):
+            root[:] = uniform[f]
             for d in range(level, ends[f]):
                 m = strengths[d]
                 for c in range(n_classes):
                     entry, share = entries[d, c], shares[d, c]
                     whole, part = given[d, c, first : first + size], joint[d, c, first : first + size]
-                    if d == level:
-                        for t in range(size):
-                            inverse = 1.0 / (whole[t] + m)
-                            entry[t] = (part[t] + m * uniform[f]) * inverse
-                            share[t] = m * inverse
-                    else:
-                        coarser = entries[d - 1, c]
-                        for t in range(size):
-                            inverse = 1.0 / (whole[t] + m)
-                            entry[t] = (part[t] + m * coarser[t]) * inverse
-                            share[t] = m * inverse
+                    coarser = entries[d - 1, c] if d > level else root
+                    for t in range(size):
+                        inverse = 1.0 / (whole[t] + m)
+                        entry[t] = (part[t] + m * coarser[t]) * inverse
+                        share[t] = m * inverse
             for c in range(n_classes):
                 for t in range(size):
                     logs[c, t] += math.log(entries[ends[f] - 1, c, t])
@@ -68,6 +63,7 @@ def value_and_gradient(joint, given, ends, uniform, strengths, classes, weights,
             logs[own, t] += weight
         level = 0
         for f in range(len(ends)):
+            root[:] = uniform[f]
             for c in range(n_classes):
                 for t in range(size):
                     slopes[c, t] = logs[c, t] / entries[ends[f] - 1, c, t]
@@ -75,15 +71,10 @@ def value_and_gradient(joint, given, ends, uniform, strengths, classes, weights,
                 change[:] = 0.0
                 for c in range(n_classes):
                     slope, share, entry = slopes[c], shares[d, c], entries[d, c]
-                    if d == level:
-                        for t in range(size):
-                            slope[t] *= share[t]
-                            change[t] += slope[t] * (uniform[f] - entry[t])
-                    else:
-                        coarser = entries[d - 1, c]
-                        for t in range(size):
-                            slope[t] *= share[t]
-                            change[t] += slope[t] * (coarser[t] - entry[t])
+                    coarser = entries[d - 1, c] if d > level else root
+                    for t in range(size):
+                        slope[t] *= share[t]
+                        change[t] += slope[t] * (coarser[t] - entry[t])
                 gradient[d] += change[:size].sum()
             level = ends[f]
     return total

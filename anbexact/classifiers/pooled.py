@@ -59,7 +59,7 @@ FOLDS, FEWER_FOLDS = 5, 3
 """Default numbers of folds: members learn almost as well from two thirds of many rows."""
 MANY_ROWS, FEW_ROWS = 2_000, 100
 """Number of rows from which on there are fewer folds, and below which there are fewer automatic members. If columns
-are cut, there are fewer folds from the latter number on, as no automatic member has large tables."""
+are cut, there are fewer folds from the latter number on, as few automatic members are dense then."""
 LITTLE = 1.0
 """Total loss of an automatic member on held-out rows, in nats, below which no further one is needed."""
 OWN = ("class_weight", "n_jobs", "verbose")
