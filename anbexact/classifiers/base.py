@@ -208,7 +208,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
     ) -> Strengths:
         """Return the strengths of the tables of a structure, if they are hierarchical."""
         if self.parameters != HIERARCHICAL:
-            return {}
+            return Strengths()
         learn = self._relearning(table, learned) if self._relearns else None
         return chosen_strengths(table, structure, learn, self.score_of(learned.ess), deadline, split)
 

@@ -30,8 +30,8 @@ class Estimation:
         Equivalent sample size of the tables, for the rule ``"eap"``.
     rule : {"eap", "ml", "friedman", "acll", "hierarchical"}
         How the tables are estimated; see ``parameters`` of :class:`~anbexact.NetworkClassifier`.
-    strengths : mapping
-        The strengths by which the rows of every table are shrunk, for the rule ``"hierarchical"``; see
+    strengths : Strengths
+        How strongly the rows of every table are shrunk, for the rule ``"hierarchical"``; see
         :mod:`anbexact.parameters.hierarchical`.
     """
 
@@ -39,7 +39,7 @@ class Estimation:
     ess: float
     smoothing: float
     rule: str = "eap"
-    strengths: Strengths = field(default_factory=dict)
+    strengths: Strengths = field(default_factory=Strengths)
 
     def tables(self, counts: Counts, class_name: Hashable) -> Tables:
         """Return the conditional tables that follow from counts."""

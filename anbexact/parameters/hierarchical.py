@@ -1,16 +1,20 @@
 """Conditional tables in which every row is shrunk to the same row with one parent fewer.
 
-    θ_d(k | j) = (n_jk + m_d θ_{d-1}(k | j')) / (n_j + m_d),  θ_{-1} = 1 / r
+    θ_d(k | j) = (n_jk + m_dj θ_{d-1}(k | j')) / (n_j + m_dj),  m_dj = m_d T_j^γ,  θ_{-1} = 1 / r
 
-Here j is a joint state of the first d parents, j' is the same without the last of them, and r is the number of
-states. Parents are ordered by their information: the class first, then the others by conditional mutual information
-with the variable, given the class. Every variable has its own strengths m_0, m_1, ...; those of the same depth are
-similar (:func:`~anbexact.parameters.strengths.best_strengths`).
+Here j is a joint state of the first d parents, j' is the same without the last of them, r is the number of states of
+the variable, and T_j is how many of them occur with j (1 if none does). Parents are ordered by their information: the
+class first, then the others by conditional mutual information with the variable, given the class. Every variable has
+its own strengths m_0, m_1, ...; those of the same depth are similar
+(:func:`~anbexact.parameters.strengths.best_strengths`). The exponent γ is the same for all. With γ = 0, all joint
+states of the first d parents have the same strength; with γ = 1, a joint state with several states of the variable is
+shrunk more than one that seems to determine it, as in the smoothing of Witten and Bell.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import prod
 
 import numpy as np
@@ -19,11 +23,24 @@ from scipy.special import xlogy
 from anbexact.parameters.counts import FamilyCounts
 from anbexact.parameters.tables import ConditionalTable, Tables
 
-Strengths = Mapping[Hashable, tuple[float, ...]]
-"""m_0, m_1, ... of every variable, by the number of parents."""
-
 MOST_STATES = 10_000
 """Number of joint states up to which all are counted; beyond, only those that occur."""
+
+
+@dataclass(frozen=True)
+class Strengths:
+    """How strongly the rows of hierarchical tables are shrunk.
+
+    Attributes
+    ----------
+    of_variables : mapping
+        m_0, m_1, ... of every variable, above 0, in rows: one for every number of parents up to its own.
+    exponent : float
+        γ, by which m grows with the number of states that occur.
+    """
+
+    of_variables: Mapping[Hashable, tuple[float, ...]] = field(default_factory=dict)
+    exponent: float = 0.0
 
 
 def ordered_parents(family: FamilyCounts, class_name: Hashable) -> tuple[Hashable, ...]:
@@ -70,8 +87,8 @@ def hierarchical_tables(
         Weighted counts of every family.
     class_name : Hashable
         The class.
-    strengths : mapping
-        m_0, m_1, ... of every variable, above 0: one for every number of parents up to that of the family.
+    strengths : Strengths
+        Those of all variables.
 
     Returns
     -------
@@ -81,7 +98,9 @@ def hierarchical_tables(
     References
     ----------
     Petitjean, Buntine, Webb and Zaidi, *Accurate parameter estimation for Bayesian network classifiers using
-    hierarchical Dirichlet processes*, Machine Learning 107 (2018), who sample the strengths.
+    hierarchical Dirichlet processes*, Machine Learning 107 (2018), who sample the strengths. Witten and Bell, *The
+    zero-frequency problem: estimating the probabilities of novel events in adaptive text compression*, IEEE
+    Transactions on Information Theory 37 (1991), method C, has m = T.
     """
     tables = {}
     for name, family in counts.items():
@@ -90,7 +109,8 @@ def hierarchical_tables(
         values = np.full(dense.shape[0], 1.0 / dense.shape[0])
         for depth in range(len(order) + 1):
             joint = dense.sum(axis=tuple(range(depth + 1, dense.ndim)))
-            strength = strengths[name][depth]
+            occurring = np.maximum((joint > 0).sum(axis=0), 1)
+            strength = strengths.of_variables[name][depth] * occurring**strengths.exponent
             coarser = values[..., None] if depth else values
             values = (joint + strength * coarser) / (joint.sum(axis=0) + strength)
         back = [0, *(1 + order.index(parent) for parent in family.parents)]

@@ -21,6 +21,8 @@ CENTRE, SPREAD = 5.0, 4.0
 """Prior of the mean of ln m at each depth: normal around ln 5 with this standard deviation."""
 SPREAD_OF_VARIABLES = 0.5
 """Standard deviation of ln m of the variables around that mean."""
+EXPONENT, SPREAD_OF_EXPONENT, MOST_EXPONENT = 1.0, 1.5, 6.0
+"""Prior of the exponent: normal around the first with the second as standard deviation, between 0 and the third."""
 LEAST, MOST = 0.01, 10_000.0
 """Bounds of e to the mean of ln m at each depth."""
 MOST_DIFFERENCE = 3.0
@@ -75,32 +77,57 @@ class HeldOutHierarchy:
         codes[self._class_name] = np.arange(self._arity)[:, None]  # the class is each in turn
         shape = (len(self.levels), self._arity, len(rows))
         self._joint, self._given = np.empty(shape), np.empty(shape)
+        self._occurring = np.empty(shape, dtype=np.int32)
         first = 0
         for family in families:
             last = first + len(family.parents) + 1
-            self._fill(family, codes, self._joint[first:last], self._given[first:last])
+            self._fill(family, codes, slice(first, last))
             first = last
+        states = np.arange(max((family.shape[0] for family in families), default=0) + 1)
+        self._log_states = np.log(np.maximum(states, 1))
 
-    def _fill(self, family: FamilyCounts, codes: Mapping[Hashable, Positions], joint: Floats, given: Floats) -> None:
-        """Fill in the weights of a family's levels, (levels, classes, rows)."""
+    def _fill(self, family: FamilyCounts, codes: Mapping[Hashable, Positions], levels: slice) -> None:
+        """Fill in the weights of a family's levels, and the numbers of states that occur, (levels, classes, rows)."""
+        joint, given, occurring = self._joint[levels], self._given[levels], self._occurring[levels]
         counted = dict(zip(family.variables, np.unravel_index(family.cells, family.shape), strict=True))
         arities = dict(zip(family.variables, family.shape, strict=True))
         arity, child, own = family.shape[0], counted[family.name], codes[family.name]
         n_states = 1
         states, asked = np.zeros(len(child), dtype=np.int64), np.zeros((1, 1), dtype=np.int64)
+        present = family.weights > 0
         for depth, parent in enumerate([None, *ordered_parents(family, self._class_name)]):
             if parent is not None:
                 n_states *= arities[parent]
                 states = states * arities[parent] + counted[parent]
                 asked = asked * arities[parent] + codes[parent]
             given[depth] = _weights_of(asked, states, family.weights, n_states)
-            joint[depth] = _weights_of(asked * arity + own, states * arity + child, family.weights, n_states * arity)
+            cells = states * arity + child
+            joint[depth] = _weights_of(asked * arity + own, cells, family.weights, n_states * arity)
+            occurring[depth] = _states_that_occur(asked, cells[present], n_states, arity)
 
-    def log_likelihood(self, strengths: Floats) -> tuple[float, Floats]:
-        """Return Σ_t w_t ln P(c_t | x_t) given m of every level, total in nats; and its derivatives by ln m."""
-        gradient = np.zeros(len(self.levels))
+    def log_likelihood(self, strengths: Floats, exponent: float) -> tuple[float, Floats]:
+        """Return Σ_t w_t ln P(c_t | x_t), total in nats, and its derivatives by ln m of every level and the exponent.
+
+        Parameters
+        ----------
+        strengths : array of shape (levels,)
+            m.
+        exponent : float
+            γ.
+        """
+        gradient = np.zeros(len(self.levels) + 1)
         value = value_and_gradient(
-            self._joint, self._given, self._ends, self._uniform, strengths, self._classes, self._weights, gradient
+            self._joint,
+            self._given,
+            self._occurring,
+            self._ends,
+            self._uniform,
+            strengths,
+            exponent,
+            self._log_states,
+            self._classes,
+            self._weights,
+            gradient,
         )
         return float(value), gradient
 
@@ -115,11 +142,25 @@ def _weights_of(asked: Positions, states: Positions, weights: Floats, n_states: 
     return np.bincount(states, weights, n_states).astype(np.float64, copy=False)[asked]
 
 
+def _states_that_occur(asked: Positions, cells: Positions, n_states: int, arity: int) -> Positions:
+    """Return how many states of the variable occur with every joint state that is asked for.
+
+    ``cells`` are the joint states, of which there can be ``n_states``, times ``arity``, plus the state.
+    """
+    if n_states * arity > DENSE_STATES * len(cells):
+        distinct = np.unique(cells)
+        return _weights_of(asked, distinct // arity, np.ones(len(distinct)), n_states).astype(np.int64)
+    occurs = np.zeros(n_states * arity, dtype=np.bool_)
+    occurs[cells] = True
+    return np.asarray(occurs.reshape(n_states, arity).sum(axis=1)[asked])
+
+
 def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repetitions: int = 1) -> Strengths:
     """Return the strengths with the highest conditional log likelihood of held-out rows, minus a penalty.
 
     The penalty is that of a hierarchical prior: ``ln m`` of a variable at depth d is normal around a mean μ_d of its
-    own, with standard deviation `SPREAD_OF_VARIABLES`, and μ_d is normal around ln `CENTRE` with `SPREAD`.
+    own, with standard deviation `SPREAD_OF_VARIABLES`, and μ_d is normal around ln `CENTRE` with `SPREAD`. The
+    exponent is normal around `EXPONENT` with `SPREAD_OF_EXPONENT`.
 
     Parameters
     ----------
@@ -133,8 +174,8 @@ def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repe
 
     Returns
     -------
-    dict
-        m_0, m_1, ... of every variable, in rows.
+    Strengths
+        m_0, m_1, ... of every variable, in rows, and the exponent.
 
     References
     ----------
@@ -148,23 +189,27 @@ def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repe
     n_depths = int(depths.max()) + 1
     of_fold = [np.array([place[level] for level in fold.levels], dtype=np.int64) for fold in folds]
 
+    n_strengths = n_depths + len(levels)
+
     def log_strengths(unknowns: Floats) -> Floats:
-        return np.asarray(unknowns[depths] + unknowns[n_depths:])
+        return np.asarray(unknowns[depths] + unknowns[n_depths:n_strengths])
 
     def loss(unknowns: Floats) -> tuple[float, npt.NDArray[np.float64]]:
-        strengths = np.exp(log_strengths(unknowns))
+        strengths, exponent = np.exp(log_strengths(unknowns)), float(unknowns[-1])
         offset = unknowns - centre
         value, gradient = -float(scale @ offset**2) / 2, -scale * offset
         for fold, positions in zip(folds, of_fold, strict=True):
-            of_rows, by_level = fold.log_likelihood(strengths[positions])
+            of_rows, slopes = fold.log_likelihood(strengths[positions], exponent)
             value += of_rows / repetitions
-            np.add.at(gradient, depths[positions], by_level / repetitions)
-            np.add.at(gradient, n_depths + positions, by_level / repetitions)
+            np.add.at(gradient, depths[positions], slopes[:-1] / repetitions)
+            np.add.at(gradient, n_depths + positions, slopes[:-1] / repetitions)
+            gradient[-1] += slopes[-1] / repetitions
         return -value, -gradient
 
     means, differences = np.ones(n_depths), np.ones(len(levels))
-    centre = np.concatenate([log(CENTRE) * means, 0.0 * differences])
-    scale = np.concatenate([means / SPREAD**2, differences / SPREAD_OF_VARIABLES**2])
+    centre = np.concatenate([log(CENTRE) * means, 0.0 * differences, [EXPONENT]])
+    spread = np.concatenate([SPREAD * means, SPREAD_OF_VARIABLES * differences, [SPREAD_OF_EXPONENT]])
+    scale = 1 / spread**2
     bounds = [(log(LEAST), log(MOST))] * n_depths + [(-MOST_DIFFERENCE, MOST_DIFFERENCE)] * len(levels)
     with one_blas_thread():
         found = minimize(
@@ -172,12 +217,13 @@ def best_strengths(folds: Sequence[HeldOutHierarchy], structure: Structure, repe
             centre,
             jac=True,
             method="L-BFGS-B",
-            bounds=bounds,
+            bounds=[*bounds, (0.0, MOST_EXPONENT)],
             options={"maxiter": MOST_STEPS, "ftol": PRECISION},
         )
     deepest = max((depth for fold in folds for _, depth in fold.levels), default=0)
-    chosen = np.exp(found.x[np.minimum(depths, deepest)] + found.x[n_depths:])
-    return {
+    chosen = np.exp(found.x[np.minimum(depths, deepest)] + found.x[n_depths:n_strengths])
+    of_variables = {
         name: tuple(float(chosen[place[name, depth]]) for depth in range(len(parents) + 1))
         for name, parents in structure.parents.items()
     }
+    return Strengths(of_variables, float(found.x[-1]))

@@ -25,6 +25,7 @@ from anbexact.classifiers import (
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.logit.smooth import SmoothRefit
 from anbexact.networks.network import TableNetwork
+from anbexact.parameters.hierarchical import Strengths
 from anbexact.persistence.averages import describe_average
 from anbexact.persistence.em import describe_em
 from anbexact.persistence.proofs import describe_proof
@@ -212,8 +213,13 @@ def _describe_strengths(classifier: NetworkClassifier) -> dict[str, Any]:
     network = classifier.model_
     assert isinstance(network, TableNetwork)
     assert network.counts is not None
-    strengths = network.estimation.strengths if network.estimation is not None else {}
-    return {"strengths": [list(strengths[name]) for name in network.counts]} if strengths else {}
+    strengths = network.estimation.strengths if network.estimation is not None else Strengths()
+    if not strengths.of_variables:
+        return {}
+    return {
+        "strengths": [list(strengths.of_variables[name]) for name in network.counts],
+        "exponent": strengths.exponent,
+    }
 
 
 def _describe_counts(classifier: NetworkClassifier, number: Mapping[Hashable, int]) -> list[dict[str, Any]]:

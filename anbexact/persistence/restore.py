@@ -164,7 +164,7 @@ def _restore_learned(document: Mapping[str, Any]) -> TableClassifier:
         by_name = {family.name: family for family in counts}
         if (rule == HIERARCHICAL) != ("strengths" in document):
             raise ValueError(f"tables by {rule!r} {'have' if rule == HIERARCHICAL else 'do not have'} strengths")
-        strengths = _read_strengths(document, counts) if rule == HIERARCHICAL else {}
+        strengths = _read_strengths(document, counts) if rule == HIERARCHICAL else Strengths()
         estimation = Estimation(classifier.score_of(ess), ess, smoothing, rule, strengths)
         network = TableNetwork.from_counts(vocabulary, structure, by_name, cut_points, estimation)
         for table in network.tables.values():
@@ -362,10 +362,13 @@ def _read_counts(
 
 def _read_strengths(document: Mapping[str, Any], counts: Sequence[FamilyCounts]) -> Strengths:
     """Return the strengths of hierarchical tables: for every family, one for each number of parents."""
-    return {
+    of_variables = {
         family.name: tuple(number(one, above=0) for one in listed(of_family, len(family.shape)))
         for family, of_family in zip(counts, listed(document["strengths"], len(counts)), strict=True)
     }
+    return Strengths(
+        of_variables, number(document.get("exponent", 0.0), least=0.0)
+    )  # files of earlier versions have none
 
 
 def _read_table(described: Mapping[str, Any], names: list[Hashable], vocabulary: Vocabulary) -> ConditionalTable:

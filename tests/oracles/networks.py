@@ -253,7 +253,7 @@ def averaged_naive_bayes(rows, weights, arities, ess, arc_prior):
     return {state: value / total for state, value in mass.items()}
 
 
-def hierarchical_entry(rows, weights, arities, child, parents, strengths, states):
+def hierarchical_entry(rows, weights, arities, child, parents, strengths, exponent, states):
     """θ(child | parents) at the states of all variables: shrunk to the same with the last parent dropped."""
     if parents is None:
         return 1 / arities[child]
@@ -263,12 +263,18 @@ def hierarchical_entry(rows, weights, arities, child, parents, strengths, states
         for row, w in zip(rows, weights, strict=True)
         if row[child] == states[child] and all(row[v] == states[v] for v in parents)
     )
+    occurring = {
+        row[child]
+        for row, w in zip(rows, weights, strict=True)
+        if w > 0 and all(row[v] == states[v] for v in parents)
+    }
     fewer = parents[:-1] if parents else None
-    m = strengths[len(parents)]
-    return (n_jk + m * hierarchical_entry(rows, weights, arities, child, fewer, strengths, states)) / (n_j + m)
+    m = strengths[len(parents)] * max(1, len(occurring)) ** exponent
+    coarser = hierarchical_entry(rows, weights, arities, child, fewer, strengths, exponent, states)
+    return (n_jk + m * coarser) / (n_j + m)
 
 
-def hierarchical_posterior(rows, weights, arities, orders, strengths, row):
+def hierarchical_posterior(rows, weights, arities, orders, strengths, exponent, row):
     """P(class | features) of hierarchical tables; ``orders[v]`` are the ordered parents, the class is the last.
 
     ``strengths[v]`` are those of variable v, by the number of parents.
@@ -279,7 +285,7 @@ def hierarchical_posterior(rows, weights, arities, orders, strengths, row):
         states = [*row[:c], label]
         joint.append(
             prod(
-                hierarchical_entry(rows, weights, arities, v, order, strengths[v], states)
+                hierarchical_entry(rows, weights, arities, v, order, strengths[v], exponent, states)
                 for v, order in orders.items()
             )
         )

@@ -20,8 +20,16 @@ from anbexact.classifiers import KDBClassifier
 from anbexact.classifiers.table_strengths import chosen_strengths, n_repetitions
 from anbexact.datasets import load_dataset, load_monks
 from anbexact.parameters.counts import count_families
-from anbexact.parameters.hierarchical import hierarchical_tables, ordered_parents
-from anbexact.parameters.strengths import CENTRE, SPREAD, SPREAD_OF_VARIABLES, HeldOutHierarchy, best_strengths
+from anbexact.parameters.hierarchical import Strengths, hierarchical_tables, ordered_parents
+from anbexact.parameters.strengths import (
+    CENTRE,
+    SPREAD,
+    SPREAD_OF_EXPONENT,
+    SPREAD_OF_VARIABLES,
+    HeldOutHierarchy,
+    best_strengths,
+)
+from anbexact.parameters.strengths import EXPONENT as PRIOR_EXPONENT
 from anbexact.persistence.describe import describe
 from anbexact.persistence.restore import restore
 from anbexact.scores import BDeu
@@ -31,11 +39,15 @@ from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
 
 STRENGTHS = (2.0, 0.5, 7.0, 1.5)
+EXPONENT = 1.3
 
 
 def different_strengths(names):
     """Strengths that differ from variable to variable."""
-    return {name: tuple(strength * (1 + place / 3) for strength in STRENGTHS) for place, name in enumerate(names)}
+    of_variables = {
+        name: tuple(strength * (1 + place / 3) for strength in STRENGTHS) for place, name in enumerate(names)
+    }
+    return Strengths(of_variables, EXPONENT)
 
 
 def problem_and_parents(seed):
@@ -84,7 +96,14 @@ def test_tables_are_the_recursion(seed):
         for cell in np.ndindex(table.values.shape):
             states = {place[name]: code for name, code in zip(table.variables, cell, strict=True)}
             expected = oracles.hierarchical_entry(
-                problem.rows, problem.weights, problem.arities, child, order, strengths[table.name], states
+                problem.rows,
+                problem.weights,
+                problem.arities,
+                child,
+                order,
+                strengths.of_variables[table.name],
+                EXPONENT,
+                states,
             )
             assert table.values[cell] == pytest.approx(expected, abs=1e-12)
 
@@ -99,39 +118,44 @@ def halves(problem):
 
 
 def of_levels(fold, strengths):
-    return np.array([strengths[name][depth] for name, depth in fold.levels])
+    """M of every level, and the exponent: the arguments of `log_likelihood`."""
+    return np.array([strengths.of_variables[name][depth] for name, depth in fold.levels]), strengths.exponent
 
 
 def test_held_out_rows_are_predicted_from_the_others():
     for seed in repeats(6):
         problem, structure = problem_and_parents(seed)
         learned, held_out = halves(problem)
+        learned.weights[:2] = 0.0  # states of these rows need not occur
         counts = count_families(learned, structure)
         place = {name: v for v, name in enumerate(problem.names)}
         parents = {place[name]: tuple(place[p] for p in ordered_parents(of, "c")) for name, of in counts.items()}
         strengths = different_strengths(problem.names)
-        by_place = {place[name]: of_name for name, of_name in strengths.items()}
+        by_place = {place[name]: of_name for name, of_name in strengths.of_variables.items()}
         rows = [[int(learned.column(name)[t]) for name in problem.names] for t in range(len(learned.codes))]
         expected = 0.0
         for t, weight in enumerate(held_out.weights):
             row = [int(held_out.column(name)[t]) for name in problem.names]
             posterior = oracles.hierarchical_posterior(
-                rows, learned.weights.tolist(), problem.arities, parents, by_place, row
+                rows, learned.weights.tolist(), problem.arities, parents, by_place, EXPONENT, row
             )
             expected += weight * log(posterior[row[-1]])
         fold = HeldOutHierarchy(learned, held_out, structure)
-        assert fold.log_likelihood(of_levels(fold, strengths))[0] == pytest.approx(expected, rel=1e-9)
+        assert fold.log_likelihood(*of_levels(fold, strengths))[0] == pytest.approx(expected, rel=1e-9)
 
 
 def test_derivatives_by_strengths_are_differences():
     for seed in repeats(4):
         problem, structure = problem_and_parents(seed)
         fold = HeldOutHierarchy(*halves(problem), structure)
-        at = of_levels(fold, different_strengths(problem.names))
-        for level, slope in enumerate(fold.log_likelihood(at)[1]):
+        at, exponent = of_levels(fold, different_strengths(problem.names))
+        *slopes, by_exponent = fold.log_likelihood(at, exponent)[1]
+        for level, slope in enumerate(slopes):
             step = np.exp(1e-5 * (np.arange(len(at)) == level))
-            above, below = fold.log_likelihood(at * step)[0], fold.log_likelihood(at / step)[0]
+            above, below = fold.log_likelihood(at * step, exponent)[0], fold.log_likelihood(at / step, exponent)[0]
             assert slope == pytest.approx((above - below) / 2e-5, abs=1e-6)
+        above, below = (fold.log_likelihood(at, exponent + step)[0] for step in (1e-5, -1e-5))
+        assert by_exponent == pytest.approx((above - below) / 2e-5, abs=1e-6)
 
 
 def test_rows_beyond_one_block_count_as_well():
@@ -142,8 +166,8 @@ def test_rows_beyond_one_block_count_as_well():
     assert len(codes) % BLOCK
     many = DiscreteTable(learned.vocabulary, np.asfortranarray(codes), weights, len(codes))
     at = of_levels(HeldOutHierarchy(learned, many, structure), different_strengths(problem.names))
-    value, slopes = HeldOutHierarchy(learned, many, structure).log_likelihood(at)
-    of_once, slopes_of_once = HeldOutHierarchy(learned, held_out, structure).log_likelihood(at)
+    value, slopes = HeldOutHierarchy(learned, many, structure).log_likelihood(*at)
+    of_once, slopes_of_once = HeldOutHierarchy(learned, held_out, structure).log_likelihood(*at)
     assert value == pytest.approx(times * of_once, rel=1e-12)
     np.testing.assert_allclose(slopes, times * slopes_of_once, rtol=1e-9, atol=1e-12)
 
@@ -157,8 +181,8 @@ def test_many_held_out_rows_are_represented_by_some():
     places = np.linspace(0, len(held_out.codes) - 1, 10).astype(int)
     chosen = DiscreteTable(table.vocabulary, held_out.codes[places], held_out.weights[places], 10)
     strengths = of_levels(some, different_strengths(table.vocabulary.names))
-    expected = HeldOutHierarchy(learned, chosen, structure).log_likelihood(strengths)[0]
-    assert some.log_likelihood(strengths)[0] == pytest.approx(expected, rel=1e-12)
+    expected = HeldOutHierarchy(learned, chosen, structure).log_likelihood(*strengths)[0]
+    assert some.log_likelihood(*strengths)[0] == pytest.approx(expected, rel=1e-12)
 
 
 def monks():
@@ -178,16 +202,20 @@ def test_strengths_predict_the_rows_of_folds():
     assert best_strengths(folds, model.structure_, 4) == model.model_.estimation.strengths
 
 
-def test_no_other_strengths_are_better():
+def test_no_other_strengths_are_better(monkeypatch):
+    monkeypatch.setattr("anbexact.parameters.strengths.PRECISION", 1e-9)
     X, y, model = monks()
     table = model.reader_.table(X, y, None)
     folds = [HeldOutHierarchy(*fold, model.structure_) for seed in (0, 1) for fold in split_table(table, 5, seed)]
-    every = {name: [*of_name] for name, of_name in best_strengths(folds, model.structure_, 2).items()}
+    found = best_strengths(folds, model.structure_, 2)
+    every = {name: [*of_name] for name, of_name in found.of_variables.items()}
     depths = max(len(of_name) for of_name in every.values())
 
-    def value(strengths):
+    def value(strengths, exponent=found.exponent):
         """The objective, maximised over the mean of every depth."""
-        total = sum(fold.log_likelihood(of_levels(fold, strengths))[0] for fold in folds) / 2
+        both = Strengths(strengths, exponent)
+        total = sum(fold.log_likelihood(*of_levels(fold, both))[0] for fold in folds) / 2
+        total -= (exponent - PRIOR_EXPONENT) ** 2 / 2 / SPREAD_OF_EXPONENT**2
         for depth in range(depths):
             logs = np.array([log(of_name[depth]) for of_name in strengths.values() if depth < len(of_name)])
             within, between = len(logs) / SPREAD_OF_VARIABLES**2, 1 / SPREAD**2
@@ -206,18 +234,20 @@ def test_no_other_strengths_are_better():
         for step in (-2.0, -0.2, 0.2, 2.0):
             moved = {n: [m * exp(step * (d == depth)) for d, m in enumerate(of)] for n, of in every.items()}
             assert value(moved) < best
+    for step in (-0.5, -0.05, 0.05, 0.5):
+        assert value(every, found.exponent + step) < best
 
 
 def test_depths_that_no_fold_has_get_the_mean_of_the_deepest():
     X, y, model = monks()
     table = model.reader_.table(X, y, None)
     folds = [HeldOutHierarchy(*fold, learn_naive_bayes(fold[0])) for fold in split_table(table, 5)]
-    strengths = best_strengths(folds, model.structure_)
+    strengths = best_strengths(folds, model.structure_).of_variables
     deep = {strength for of_name in strengths.values() for strength in of_name[2:]}
     first = [log(of_name[1]) for of_name in strengths.values() if len(of_name) > 1]
     assert len(deep) == 1
     assert min(first) < log(deep.pop()) < max(first)
-    assert best_strengths([], model.structure_)["is_monk"] == pytest.approx((CENTRE,))
+    assert best_strengths([], model.structure_).of_variables["is_monk"] == pytest.approx((CENTRE,))
 
 
 class SearchCounter(KDBClassifier):
@@ -332,7 +362,7 @@ def test_many_joint_states_are_ordered_alike(monkeypatch):
         strengths = of_levels(fold, different_strengths(problem.names))
         monkeypatch.setattr("anbexact.parameters.strengths.DENSE_STATES", 0)
         sparse = HeldOutHierarchy(*halves(problem), structure)
-        assert sparse.log_likelihood(strengths)[0] == fold.log_likelihood(strengths)[0]
+        assert sparse.log_likelihood(*strengths)[0] == fold.log_likelihood(*strengths)[0]
         monkeypatch.undo()
 
 
@@ -350,7 +380,7 @@ def test_a_single_feature_of_three_states():
     feature = pd.cut(X.iloc[:, 2], [0, 2, 5, 9]).astype(str).to_frame()
     model = KDBClassifier(k=5, parameters="hierarchical").fit(feature, y)
     tables = hierarchical_tables(model.counts_, y.name, model.model_.estimation.strengths)
-    assert {len(of_name) for of_name in model.model_.estimation.strengths.values()} == {1, 2}
+    assert {len(of_name) for of_name in model.model_.estimation.strengths.of_variables.values()} == {1, 2}
     states = [tables[name].values for name in (y.name, feature.columns[0])]
     joint = states[0][:, None] * states[1].T
     codes = model.reader_.codes(feature)[0]
@@ -361,16 +391,20 @@ def test_rows_with_missing_cells():
     X, y = load_dataset("iris")
     holes = X.mask(np.random.default_rng(0).random(X.shape) < 0.2)
     model = KDBClassifier(k=2, handle_missing="em", parameters="hierarchical").fit(holes, y)
-    assert {len(of_name) for of_name in model.model_.estimation.strengths.values()} == {1, 2, 3, 4}
+    assert {len(of_name) for of_name in model.model_.estimation.strengths.of_variables.values()} == {1, 2, 3, 4}
     assert model.score(X, y) > 0.9
 
 
 def test_a_file_must_have_the_strengths_of_its_tables():
     document = describe(model := monks()[2])
     assert restore(document).model_.estimation.strengths == model.model_.estimation.strengths
+    assert model.model_.estimation.strengths.exponent > 0
+    del document["exponent"]  # of earlier versions, where strengths did not depend on the states that occur
+    assert restore(document).model_.estimation.strengths.exponent == 0
     for change, message in [
         ({"strengths": document["strengths"][1:]}, "a list of length"),
         ({"strengths": [strengths[1:] for strengths in document["strengths"]]}, "a list of length"),
+        ({"exponent": -1.0}, "a finite number of 0 or more"),
         ({"tables_by": "eap"}, "tables by 'eap' do not have strengths"),
     ]:
         with pytest.raises(ValueError, match=message):
