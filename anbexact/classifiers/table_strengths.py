@@ -44,7 +44,7 @@ def n_repetitions(table: DiscreteTable) -> int:
 def chosen_strengths(
     table: DiscreteTable, structure: Structure, learn: Learn | None, score: Score, deadline: Deadline, split: Split
 ) -> Strengths:
-    """Return the strengths that predict held-out rows best, in 5-fold cross-validation.
+    """Return the strengths, with their exponent, that predict held-out rows best in 5-fold cross-validation.
 
     The structure was fitted to all rows. If the folds kept it, the other rows would predict each held-out row too
     well, and the tables would be smoothed too little. Every fold therefore learns its own structure. With fewer than
