@@ -159,6 +159,11 @@ class FittedPool(DiscreteClassifier):
             If a table of a member contains a zero, or the members have no common states.
         MemoryError
             If the terms would not fit into memory; the message says how much they need.
+
+        Warns
+        -----
+        UserWarning
+            If a member models columns by densities: the regression then has the posterior of its discrete form.
         """
         from anbexact.classifiers.pool_forms import member_terms
         from anbexact.pooling.logit import PooledLogit

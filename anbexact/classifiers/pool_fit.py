@@ -20,12 +20,11 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
-from anbexact._runtime.warn import warn
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.pool_members import Member
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.shared_fits import SharedFits, ended_early, network_key
-from anbexact.pooling.weights import LEAST_LOG, HeldOutLogs, PoolWeights, fit_pool, fit_weights
+from anbexact.pooling.weights import LEAST_LOG, HeldOutLogs, PoolWeights, finite_logs, fit_pool, fit_weights
 from anbexact.tables.columns import Column
 from anbexact.tables.native_values import native
 from anbexact.tables.table import Weights
@@ -313,7 +312,7 @@ def pool_weights(records: Sequence[Record], folds: Sequence[Fold], n_classes: in
     """
     if not folds:
         return PoolWeights.equal(len(records), n_classes)
-    held_out = HeldOutLogs.together(_held_out_logs(records, folds))
+    held_out = held_out_logs(records, folds)
     return fit_pool(held_out) if isinstance(ridge, str) else fit_weights(held_out, float(ridge))
 
 
@@ -357,16 +356,18 @@ def _fit_members_on_workers(
     return [fitted[place] for place in range(len(pooled))]
 
 
-def _held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> list[HeldOutLogs]:
-    """Return the members' predictions for the rows of every fold."""
-    return [
-        HeldOutLogs(
-            np.stack([record.logs[k] for record in records], axis=1),
-            fold.held_out.codes,
-            fold.held_out.weights,
-        )
-        for k, fold in enumerate(folds)
-    ]
+def held_out_logs(records: Sequence[Record], folds: Sequence[Fold]) -> HeldOutLogs:
+    """Return the members' predictions for the held-out rows of all folds."""
+    return HeldOutLogs.together(
+        [
+            HeldOutLogs(
+                np.stack([record.logs[k] for record in records], axis=1),
+                fold.held_out.codes,
+                fold.held_out.weights,
+            )
+            for k, fold in enumerate(folds)
+        ]
+    )
 
 
 def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.DataFrame:
@@ -378,16 +379,10 @@ def member_table(records: Sequence[Record], weights: Mapping[str, float]) -> pd.
     return pd.DataFrame(rows, columns=["member", *MEMBER_COLUMNS]).set_index("member")
 
 
-def repeat_once(caught: Sequence[warnings.WarningMessage]) -> None:
-    """Issue every warning that was caught, each text only once, because members read the same rows."""
-    for text, category in dict.fromkeys((str(warning.message), warning.category) for warning in caught):
-        warn(text, category)
-
-
 def _log_loss(record: Record, folds: Sequence[Fold]) -> float:
     total = weight_sum = 0.0
     for logs, fold in zip(record.logs, folds, strict=True):
-        of_class = np.maximum(logs[np.arange(len(logs)), fold.held_out.codes], LEAST_LOG)
+        of_class = finite_logs(logs)[np.arange(len(logs)), fold.held_out.codes]
         total -= float(fold.held_out.weights @ of_class)
         weight_sum += float(fold.held_out.weights.sum())
     return total / weight_sum if weight_sum else float("nan")

@@ -56,18 +56,21 @@ def member_terms(member: Weighted) -> MemberTerms:
         If the member is not a network.
     ValueError
         If one of its tables contains a zero.
+
+    Warns
+    -----
+    UserWarning
+        If the member models columns by densities, and its discrete form predicts differently.
     """
     name, weight, model = member
     if isinstance(model, RefittedClassifier):
         return MemberTerms(weight, reading_of(model), model.logit_.potentials)
     if not isinstance(model, NetworkClassifier):
         raise TypeError(
-            f"the member {name!r}, {type(model).__name__}, is a mixture of networks, whose log odds are not a sum of "
-            "terms: pool networks alone for a logistic regression"
+            f"the member {name!r}, {type(model).__name__}, is not a network: for a logistic regression, pool "
+            "networks and their refits alone, no mixtures of networks or other pools"
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # about the discrete form of measured columns
-        network = copy(model.discrete_form()).model_.discrete()
+    network = copy(model.discrete_form()).model_.discrete()
     return MemberTerms(weight, reading_of(model), network_potentials(network.tables, network.structure))
 
 

@@ -30,11 +30,11 @@ from anbexact.classifiers.pool_fit import (
     Record,
     cross_fit,
     fit_members,
+    held_out_logs,
     known_labels,
     make_folds,
     member_table,
     pool_weights,
-    repeat_once,
 )
 from anbexact.classifiers.pool_members import (
     AUTO,
@@ -44,16 +44,17 @@ from anbexact.classifiers.pool_members import (
 )
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.registry import Compared, register_classifier
+from anbexact.classifiers.sample_size import LEAST_ROWS_COMPARED, MARGIN_NATS, PREDICTED_WORSE
 from anbexact.inputs.class_weights import apply_class_weight, check_class_weight
 from anbexact.inputs.continuous import continuous_columns
 from anbexact.inputs.folds import frame_folds
 from anbexact.inputs.labels import read_target
 from anbexact.inputs.row_weights import advise_on_weights
 from anbexact.inputs.training import record_columns
-from anbexact.pooling.weights import PoolWeights
+from anbexact.pooling.weights import HeldOutLogs, PoolWeights
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import is_frame, is_series
-from anbexact.tables.table import Weights, check_weights
+from anbexact.tables.table import Weights, check_weights, refuse_missing_class
 
 FOLDS, FEWER_FOLDS = 5, 3
 """Default numbers of folds: members learn almost as well from two thirds of many rows."""
@@ -194,13 +195,14 @@ class PooledClassifier(PooledParameters, FittedPool):
         Warns
         -----
         UserWarning
-            If ``time_limit`` ended the fit early, or a member could not be learned. Each warning of the members is
-            given once.
+            If ``time_limit`` ended the fit early, a member could not be learned, or the pool predicts held-out rows
+            worse than the frequencies of the classes do. Other warnings of the members are given once.
         """
         self.check_parameters()
         columns = record_columns(self, X, y)
         given = check_weights(sample_weight, len(columns[0]))
         target = read_target(y, columns, given)
+        refuse_missing_class(target, given)
         declared = (self.categories or {}).get(target.name, ())
         weights = apply_class_weight(self.class_weight, target, given, declared)
         X, y = _indexable(X), _indexable(y)
@@ -259,9 +261,11 @@ class PooledClassifier(PooledParameters, FittedPool):
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 fitted = fit_members(pooled, records, rows, deadline)
-            repeat_once(caught)
+            _repeat_once(caught)
             if fitted is not None:
                 break
+        if folds:
+            _compare_with_frequencies(held_out_logs(ready, folds), found)
         names = [record.member.name for record in pooled]
         places = [ready.index(record) for record in pooled]
         classes = fitted[0].classes_
@@ -290,7 +294,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         if late:
             done = sum(record.outcome in (POOLED, NO_WEIGHT) for record in records)
             warn(
-                f"time_limit={self.time_limit!r} was too short for all members: {done} of {len(records)} were "
+                f"time_limit={self.time_limit!r} was too short: only {done} of {len(records)} members could be "
                 f"learned, without {', '.join(late)}. Raise time_limit, or pass fewer members"
             )
         for record in records:
@@ -332,3 +336,26 @@ def _indexable(rows: Any) -> Any:
     if isinstance(rows, pd.Categorical):
         return pd.Series(rows)
     return rows if is_frame(rows) or is_series(rows) or isinstance(rows, list) else np.asarray(rows)
+
+
+def _repeat_once(caught: Sequence[warnings.WarningMessage]) -> None:
+    """Issue every warning that was caught, each text only once, because members read the same rows.
+
+    Left out are those that a member predicts badly: it then has little weight.
+    """
+    for text, category in dict.fromkeys((str(warning.message), warning.category) for warning in caught):
+        if PREDICTED_WORSE not in text:
+            warn(text, category)
+
+
+def _compare_with_frequencies(held_out: HeldOutLogs, found: PoolWeights) -> None:
+    """Warn if a pool predicts held-out rows worse than by the frequencies of the classes."""
+    total = float(held_out.weights.sum())
+    if len(held_out.weights) < LEAST_ROWS_COMPARED or not total:
+        return
+    ours, theirs = -found.log_likelihood(held_out) / total, -held_out.log_likelihood_of_frequencies / total
+    if ours > theirs + MARGIN_NATS:
+        warn(
+            f"in cross-validation, {PREDICTED_WORSE} (log loss {ours:.3f} against {theirs:.3f} nats per row): "
+            f"{len(held_out.weights)} rows may be too few, or the features may not depend on the class"
+        )

@@ -1,4 +1,4 @@
-"""``anbexact compare``: cross-validate classifiers side by side, and explain one of them."""
+"""``anbexact compare``: cross-validate classifiers side by side, and explain an answer of the ANB."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ DEMO_MODELS = (
 """What is compared without any arguments: from naive Bayes to the pool, and what people would take instead."""
 FOLDS, DEMO_FOLDS = 10, 5
 DESCRIPTION = f"""\
-Cross-validate classifiers side by side, learn one of them from all rows, and explain its answer for one row.
+Cross-validate classifiers side by side, learn the ANB from all rows, and explain its answer for one row.
 Without DATA and --dataset: on the embedded table {DEMO_TABLE}, with {DEMO_FOLDS} folds and a selection of
 models. When you interrupt it, the models that are finished are printed."""
 EXAMPLES = """\
@@ -84,7 +84,7 @@ def add(commands: Commands) -> None:
         commands,
         "compare",
         "[DATA --class NAME] [options]",
-        summary="cross-validate classifiers side by side, and explain one of them",
+        summary="cross-validate classifiers side by side, and explain an answer of the ANB",
         description=DESCRIPTION,
         examples=EXAMPLES,
     )

@@ -76,7 +76,7 @@ class Effort(NamedTuple):
         Seconds after which the best so far is returned, not converged; half of it at most for the strength of the
         prior.
     threads : int
-        For cross-validation and linear algebra.
+        For cross-validation.
     progress : callable, optional
         Called with a phase and its finished fraction.
     """

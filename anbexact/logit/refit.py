@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.tasks import one_blas_thread
 from anbexact.logit.design import Design, cell_states, make_design
 from anbexact.logit.fit import OUT_OF_TIME, SOLVERS, Effort, Fit, Stop, fit
 from anbexact.logit.potentials import Floats, Potentials, class_families, network_potentials
@@ -145,18 +146,19 @@ def refit(
         return network_potentials({**tables, **relearn(design.table(weights, table.vocabulary))}, structure)
 
     strength, start = None, None
-    if l2 == "auto":
-        strength, start = choose_strength(
-            design,
-            learned,
-            solver=solver,
-            threads=effort.threads,
-            deadline=Deadline(effort.time_limit and effort.time_limit / 2),
-            progress=effort.progress,
-        )
-        l2 = strength.l2
-    stop = Stop(max_iter=effort.max_iter, deadline=deadline, progress=effort.progress)
-    found = fit(design, centre, float(l2), start=start, solver=solver, stop=stop)
+    with one_blas_thread():
+        if l2 == "auto":
+            strength, start = choose_strength(
+                design,
+                learned,
+                solver=solver,
+                threads=effort.threads,
+                deadline=Deadline(effort.time_limit and effort.time_limit / 2),
+                progress=effort.progress,
+            )
+            l2 = strength.l2
+        stop = Stop(max_iter=effort.max_iter, deadline=deadline, progress=effort.progress)
+        found = fit(design, centre, float(l2), start=start, solver=solver, stop=stop)
     if effort.progress is not None:
         effort.progress("refit", 1.0)
     moved = design.shifted(centre, found.shift)

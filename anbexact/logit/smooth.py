@@ -9,9 +9,9 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.tasks import one_blas_thread
 from anbexact.logit.coarser import coarser
 from anbexact.logit.curvature import Curvature
 from anbexact.logit.design import make_design
@@ -44,7 +44,7 @@ from anbexact.tables.vocabulary import Vocabulary
 RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
 """How the strengths can be chosen; ``docs/smooth-shapes.md`` compares them."""
 FEW_UNKNOWNS = 1_000
-"""Unknowns up to which strengths are chosen on the grids of the refit, and linear algebra takes a single thread."""
+"""Unknowns up to which strengths are chosen on the grids of the refit."""
 STIFF = 1e6
 """Strength from which on none is stronger."""
 
@@ -182,8 +182,7 @@ def smooth_refit(
     in_order = ordered_features(vocabulary, network.cut_points, ordered)
     terms = smooth_terms(design, vocabulary, in_order, interactions=interactions)
     problem = smooth_problem(design, terms, np.zeros(design.weights.shape), ridge)
-    large = problem.n_cells * (problem.n_classes - 1) > FEW_UNKNOWNS
-    with threadpool_limits(effort.threads if large else 1, "blas"):
+    with one_blas_thread():
         start = None
         if isinstance(smooth, str):
             limit = Deadline(time_limit and time_limit / 2)

@@ -55,7 +55,7 @@ def common_refinement(readings: Sequence[Reading]) -> Reading:
         if any(_kind(other, name) != _kind(first, name) for other in readings):
             raise DifferentReadingsError(
                 f"the members read the column {name!r} differently: its states, apart from cut points, must be the "
-                "same in all of them. Give them the same categories, group_categories and handle_missing"
+                "same in all of them. Give them the same categories, group_categories, handle_missing and continuous"
             )
         if name in first.cut_points:
             cuts = np.unique(np.concatenate([other.cut_points[name] for other in readings]))

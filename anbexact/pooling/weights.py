@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from math import inf, isinf, log
 
 import numpy as np
-from scipy.special import log_softmax, logsumexp
+from scipy.special import log_softmax, logsumexp, xlogy
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
 
@@ -50,6 +50,12 @@ class HeldOutLogs:
     logs: Floats
     codes: Integers
     weights: Floats
+
+    @property
+    def log_likelihood_of_frequencies(self) -> float:
+        """Σ_t v_t ln of the share of class c_t in these rows; total in nats."""
+        of_classes = np.bincount(self.codes, self.weights)
+        return float(xlogy(of_classes, of_classes).sum() - xlogy(self.weights.sum(), self.weights.sum()))
 
     @classmethod
     def together(cls, parts: Sequence[HeldOutLogs]) -> HeldOutLogs:

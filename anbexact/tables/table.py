@@ -239,7 +239,7 @@ def table_from_columns(
     if target is not None and target.name in names:
         raise ValueError(f"the class and a feature are both called {target.name!r}: rename one of them")
     check_declared(categories, [*names, *([target.name] if target is not None else [])])
-    _refuse_missing_class(target, weights)
+    refuse_missing_class(target, weights)
     cells = missing_cells(columns, target, weights, categories, handle_missing, measured, groups, repeats)
     columns, target, weights, rows = _usable_rows(columns, target, weights, cells)
     states = {column.name: _states(column, categories, groups, column.name in cells.own_state) for column in columns}
@@ -270,7 +270,7 @@ def table_in_vocabulary(
     ValueError
         For a value that is not a state; the message names the column, the value and the row.
     """
-    _refuse_missing_class(target, weights)
+    refuse_missing_class(target, weights)
     cells = known_missing_cells(columns, weights, vocabulary, handle_missing)
     columns, class_column, weights, rows = _usable_rows(columns, target, weights, cells)
     assert class_column is not None
@@ -278,12 +278,12 @@ def table_in_vocabulary(
     return _collapsed(vocabulary, [*columns, class_column], weights, rows, handle_missing, advice)
 
 
-def _refuse_missing_class(target: Column | None, weights: Weights) -> None:
+def refuse_missing_class(target: Column | None, weights: Weights) -> None:
     """Refuse rows of positive weight without a class."""
-    if target is not None and (target.missing & (weights > 0)).any():
-        absent = target.missing & (weights > 0)
+    if target is not None and (absent := target.missing & (weights > 0)).any():
+        rows = "1 row" if absent.sum() == 1 else f"{absent.sum()} rows"
         raise ValueError(
-            f"Input y contains NaN: the class {target.name!r} is missing in {int(absent.sum())} rows "
+            f"Input y contains NaN: the class {target.name!r} is missing in {rows} "
             f"(first: row {int(absent.argmax())}). Drop these rows: a classifier cannot learn from them."
         )
 

@@ -280,7 +280,7 @@ class TestClasses:
             model().fit(X, labels)
 
     def test_missing_numbers(self, model):
-        with pytest.raises(ValueError, match=r"Input y contains NaN: the class 'class' is missing in 1 rows"):
+        with pytest.raises(ValueError, match=r"Input y contains NaN: the class 'class' is missing in 1 row "):
             model().fit(X, [np.nan, *[0.0, 1.0] * 19, 0.0])
 
     def test_continuous(self, model):

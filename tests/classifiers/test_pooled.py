@@ -23,6 +23,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
 from anbexact.classifiers.pool_fit import Record, cross_fit, make_folds
 from anbexact.classifiers.pool_members import Member, automatic_members, named_members
+from anbexact.classifiers.sample_size import PREDICTED_WORSE
 from anbexact.classifiers.shared_fits import SharedFits, ended_early
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 from anbexact.inputs.folds import frame_folds
@@ -194,7 +195,10 @@ class TestFit:
         def names(*size, **table):
             return [member.name for member in automatic_members(*size, {}, **table)]
 
-        assert len(names(5, 2, cut=True)) == 7
+        of_cuts = names(5, 2, cut=True)
+        assert len(of_cuts) == len(set(of_cuts)) == 8
+        deep = {"kDB hierarchical, 5 parents, 8 intervals"}
+        assert set(of_cuts) - set(names(5, 2, cut=True, few_rows=True)) == deep
         of_states = names(5, 2, cut=False)
         assert len(of_states) == len(set(of_states)) == 12
         assert set(of_states) - set(names(40, 2, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
@@ -212,6 +216,32 @@ class TestFit:
         for member in automatic_members(5, 2, settings, cut=cut):
             given = member.estimator.get_params()
             assert {name: given.get(name, given.get(f"estimator__{name}")) for name in settings} == settings
+
+    def test_a_missing_class_is_refused_before_anything_is_learned(self, monkeypatch):
+        X, y = frames(60)
+        monkeypatch.setattr(SharedFits, "fitted", None)
+        with pytest.raises(ValueError, match=r"the class 'y' is missing in 1 row \(first: row 7\)"):
+            PooledClassifier(TWO).fit(X, y.rename("y").where(np.arange(60) != 7))
+
+    def test_members_that_predict_badly_are_no_reason_to_warn(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame(rng.integers(0, 3, (60, 8)).astype(str)).rename(columns=str)
+        y = pd.Series(rng.integers(0, 2, 60), name="y").astype(str)
+        members = [NaiveBayesClassifier(), TANClassifier(), ANBClassifier()]
+        for member in members:
+            with pytest.warns(UserWarning, match=PREDICTED_WORSE):
+                member.fit(X, y)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            PooledClassifier(members).fit(X, y)
+        assert sum(PREDICTED_WORSE in str(warning.message) for warning in caught) <= 1
+        with pytest.warns(UserWarning, match=f"{PREDICTED_WORSE} .log loss .* 60 rows may be too few"):
+            PooledClassifier(members, ridge=1e6).fit(X, y)
+
+    def test_the_log_loss_of_tables_with_zeros_is_finite(self):
+        X, y = load_monks(1)
+        pool = PooledClassifier([("ml", KDBClassifier(k=3, parameters="ml")), ("NB", NaiveBayesClassifier())])
+        assert np.isfinite(pool.fit(X, y).members_["log_loss"]).all()
 
     def test_what_members_start_from_is_learned_once(self, monkeypatch):
         X, y = frames(60)
@@ -259,7 +289,7 @@ class TestFit:
             SharedFits, "fitted", lambda self, of, limit: fitted(self, of, min(limit, inf if limit == inf else 1e-9))
         )
         smooth = [AdditiveClassifier(model, smooth="evidence") for _, model in TWO]
-        with pytest.warns(UserWarning, match="1 of 2 were learned, without TAN"):
+        with pytest.warns(UserWarning, match="only 1 of 2 members could be learned, without TAN"):
             pool = PooledClassifier([("NB", smooth[0]), ("TAN", smooth[1])], time_limit=1e6).fit(X, y)
         assert pool.members_["outcome"].to_dict() == {"NB": "pooled", "TAN": "time_limit"}
 

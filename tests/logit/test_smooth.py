@@ -12,6 +12,7 @@ from scipy.linalg import block_diag
 from scipy.special import log_softmax
 from sklearn.frozen import FrozenEstimator
 from strategies import random_problem
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from anbexact import AdditiveClassifier, ANBClassifier, NaiveBayesClassifier, TANClassifier, load
 from anbexact.adapters import to_logit
@@ -152,6 +153,22 @@ class TestMaximum:
             rows = np.lexsort([design.states(name) for name in ("f0", "f1", "f2")])
             predicted.append((odds - odds.mean(axis=1, keepdims=True))[rows])
         np.testing.assert_allclose(*predicted, atol=1e-8)
+
+    @pytest.mark.parametrize("large", [False, True])
+    def test_uses_one_thread_for_linear_algebra(self, large, monkeypatch):
+        """More would be slower, and wait for each other where processors are busy."""
+        monkeypatch.setattr("anbexact.logit.smooth.FEW_UNKNOWNS", 0 if large else 10**9)
+        threads = []
+
+        def watched(*args, **kwargs):
+            threads.extend(one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas")
+            return smooth_fit(*args, **kwargs)
+
+        monkeypatch.setattr("anbexact.logit.smooth.smooth_fit", watched)
+        X, y = load_iris()
+        with threadpool_limits(2, "blas"):
+            AdditiveClassifier(TANClassifier(ess=1.0, n_jobs=2)).fit(X, y)
+        assert set(threads) == {1}
 
     def test_ends_at_the_limits_that_are_set(self):
         found, _ = smooth_fit(made(5), STRENGTHS, max_iter=1)

@@ -115,6 +115,18 @@ class TestOneModel:
                 assert set(cuts) <= set(pool.cut_points_[name])
         assert set(pool.cut_points_) == {"x", "y"}
 
+    def test_a_member_with_densities_is_in_its_discrete_form_as_a_warning_says(self):
+        X, y = load_iris()
+        members = [("universal", ANBClassifier(continuous="universal")), ("TAN", TANClassifier(ess=1.0))]
+        pool = PooledClassifier(members, ridge=np.inf).fit(X, y)
+        with pytest.warns(UserWarning, match="every variable is exported at its most probable level"):
+            logit = pool.to_logit()
+        discrete = pool.estimators_[0][1].to_discrete()
+        logs = pool.weights_[0] * discrete.predict_log_proba(X)
+        logs += pool.weights_[1] * pool.estimators_[1][1].predict_log_proba(X) + pool.biases_
+        own = np.exp(logs)
+        np.testing.assert_allclose(logit.predict_proba(X), own / own.sum(axis=1, keepdims=True), atol=1e-9)
+
     def test_of_one_member_of_weight_one_hidden_cells_mean_the_same(self):
         X, y = load_tic_tac_toe()
         pool = PooledClassifier([TANClassifier(ess=1.0)], ridge=np.inf).fit(X, y)
@@ -127,7 +139,7 @@ class TestRefusals:
     def test_of_mixtures(self):
         X, y = mixed_frames(0)
         pool = PooledClassifier([("mixture", AODEClassifier()), TANClassifier()], ridge=np.inf).fit(X, y)
-        with pytest.raises(TypeError, match="'mixture', AODEClassifier, is a mixture"):
+        with pytest.raises(TypeError, match="'mixture', AODEClassifier, is not a network"):
             pool.to_logit()
 
     def test_of_what_does_not_fit(self, monkeypatch):
