@@ -126,8 +126,8 @@ class FittedPool(DiscreteClassifier):
         """Return, per row, what each family of features adds to the log odds of one class against another.
 
         A term is the weighted sum of the contributions of all members' families with the same features, regardless of
-        a member's cut points and the direction of its arcs. A member that is not a network is one term. See
-        :meth:`anbexact.NetworkClassifier.explain`.
+        a member's cut points and the direction of its arcs. A member that is not a network is one term, and so is one
+        whose probabilities of a row contain zeros. See :meth:`anbexact.NetworkClassifier.explain`.
 
         Raises
         ------

@@ -14,6 +14,7 @@ from anbexact.networks.explain import compared_classes
 from anbexact.networks.explanation import Explanation, Explanations
 from anbexact.networks.explanation_terms import Family, FamilyTerms, Grounds, family_terms, terms_by_row
 from anbexact.networks.explanation_text import cell_text
+from anbexact.pooling.weights import finite_logs
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 NOTE = "Pooled terms have no counts and intervals: every member has its own states."
@@ -115,27 +116,36 @@ def _parts(
     compared: tuple[Integers, Integers],
     hidden: Bools,
 ) -> list[FamilyTerms]:
-    """Return the terms of all families, and of the members that have none."""
+    """Return the terms of all families, and of members as a whole.
+
+    A member is a single term if it has no families, and in rows where its probabilities contain zeros: its terms are
+    then infinite there, while the pool counts its log odds as finite.
+    """
     c = vocabulary.class_name
     n_rows = len(compared[0])
     nats: dict[frozenset[Hashable], Floats] = {frozenset(): biases[compared[0]] - biases[compared[1]]}
     children: dict[frozenset[Hashable], Hashable] = {frozenset(): c}
     opaque = []
     for member in members:
-        if member.families is None:
-            place = np.arange(n_rows)
-            odds = member.log_posterior[place, compared[0]] - member.log_posterior[place, compared[1]]
-            labels = f"({member.name})", [None] * n_rows, [""] * n_rows, [""] * n_rows
-            opaque.append(_part(place, labels, member.weight * odds, of_class=False))
-            continue
         codes = dict(zip(member.vocabulary.features, member.codes.astype(np.intp), strict=True))
-        for name, family in member.families:
-            if c not in family.variables:
-                continue
-            own = family_terms(name, family, rows.values, codes, compared, member.vocabulary, Grounds(None, None))
-            key = frozenset(family.variables) - {c}
+        as_one = np.full(n_rows, member.families is None)
+        found = []
+        for name, family in member.families or ():
+            if c in family.variables:
+                own = family_terms(name, family, rows.values, codes, compared, member.vocabulary, Grounds(None, None))
+                found.append((name, frozenset(family.variables) - {c}, own))
+                as_one[own.rows] |= ~np.isfinite(own.nats)
+        for name, key, own in found:
             children.setdefault(key, name)
-            nats.setdefault(key, np.zeros(n_rows))[own.rows] += member.weight * own.nats
+            added = nats.setdefault(key, np.zeros(n_rows))
+            kept = ~as_one[own.rows]
+            added[own.rows[kept]] += member.weight * own.nats[kept]
+        if as_one.any():
+            place = np.flatnonzero(as_one)
+            logs = finite_logs(member.log_posterior)
+            odds = logs[place, compared[0][place]] - logs[place, compared[1][place]]
+            labels = f"({member.name})", [None] * len(place), [""] * len(place), [""] * len(place)
+            opaque.append(_part(place, labels, member.weight * odds, of_class=False))
     known = dict(zip(vocabulary.features, rows.codes.tolist(), strict=True))
     return [
         *(_of_family(rows, key, children[key], of_key, known, (vocabulary, hidden)) for key, of_key in nats.items()),

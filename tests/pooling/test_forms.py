@@ -199,6 +199,20 @@ class TestExplanations:
         assert (terms["feature"] == "(mixture)").sum() == 1
         assert terms["nats"].sum() == pytest.approx(pool.explain(X[:1])[0].log_odds)
 
+    def test_a_member_with_zeros_is_one_term_where_these_matter(self):
+        X, y = load_tic_tac_toe()
+        members = [("ml", KDBClassifier(k=3, parameters="ml")), ("TAN", TANClassifier(ess=1.0))]
+        pool = PooledClassifier(members, ridge=np.inf).fit(X[::3], y[::3])
+        new = X[1::3]
+        explained = pool.explain(new, label=pool.classes_[0], against=pool.classes_[1])
+        log_odds = -np.diff(pool.predict_log_proba(new))[:, 0]
+        as_one = [(of_row.terms["feature"] == "(ml)").sum() for of_row in explained]
+        assert set(as_one) == {0, 1}
+        for of_row, expected in zip(explained, log_odds, strict=True):
+            assert np.isfinite(of_row.terms["nats"]).all()
+            assert of_row.terms["nats"].sum() == pytest.approx(expected, abs=1e-9)
+            assert of_row.log_odds == pytest.approx(expected, abs=1e-9)
+
     def test_of_the_logit_are_those_of_the_pool(self, pooled):
         pool, _, new = pooled
         theirs = pool.to_logit().explain(new[:4], label=0, against=2)
