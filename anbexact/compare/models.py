@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -80,11 +81,7 @@ def choose(
         return {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in models.items()}
     if models is not None and not isinstance(models, Iterable):
         raise TypeError(f"models must be names, or a mapping of names to classifiers, not {models!r}")
-    names = MODELS if models is None else (models,) if isinstance(models, str) else tuple(models)
-    known = (*MODELS, *rivals(), *refits(), *smooths())
-    unknown = [name for name in names if name not in known]
-    if unknown or not names:
-        raise ValueError(f"models must be among {', '.join(map(repr, known))}, not {unknown or names!r}")
+    names = _known_names((models,) if isinstance(models, str) else MODELS if models is None else models)
     columns = read_columns(data.frame)
     _refuse_states([name for name in names if name in OF_NUMBERS], columns)
     numbers = np.column_stack([_as_numbers(column) for column in columns])
@@ -112,6 +109,19 @@ def choose(
     ready["GaussianNB"] = Contender(_of_numbers(GaussianNB()), numbers, gaussian_nb_parameters)
     ready["KDE-NB"] = Contender(_of_numbers(KernelNaiveBayes()), numbers, _unknown)
     return {name: ready[name] for name in names}
+
+
+def _known_names(given: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of models as they are known, from names in upper or lower case."""
+    known = (*MODELS, *rivals(), *refits(), *smooths())
+    of_lower = {name.lower(): name for name in known}
+    names = tuple(of_lower.get(str(name).lower(), name) for name in given)
+    unknown = [name for name in names if name not in known]
+    if unknown or not names:
+        near = get_close_matches(str(unknown[0]).lower(), of_lower, n=1) if unknown else []
+        advice = f"; did you mean {of_lower[near[0]]!r}?" if near else ""
+        raise ValueError(f"models must be among {', '.join(map(repr, known))}, not {unknown or names!r}{advice}")
+    return names
 
 
 def _completes(estimator: Any) -> bool:

@@ -28,7 +28,7 @@ from anbexact.classifiers import AODEClassifier, FixedStructureClassifier, Logit
 from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibration_error, compare
 from anbexact.compare.folds import prepare
 from anbexact.compare.kde import KernelNaiveBayes
-from anbexact.compare.models import model_parameters
+from anbexact.compare.models import MODELS, model_parameters, refits, rivals, smooths
 from anbexact.datasets import load_anes96, load_iris, load_lenses, load_monks, load_wine
 from anbexact.search.exact import plan
 
@@ -659,12 +659,20 @@ def test_really_too_large(monkeypatch):
     assert "ANB was refused: there is not enough memory to lay out the" in frame.attrs["notes"][0]
 
 
+def test_names_of_models_may_be_in_lower_case():
+    X, y = load_iris()
+    assert list(compare(X, y, folds=2, models=["nb", "Logistic Regression"]).index) == ["NB", "logistic regression"]
+    known = (*MODELS, *rivals(), *refits(), *smooths())
+    assert len({name.lower() for name in known}) == len(known)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"folds": 1}, "folds must be a whole number, 2 or more, not 1"),
         ({"folds": 2.5}, "folds must be a whole number"),
         ({"models": ["NB", "SVM"]}, r"models must be among 'NB', 'TAN', .* not \['SVM'\]"),
+        ({"models": ["NB", "TAN smoth"]}, r"not \['TAN smoth'\]; did you mean 'TAN smooth'\?"),
         ({"models": []}, "models must be among"),
         ({"models": {}}, "models must name at least one classifier"),
         (
