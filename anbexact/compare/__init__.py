@@ -124,8 +124,8 @@ def compare(
     seed : int, default 0
         Seed of the shuffle before rows are assigned to folds.
     models : names or mapping of name to classifier, optional
-        Names of the models above, in upper or lower case, or scikit-learn classifiers of your own, which receive X and
-        y as pandas objects. Your own networks also have a refitted row.
+        Names of the models above (in upper or lower case), or scikit-learn classifiers of your own, which receive X
+        and y as pandas objects. Your own networks also have a refitted row.
     refit : bool, default True
         Whether to include the refitted models. On large tables refits take longest.
     handle_missing : str, optional
