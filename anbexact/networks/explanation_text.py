@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import textwrap
+from datetime import datetime
 from numbers import Number
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +18,18 @@ MOST_TERMS = 12
 """Terms that are printed one by one."""
 MOST_CHARACTERS = 40
 """Characters of a value, and of the name of a class in a heading (a third of them)."""
+MIDNIGHT = "T00:00:00"
 INTERVAL = re.compile(r"(\([^\s(),]+,) ([^\s(),]+[)\]])")
 """An interval as text, which is not broken over two lines."""
 REMARK = "Terms multiply the odds. They describe association, not cause and effect."
 
 
 def value_text(value: Any) -> str:
-    """Return a cell as text, numbers in seven digits."""
+    """Return a cell as text: numbers in seven digits, midnight as a date."""
     if isinstance(value, float):
         text = f"{value:.7g}" if abs(value) < 1e7 or not value.is_integer() else f"{value:.0f}"
+    elif isinstance(value, datetime) and value.isoformat().endswith(MIDNIGHT):  # without a time zone
+        text = value.isoformat().removesuffix(MIDNIGHT)
     else:
         text = str(value) or "''"
     return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "…"

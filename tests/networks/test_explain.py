@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from datetime import datetime
 
 import numpy as np
 import oracles
@@ -448,6 +449,9 @@ class TestText:
             ("", "", "''"),
             ("w" * 60, "w" * 60, "w" * 39 + "…"),
             (("a", 1), ("a", 1), "('a', 1)"),
+            (pd.Timestamp("2021-06-15"), pd.Timestamp("2021-06-15"), "2021-06-15"),
+            (datetime(2021, 6, 15, 12), datetime(2021, 6, 15, 12), "2021-06-15 12:00:00"),
+            (pd.Timestamp("2021-06-15", tz="UTC"), "2021", "2021-06-15 00:00:00+00:00 in 2021"),
         ],
     )
     def test_cells(self, value, state, text):
