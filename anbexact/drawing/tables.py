@@ -81,7 +81,7 @@ def number(value: float, digits: int = 3) -> str:
         return "–"
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
-    return f"{value:,.{digits}f}".replace("-", "−")
+    return f"{value:z,.{digits}f}".replace("-", "−")
 
 
 def share_bar(value: float, most: float = 1.0, width: float = BAR_WIDTH) -> Markup:

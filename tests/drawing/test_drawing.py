@@ -18,6 +18,7 @@ from anbexact.datasets import load_iris, load_monks
 from anbexact.drawing.layout import layered
 from anbexact.drawing.markup import Markup, element, escaped, shortened, shortened_apart
 from anbexact.drawing.network import MOST_CHARACTERS, diagram, network_svg
+from anbexact.drawing.tables import number
 from anbexact.networks.arc_strengths import arc_strengths
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -203,3 +204,11 @@ def test_features_without_arcs_fill_rows():
     assert drawn.implied
     assert not drawn.arcs
     assert len({y for _, y in drawn.layout.centres}) == 2
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(-0.0004, "0.000"), (-0.0006, "−0.001"), (1234.5, "1,234.500"), (math.nan, "–"), (-math.inf, "−∞")],
+)
+def test_numbers_have_a_sign_only_where_a_digit_shows_it(value, text):
+    assert number(value) == text
