@@ -6,10 +6,11 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
-from functools import partial
+from functools import cache, partial
 from numbers import Integral
+from typing import Any
 
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
@@ -33,7 +34,7 @@ def thread_count(n_jobs: object) -> int:
 
 _single = threading.Lock()
 _single_uses = 0
-_single_limits: threadpool_limits | None = None
+_single_limits: Any = None
 
 
 @contextmanager
@@ -45,7 +46,7 @@ def one_blas_thread() -> Iterator[None]:
     global _single_uses, _single_limits
     with _single:
         if _single_uses == 0:
-            _single_limits = threadpool_limits(1, user_api="blas")
+            _single_limits = _linear_algebra().limit(limits=1)
         _single_uses += 1
     try:
         yield
@@ -54,6 +55,14 @@ def one_blas_thread() -> Iterator[None]:
             _single_uses -= 1
             if _single_uses == 0 and _single_limits is not None:
                 _single_limits.restore_original_limits()
+
+
+@cache
+def _linear_algebra() -> ThreadpoolController:
+    """Return the libraries of linear algebra that NumPy and SciPy load; finding them takes milliseconds."""
+    import scipy.linalg  # noqa: F401, so that its library is found
+
+    return ThreadpoolController().select(user_api="blas")
 
 
 def run_tasks(
