@@ -181,9 +181,9 @@ class DiscreteTable:
 
     def _flat(self, names: Sequence[Hashable]) -> npt.NDArray[np.int64]:
         """Return, for every distinct row, the flat position of its cell in the contingency table."""
-        flat = np.zeros(len(self.codes), dtype=np.int64)
-        for name, arity in zip(names, self.shape(names), strict=True):
-            flat *= arity
+        flat = self.column(names[0]).astype(np.int64) if names else np.zeros(len(self.codes), dtype=np.int64)
+        for name in names[1:]:
+            flat *= len(self.vocabulary.states[name])
             flat += self.column(name)
         return flat
 
