@@ -31,6 +31,7 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact.adapters.pgmpy import States, Tables, from_pgmpy, read_network, to_pgmpy
+from anbexact.adapters.refusals import named
 from anbexact.adapters.safe_names import (
     describe_names,
     names_path,
@@ -115,7 +116,7 @@ def to_file(classifier: HasNetwork, path: str | Path) -> None:
     array(['setosa', 'setosa'], dtype='<U10')
     """
     if not isinstance(classifier, HasNetwork):
-        raise TypeError(f"to_file takes a classifier of anbexact, not a {type(classifier).__name__}")
+        raise TypeError(f"to_file takes a classifier of anbexact, not {named(classifier)}")
     check_is_fitted(classifier)
     path = Path(path)
     kind = _kind(path, f"; {type(classifier).__name__}.save writes JSON, without loss")

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
+from anbexact.adapters.refusals import named
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.discretize import interval_names
@@ -87,7 +88,7 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
     ['red', 'yellow', 'green', 'blue']
     """
     if not isinstance(classifier, HasNetwork):
-        raise TypeError(f"to_pgmpy takes a classifier of anbexact, not a {type(classifier).__name__}")
+        raise TypeError(f"to_pgmpy takes a classifier of anbexact, not {named(classifier)}")
     check_is_fitted(classifier)
     source = classifier.discrete_form().model_.discrete()
     vocabulary, tables = source.vocabulary, source.tables

@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.arrays import Floats
+from anbexact.adapters.refusals import named
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.inputs.reader import Reader
@@ -163,8 +164,8 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
     model = classifier.to_logit() if isinstance(classifier, RefittedClassifier) else classifier
     if not isinstance(model, LogitPosterior):
         raise TypeError(
-            f"{what} takes a fitted network, a refitted classifier or a LogitModel of anbexact, not a "
-            f"{type(classifier).__name__}: no other model is a sum over the families of one network"
+            f"{what} takes a fitted network, a refitted classifier or a LogitModel of anbexact, all of them sums "
+            f"over the families of one network, not {named(classifier)}"
         )
     complete = _potentials_as_terms(model.potentials, model.vocabulary.features)
     try:

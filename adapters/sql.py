@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact.adapters.refusals import named
 from anbexact.adapters.sql_dialects import DIALECTS, Dialect, quoted
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.networks.network import TableNetwork
@@ -71,7 +72,7 @@ def to_sql(
     if dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}, not {dialect!r}")
     if not isinstance(classifier, NetworkClassifier):
-        raise TypeError(f"only networks can be written as SQL, not a {type(classifier).__name__}")
+        raise TypeError(f"only networks can be written as SQL, not {named(classifier)}")
     check_is_fitted(classifier)
     network = classifier.model_
     if not isinstance(network, TableNetwork):
