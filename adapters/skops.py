@@ -29,6 +29,7 @@ VALUES = (
     "anbexact.networks.posterior.Posterior",
     "anbexact.networks.posterior._Family",
     "anbexact.parameters.counts.FamilyCounts",
+    "anbexact.parameters.hierarchical.Strengths",
     "anbexact.parameters.tables.ConditionalTable",
     "anbexact.structures.proof.Component",
     "anbexact.structures.proof.Exhaustion",
