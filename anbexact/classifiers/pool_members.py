@@ -27,8 +27,6 @@ interactions; up to the second, only those of a TAN remain, and only if columns 
 have main effects only."""
 INTERVALS = 24
 """Intervals of a smooth column that are counted for these limits."""
-HIERARCHICAL = "kDB hierarchical, 5 parents"
-"""Name of the member with hierarchical tables."""
 
 
 @dataclass(frozen=True)
@@ -52,12 +50,11 @@ def automatic_members(
     """Return the members of ``"auto"``, the most promising first.
 
     Where columns are cut, the members are naive Bayes, TAN and ANB with smooth shapes, and, for variety, TAN, kDB and
-    ANB without them, and kDB with five parents and hierarchical tables. If the discretizer is ``"auto"``, the plain
-    TAN and ANB and the last kDB are learned on intervals of equal frequency, and a second smooth ANB on five of them
-    is added. Where no column is cut, the members are naive Bayes, TAN, kDB and ANB with smooth shapes; the last three
-    also refitted without smooth shapes, and as they are learned; and kDB with four and five parents. Smooth
-    interactions are left out if there would be too many coefficients, and exact searches if there are too many
-    features. ``docs/pool.md`` explains the choice.
+    ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
+    frequency, and a second smooth ANB on five of them is added. Where no column is cut, the members are naive Bayes,
+    TAN, kDB and ANB with smooth shapes; the last three also refitted without smooth shapes, and as they are learned;
+    and kDB with four and five parents. Smooth interactions are left out if there would be too many coefficients, and
+    exact searches if there are too many features. ``docs/pool.md`` explains the choice.
 
     Parameters
     ----------
@@ -76,14 +73,12 @@ def automatic_members(
     exact = n_features <= MANY_FEATURES
     if cut:
         varied = isinstance(rule, str) and rule == AUTO
-        return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied, few_rows=few_rows)
+        return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied)
     given["discretizer"] = rule
     return _of_states(given, exact=exact, smooth=size <= MANY_UNKNOWNS, few_rows=few_rows)
 
 
-def _of_cut_columns(
-    given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool, few_rows: bool
-) -> list[Member]:
+def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool) -> list[Member]:
     """Return the members for a table with columns that are cut, by several rules if ``varied``."""
     smooth = exact and size <= MANY_UNKNOWNS
     eight, five = (equal_frequency(8), equal_frequency(5)) if varied else (rule, rule)
@@ -98,8 +93,6 @@ def _of_cut_columns(
         members.append(_on("ANB", 5, varied, ANBClassifier(discretizer=five, **given)))
     if smooth and varied:
         members.append(_on("ANB smooth", 5, varied, AdditiveClassifier(ANBClassifier(discretizer=five, **given))))
-    if not few_rows:
-        members.append(_on(HIERARCHICAL, 8, varied, _hierarchical(discretizer=eight, **given)))
     return members
 
 
@@ -116,12 +109,9 @@ def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, few_rows: bo
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     members += [Member(name, network) for name, network in networks.items()]
     if not few_rows:
-        members.append(Member(HIERARCHICAL, _hierarchical(**given)))
+        hierarchical = KDBClassifier(k=5, parameters="hierarchical", **given)
+        members.append(Member("kDB hierarchical, 5 parents", hierarchical))
     return members
-
-
-def _hierarchical(**given: Any) -> KDBClassifier:
-    return KDBClassifier(k=5, parameters="hierarchical", **given)
 
 
 def _on(name: str, intervals: int, varied: bool, estimator: DiscreteClassifier) -> Member:

@@ -58,10 +58,9 @@ from anbexact.tables.table import Weights, check_weights, refuse_missing_class
 
 FOLDS, FEWER_FOLDS = 5, 3
 """Default numbers of folds: members learn almost as well from two thirds of many rows."""
-MANY_ROWS, MANY_CUT_ROWS = 2_000, 100
-"""Numbers of rows from which on there are fewer folds: in general, and if columns are cut and most members sparse."""
-FEW_ROWS, FEW_CUT_ROWS = 100, 200
-"""Numbers of rows below which no automatic member has four or five parents: in general, and if columns are cut."""
+MANY_ROWS, FEW_ROWS = 2_000, 100
+"""Number of rows from which on there are fewer folds, and below which there are fewer automatic members. If columns
+are cut, there are fewer folds from the latter number on, as few automatic members are dense then."""
 LITTLE = 1.0
 """Total loss of an automatic member on held-out rows, in nats, below which no further one is needed."""
 OWN = ("class_weight", "n_jobs", "verbose")
@@ -227,7 +226,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         """Return the number of folds for rows of these weights; ``cut`` says whether columns are cut."""
         if not isinstance(self.folds, str):
             return self.folds
-        return FOLDS if np.count_nonzero(weights) < (MANY_CUT_ROWS if cut else MANY_ROWS) else FEWER_FOLDS
+        return FOLDS if np.count_nonzero(weights) < (FEW_ROWS if cut else MANY_ROWS) else FEWER_FOLDS
 
     @property
     def _equal(self) -> bool:
@@ -241,7 +240,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         settings = {name: getattr(self, name) for name in names}
         n_classes = len(np.unique(target.coded[0][weights > 0]))
         settings = {**settings, "verbose": -1}
-        few_rows = bool(np.count_nonzero(weights) < (FEW_CUT_ROWS if cut else FEW_ROWS))
+        few_rows = bool(np.count_nonzero(weights) < FEW_ROWS)
         return automatic_members(n_features, n_classes, settings, cut=cut, few_rows=few_rows)
 
     def _learn(

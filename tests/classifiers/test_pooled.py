@@ -175,19 +175,6 @@ class TestFit:
         PooledClassifier([NaiveBayesClassifier(ess=1.0)], folds=folds).fit(X, y, weights)
         assert asked == [learned]
 
-    @pytest.mark.parametrize(
-        ("n_rows", "measured", "deep"),
-        [(99, False, False), (100, False, True), (199, True, False), (200, True, True)],
-    )
-    def test_few_rows_have_no_deep_members(self, n_rows, measured, deep, monkeypatch):
-        X, y = load_iris() if measured else load_monks(1)
-        kept = np.arange(300) % len(y)
-        asked = []
-        monkeypatch.setattr(pooled, "automatic_members", lambda *_, few_rows, **__: asked.append(few_rows) or members)
-        members = [Member("NB", NaiveBayesClassifier(ess=1.0))]
-        PooledClassifier().fit(X.iloc[kept], y.iloc[kept], (np.arange(300) < n_rows) * 1.0)
-        assert asked == [not deep]
-
     @pytest.mark.slow
     def test_members_of_weight_zero_are_not_learned_from_all_rows(self):
         X, y = load_monks(1)
@@ -208,10 +195,7 @@ class TestFit:
         def names(*size, **table):
             return [member.name for member in automatic_members(*size, {}, **table)]
 
-        of_cuts = names(5, 2, cut=True)
-        assert len(of_cuts) == len(set(of_cuts)) == 8
-        deep = {"kDB hierarchical, 5 parents, 8 intervals"}
-        assert set(of_cuts) - set(names(5, 2, cut=True, few_rows=True)) == deep
+        assert len(names(5, 2, cut=True)) == 7
         of_states = names(5, 2, cut=False)
         assert len(of_states) == len(set(of_states)) == 12
         assert set(of_states) - set(names(40, 2, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
