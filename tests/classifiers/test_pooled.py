@@ -196,6 +196,8 @@ class TestFit:
             return [member.name for member in automatic_members(*size, {}, **table)]
 
         assert len(names(5, 2, cut=True)) == 7
+        of_cuts = automatic_members(5, 2, {}, cut=True)
+        assert max(getattr(member.estimator, "k", 0) for member in of_cuts) == 2  # or no to_logit() would fit
         of_states = names(5, 2, cut=False)
         assert len(of_states) == len(set(of_states)) == 12
         assert set(of_states) - set(names(40, 2, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
