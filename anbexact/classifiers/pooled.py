@@ -349,7 +349,7 @@ def _repeat_once(caught: Sequence[warnings.WarningMessage]) -> None:
 
 
 def _compare_with_frequencies(held_out: HeldOutLogs, found: PoolWeights) -> None:
-    """Warn if a pool predicts held-out rows worse than by the frequencies of the classes."""
+    """Warn if a pool predicts held-out rows worse than the frequencies of the classes do."""
     total = float(held_out.weights.sum())
     if len(held_out.weights) < LEAST_ROWS_COMPARED or not total:
         return

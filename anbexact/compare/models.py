@@ -81,7 +81,8 @@ def choose(
         return {name: Contender(estimator, data.frame, _count_of(estimator)) for name, estimator in models.items()}
     if models is not None and not isinstance(models, Iterable):
         raise TypeError(f"models must be names, or a mapping of names to classifiers, not {models!r}")
-    names = _known_names((models,) if isinstance(models, str) else MODELS if models is None else models)
+    given = (models,) if isinstance(models, str) else models
+    names = _known_names(MODELS if given is None else given)
     columns = read_columns(data.frame)
     _refuse_states([name for name in names if name in OF_NUMBERS], columns)
     numbers = np.column_stack([_as_numbers(column) for column in columns])

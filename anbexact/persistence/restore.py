@@ -366,9 +366,8 @@ def _read_strengths(document: Mapping[str, Any], counts: Sequence[FamilyCounts])
         family.name: tuple(number(one, above=0) for one in listed(of_family, len(family.shape)))
         for family, of_family in zip(counts, listed(document["strengths"], len(counts)), strict=True)
     }
-    return Strengths(
-        of_variables, number(document.get("exponent", 0.0), least=0.0)
-    )  # files of earlier versions have none
+    exponent = number(document.get("exponent", 0.0), least=0.0)  # files of earlier versions have none
+    return Strengths(of_variables, exponent)
 
 
 def _read_table(described: Mapping[str, Any], names: list[Hashable], vocabulary: Vocabulary) -> ConditionalTable:
