@@ -155,3 +155,10 @@ def test_few_rows_leave_the_weights_near_the_centre():
     centre = fit_weights(held_out, np.inf).weights
     assert abs(fit_pool(held_out).weights - centre).max() < 0.5
     assert fit_weights(held_out, 1e-3).weights.sum() > 2
+
+
+def test_the_log_likelihood_of_frequencies_is_that_of_the_shares_of_classes():
+    codes, weights = np.array([0, 0, 2, 2, 2, 1]), np.array([1.0, 2.0, 0.5, 0.0, 1.5, 0.0])
+    held_out = HeldOutLogs(np.zeros((6, 1, 4)), codes, weights)  # the class 1 has no weight, the class 3 no row
+    expected = 3 * np.log(3 / 5) + 2 * np.log(2 / 5)
+    assert held_out.log_likelihood_of_frequencies == pytest.approx(expected, rel=1e-12)
