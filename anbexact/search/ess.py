@@ -99,11 +99,10 @@ def climb_in_ess(
             if deadline.passed:
                 break
             following = learn(table, better, seconds_left(deadline))
-            same = following.parents == structure.parents
+            if following.parents == structure.parents:
+                return following, better
             of_structure = sum(better.local_score(table, name, list(of)) for name, of in structure.parents.items())
             if following.score < of_structure - rounding_error(table, of_structure):
                 break
             structure, score = following, better
-            if same:
-                break
     return structure, score

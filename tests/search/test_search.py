@@ -3,6 +3,7 @@
 import io
 import signal
 import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count, pairwise
 
 import numpy as np
@@ -22,6 +23,7 @@ from anbexact import BDeu, DiscreteTable, SearchTooLargeError, learn_anb, learn_
 from anbexact._kernels.lattice import ParentLimits, first_parent_set
 from anbexact._runtime import deadline as deadlines
 from anbexact._runtime import progress as progress_module
+from anbexact._runtime import tasks
 from anbexact._runtime.deadline import Deadline
 from anbexact.scores import FNML, K2, QNML
 from anbexact.search.constraints import make_constraints
@@ -189,10 +191,26 @@ class TestOptimum:
     @pytest.mark.parametrize("low_bits", [3, 12])
     def test_does_not_depend_on_the_number_of_threads(self, low_bits, monkeypatch):
         monkeypatch.setattr(lattice, "LOW_BITS", low_bits)
+        monkeypatch.setattr(plan, "LEAST_SECONDS_FOR_THREADS", 0.0)
         problem = random_problem(9, 10, n_rows=120, weights="real")
         one, two, three = (learn_anb(problem.table, n_jobs=k) for k in (1, 2, 3))
         assert dict(one.parents) == dict(two.parents) == dict(three.parents)
         assert one.score == two.score == three.score
+
+    @pytest.mark.parametrize(("least", "threaded"), [(0.0, True), (60.0, False)])
+    def test_quick_searches_have_one_thread(self, least, threaded, monkeypatch):
+        started = []
+
+        class Counted(ThreadPoolExecutor):
+            def __init__(self, *given):
+                started.append(given)
+                super().__init__(*given)
+
+        monkeypatch.setattr(lattice, "ThreadPoolExecutor", Counted)
+        monkeypatch.setattr(tasks, "ThreadPoolExecutor", Counted)
+        monkeypatch.setattr(plan, "LEAST_SECONDS_FOR_THREADS", least)
+        learn_anb(random_problem(9, 8, n_rows=120).table, n_jobs=2)
+        assert bool(started) == threaded
 
     def test_more_features_than_bits_in_a_block(self):
         problem = random_problem(14, 14, n_rows=60, max_arity=2, weights="mixed")

@@ -136,7 +136,7 @@ def learn_mcp(
         raise ValueError(f"the class {name!r} has no parents here: required arcs cannot lead to it")
     constraints = replace(given, forbidden={**given.forbidden, name: frozenset(rest.table.vocabulary.features)})
     plan = Plan(within, score, constraints, thread_count(n_jobs), deadline, memory_limit)
-    structure = _searched(plan, name, given, progress, limited=time_limit is not None)
+    structure = _searched(plan.with_worthwhile_threads(), name, given, progress, limited=time_limit is not None)
     return rest.added_to(structure, below_class=False)
 
 

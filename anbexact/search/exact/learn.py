@@ -82,8 +82,8 @@ def learn_anb(
     memory_limit : float, optional
         Maximum memory of the search in bytes; by default, all available memory.
     n_jobs : int, optional
-        Number of threads; None and -1 use all processors. Score and certificate do not depend on it, unless a limit
-        ends the search.
+        Number of threads; None and -1 use all processors. A search of milliseconds uses one. Score and certificate do
+        not depend on it, unless a limit ends the search.
     progress : callable, optional
         Called as ``progress(phase, fraction)`` from time to time.
 
@@ -217,6 +217,7 @@ def _learn(
         naive = learn_naive_bayes(table, score)
         return replace(naive, certificate=replace(naive.certificate, proof=Proof(score, 0, (), (), None, ())))
     plan = Plan(table, score, constraints, thread_count(limits.n_jobs), deadline, limits.memory_limit)
+    plan = plan.with_worthwhile_threads()
     search = ExactSearch(plan, class_name, progress)
     _ = search.forest  # first, in case there is no time for more
     if not plan.prunes:

@@ -41,6 +41,8 @@ MOST_ENUMERATED, MOST_COUNTED = 20_000_000, 200_000
 rows are not in memory (hundreds of queries)."""
 COMMON_FEATURES = 27
 """Number of features whose sets can all be enumerated on most machines (16 GB)."""
+LEAST_SECONDS_FOR_THREADS = 0.005
+"""Estimated processor seconds of enumerating all sets of features below which threads take longer than they save."""
 MOST_TUPLES, MOST_TERMS = 1 << 20, 10**9
 """Maximum number of tuples of levels with a mixed score, of one set and of all sets together."""
 
@@ -65,6 +67,11 @@ class Plan:
     threads: int
     deadline: Deadline
     memory_limit: float | None
+
+    def with_worthwhile_threads(self) -> Plan:
+        """Return the plan with a single thread if all sets of features are enumerated within milliseconds."""
+        quick = self.all_sets and self.seconds < LEAST_SECONDS_FOR_THREADS
+        return replace(self, threads=1) if quick else self
 
     @cached_property
     def n(self) -> int:
