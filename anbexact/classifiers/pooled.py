@@ -54,7 +54,8 @@ from anbexact.inputs.training import record_columns
 from anbexact.pooling.weights import HeldOutLogs, PoolWeights
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import is_frame, is_series
-from anbexact.tables.table import Weights, check_weights, refuse_missing_class
+from anbexact.tables.missing import refuse_missing_class
+from anbexact.tables.table import Weights, check_weights
 
 FOLDS, FEWER_FOLDS = 5, 3
 """Default numbers of folds: members learn almost as well from two thirds of many rows."""

@@ -13,7 +13,7 @@ from anbexact._runtime.units import human_bytes
 from anbexact.tables.columns import Codes, Column
 from anbexact.tables.counted_table import TooManyRowsError
 from anbexact.tables.lazy import CHANGED, Counts, Groups, LazySource
-from anbexact.tables.missing import Categories
+from anbexact.tables.missing import Categories, MissingClassError
 from anbexact.tables.table import DiscreteTable, Weights, check_declared, table_from_columns
 from anbexact.tables.vocabulary import UNKNOWN, CodeArray, Vocabulary, check_number_of_states
 
@@ -177,10 +177,7 @@ def refuse_missing_class(target: Column, repeats: Counts) -> Column:
         How many rows have each.
     """
     if target.missing.any():
-        raise ValueError(
-            f"Input y contains NaN: the class {target.name!r} is missing in {int(repeats[target.missing].sum())} "
-            "rows. Drop these rows: a classifier cannot learn from them."
-        )
+        raise MissingClassError(target.name, int(repeats[target.missing].sum()))
     return target
 
 

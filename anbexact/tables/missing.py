@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.arrays import Floats
 from anbexact.tables.columns import Column
 from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Groups, Vocabulary
@@ -27,6 +28,28 @@ COMPARED_DECIMALS = 12
 
 class LostClassError(ValueError):
     """All rows of a class would be left out of training because of missing cells."""
+
+
+class MissingClassError(ValueError):
+    """Rows have no class.
+
+    Parameters
+    ----------
+    name : hashable
+        The class column.
+    n_rows : int
+        How many rows have none.
+    first : int, optional
+        The position of the first one, if rows have positions.
+    """
+
+    def __init__(self, name: Hashable, n_rows: int, first: int | None = None) -> None:
+        rows, these = ("1 row", "this row") if n_rows == 1 else (f"{n_rows} rows", "these rows")
+        place = "" if first is None else f" (first: row {first})"
+        super().__init__(
+            f"Input y contains NaN: the class {name!r} is missing in {rows}{place}. Drop {these}: "
+            "a classifier cannot learn from rows without a class."
+        )
 
 
 Categories: TypeAlias = Mapping[Hashable, Sequence[Any]] | None
@@ -315,3 +338,9 @@ def _warning(gaps: _GapCounts, again: str = "") -> str:
         f"{gaps.number(gaps.incomplete)} of {gaps.number(gaps.kept)} rows have a missing feature (most in column "
         f"{worst!r} ({most})) and are left out of training; fill in the missing cells, {_advice(again)}"
     )
+
+
+def refuse_missing_class(target: Column | None, weights: Floats) -> None:
+    """Refuse rows of positive weight without a class."""
+    if target is not None and (absent := target.missing & (weights > 0)).any():
+        raise MissingClassError(target.name, int(absent.sum()), int(absent.argmax()))

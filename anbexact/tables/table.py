@@ -17,7 +17,14 @@ from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_column, read_columns
 from anbexact.tables.lazy import is_lazy
 from anbexact.tables.merging import rows_together
-from anbexact.tables.missing import Categories, MissingCells, filled, known_missing_cells, missing_cells
+from anbexact.tables.missing import (
+    Categories,
+    MissingCells,
+    filled,
+    known_missing_cells,
+    missing_cells,
+    refuse_missing_class,
+)
 from anbexact.tables.native_values import native, sorted_positions
 from anbexact.tables.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
 
@@ -276,16 +283,6 @@ def table_in_vocabulary(
     assert class_column is not None
     advice = "states are fixed once learned: fit again with all rows, or leave out such rows"
     return _collapsed(vocabulary, [*columns, class_column], weights, rows, handle_missing, advice)
-
-
-def refuse_missing_class(target: Column | None, weights: Weights) -> None:
-    """Refuse rows of positive weight without a class."""
-    if target is not None and (absent := target.missing & (weights > 0)).any():
-        rows = "1 row" if absent.sum() == 1 else f"{absent.sum()} rows"
-        raise ValueError(
-            f"Input y contains NaN: the class {target.name!r} is missing in {rows} "
-            f"(first: row {int(absent.argmax())}). Drop these rows: a classifier cannot learn from them."
-        )
 
 
 def _usable_rows(

@@ -276,7 +276,7 @@ INFINITE = pl.DataFrame({"a": [*range(20), float("inf")], "y": ["u", "v", "u"] *
         (PLAIN, ("a", "a"), {}, ValueError, "cannot be both"),
         (PLAIN.select("y"), ("y",), {}, ValueError, "0 feature"),
         (PLAIN.head(0), ("y",), {}, ValueError, "the lazy frame is empty"),
-        (NO_CLASS, ("y",), {}, ValueError, "the class 'y' is missing in 1 rows"),
+        (NO_CLASS, ("y",), {}, ValueError, "the class 'y' is missing in 1 row"),
         (INFINITE, ("y",), {}, ValueError, "column 'a' contains infinite values"),
         (INFINITE, ("y",), {"discretizer": None}, ValueError, "column 'a' is numeric with more than 10"),
         (INFINITE, ("y",), {"discretizer": "none"}, TypeError, "discretizer must be one of"),
