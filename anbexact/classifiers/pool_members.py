@@ -27,6 +27,9 @@ interactions; up to the second, only those of a TAN remain, and only if columns 
 have main effects only."""
 INTERVALS = 24
 """Intervals of a smooth column that are counted for these limits."""
+ROWS_FOR_FOUR_PARENTS, ROWS_FOR_FIVE_PARENTS = 2_000, 100
+"""Rows from which on there are automatic members with so many parents: four with refitted tables, five with
+hierarchical ones, which need fewer rows."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +48,7 @@ def equal_frequency(intervals: int) -> KBinsDiscretizer:
 
 
 def automatic_members(
-    n_features: int, n_classes: int, settings: Mapping[str, Any], *, cut: bool = True, few_rows: bool = False
+    n_features: int, n_classes: int, n_rows: int, settings: Mapping[str, Any], *, cut: bool = True
 ) -> list[Member]:
     """Return the members of ``"auto"``, the most promising first.
 
@@ -53,19 +56,17 @@ def automatic_members(
     ANB without them. If the discretizer is ``"auto"``, the plain TAN and ANB are learned on intervals of equal
     frequency, and a second smooth ANB on five of them is added. Where no column is cut, the members are naive Bayes,
     TAN, kDB and ANB with smooth shapes; the last three also refitted without smooth shapes, and as they are learned;
-    and kDB with four and five parents. Smooth interactions are left out if there would be too many coefficients, and
-    exact searches if there are too many features. ``docs/pool.md`` explains the choice.
+    and, with enough rows, kDB with four and five parents. Smooth interactions are left out if there would be too many
+    coefficients, and exact searches if there are too many features. ``docs/pool.md`` explains the choice.
 
     Parameters
     ----------
-    n_features, n_classes : int
-        Size of the task.
+    n_features, n_classes, n_rows : int
+        Size of the task; the rows are those of positive weight.
     settings : mapping
         How the members read the table, as parameters that all of them have.
     cut : bool
         Whether there are columns to cut.
-    few_rows : bool
-        Whether there are too few rows for four or five parents to be worth the time.
     """
     given = dict(settings)
     rule = given.pop("discretizer", AUTO)
@@ -75,7 +76,7 @@ def automatic_members(
         varied = isinstance(rule, str) and rule == AUTO
         return _of_cut_columns(given, rule, exact=exact, size=size, varied=varied)
     given["discretizer"] = rule
-    return _of_states(given, exact=exact, smooth=size <= MANY_UNKNOWNS, few_rows=few_rows)
+    return _of_states(given, exact=exact, smooth=size <= MANY_UNKNOWNS, n_rows=n_rows)
 
 
 def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int, varied: bool) -> list[Member]:
@@ -96,7 +97,7 @@ def _of_cut_columns(given: dict[str, Any], rule: Any, *, exact: bool, size: int,
     return members
 
 
-def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, few_rows: bool) -> list[Member]:
+def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, n_rows: int) -> list[Member]:
     """Return the members for a table of which no column is cut."""
     networks: dict[str, NetworkClassifier] = {"TAN": TANClassifier(**given), "kDB": KDBClassifier(**given)}
     if exact:
@@ -105,10 +106,10 @@ def _of_states(given: dict[str, Any], *, exact: bool, smooth: bool, few_rows: bo
     if smooth:
         members += [Member(f"{name} smooth", AdditiveClassifier(network)) for name, network in networks.items()]
     members += [Member(f"{name} refitted", RefittedClassifier(network)) for name, network in networks.items()]
-    if not few_rows:
+    if n_rows >= ROWS_FOR_FOUR_PARENTS:
         members.append(Member("kDB refitted, 4 parents", RefittedClassifier(KDBClassifier(k=4, **given))))
     members += [Member(name, network) for name, network in networks.items()]
-    if not few_rows:
+    if n_rows >= ROWS_FOR_FIVE_PARENTS:
         hierarchical = KDBClassifier(k=5, parameters="hierarchical", **given)
         members.append(Member("kDB hierarchical, 5 parents", hierarchical))
     return members

@@ -241,8 +241,8 @@ class PooledClassifier(PooledParameters, FittedPool):
         settings = {name: getattr(self, name) for name in names}
         n_classes = len(np.unique(target.coded[0][weights > 0]))
         settings = {**settings, "verbose": -1}
-        few_rows = bool(np.count_nonzero(weights) < FEW_ROWS)
-        return automatic_members(n_features, n_classes, settings, cut=cut, few_rows=few_rows)
+        n_rows = int(np.count_nonzero(weights))
+        return automatic_members(n_features, n_classes, n_rows, settings, cut=cut)
 
     def _learn(
         self,

@@ -195,24 +195,26 @@ class TestFit:
         def names(*size, **table):
             return [member.name for member in automatic_members(*size, {}, **table)]
 
-        assert len(names(5, 2, cut=True)) == 7
-        of_cuts = automatic_members(5, 2, {}, cut=True)
+        assert len(names(5, 2, 5_000, cut=True)) == 7
+        of_cuts = automatic_members(5, 2, 5_000, {}, cut=True)
         assert max(getattr(member.estimator, "k", 0) for member in of_cuts) == 2  # or no to_logit() would fit
-        of_states = names(5, 2, cut=False)
+        of_states = names(5, 2, 2_000, cut=False)
         assert len(of_states) == len(set(of_states)) == 12
-        assert set(of_states) - set(names(40, 2, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
-        assert set(of_states) - set(names(5, 2, cut=False, few_rows=True)) == {
+        assert set(of_states) - set(names(40, 2, 2_000, cut=False)) == {"ANB", "ANB refitted", "ANB smooth"}
+        assert set(of_states) - set(names(5, 2, 1_999, cut=False)) == {"kDB refitted, 4 parents"}
+        assert names(5, 2, 100, cut=False) == names(5, 2, 1_999, cut=False)
+        assert set(of_states) - set(names(5, 2, 99, cut=False)) == {
             "kDB refitted, 4 parents",
             "kDB hierarchical, 5 parents",
         }
-        assert [name for name in names(35, 15, cut=False) if "smooth" in name] == ["NB smooth"]
-        assert [name for name in names(16, 26, cut=True) if "smooth" in name] == ["NB smooth", "TAN smooth"]
-        assert [name for name in names(16, 40, cut=True) if "smooth" in name] == ["NB smooth"]
+        assert [name for name in names(35, 15, 5_000, cut=False) if "smooth" in name] == ["NB smooth"]
+        assert [name for name in names(16, 26, 5_000, cut=True) if "smooth" in name] == ["NB smooth", "TAN smooth"]
+        assert [name for name in names(16, 40, 5_000, cut=True) if "smooth" in name] == ["NB smooth"]
 
     @pytest.mark.parametrize("cut", [True, False])
     def test_automatic_members_read_the_table_as_the_pool(self, cut):
         settings = {"handle_missing": "own_state", "discretizer": "mdlp"}
-        for member in automatic_members(5, 2, settings, cut=cut):
+        for member in automatic_members(5, 2, 5_000, settings, cut=cut):
             given = member.estimator.get_params()
             assert {name: given.get(name, given.get(f"estimator__{name}")) for name in settings} == settings
 
