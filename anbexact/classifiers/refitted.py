@@ -280,6 +280,5 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 
     @property
     def reader_(self) -> Reader:
-        """How frames are read; that of ``estimator_``."""
-        check_is_fitted(self)
-        return self.estimator_.reader_
+        """How frames are read, as codes of the states of ``vocabulary_``."""
+        return self.to_logit().classifier.reader_
