@@ -34,7 +34,9 @@ def text_columns(classifier: DiscreteClassifier, names: Mapping[str, Hashable]) 
     return [
         text
         for text, name in names.items()
-        if all(isinstance(value, str) for value in vocabulary.values(name)) and name not in classifier.cut_points_
+        if all(isinstance(value, str) for value in vocabulary.values(name))
+        and name not in classifier.cut_points_
+        and name not in vocabulary.left_out
     ]
 
 

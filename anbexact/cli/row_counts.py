@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from anbexact._runtime.memory import available_memory
-from anbexact.cli.messages import InputError, note
+from anbexact.cli.messages import InputError, in_options, note
+from anbexact.inputs.identifiers import identifier_reason
+from anbexact.tables.frames import read_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -15,6 +18,26 @@ if TYPE_CHECKING:
 USUAL_NAMES = frozenset({"freq", "frequency", "freqs", "count", "counts", "n", "cases"})
 """Names, in lower case, that such a column usually has."""
 BYTES_OF_CELL = 8
+FEWEST_ROWS = 20
+"""Rows of a table of counts from which its columns may be identifiers: few rows stand for many there."""
+
+
+def without_identifiers(frame: pd.DataFrame, used: Collection[str], label: str) -> pd.DataFrame:
+    """Return a table of counts without the columns that look like identifiers, and say so.
+
+    Once rows are repeated, a number of the row would tell them apart, and explain every other column.
+    ``used`` are the columns that stay in any case.
+    """
+    rows = np.ones(len(frame), dtype=bool)
+    reasons = {
+        str(column.name): identifier_reason(column, rows, fewest=FEWEST_ROWS)
+        for column in read_columns(frame.drop(columns=list(used)))
+    }
+    dropped = [name for name, reason in reasons.items() if reason]
+    if dropped:
+        shown = "; ".join(f"{name!r} ({in_options(reasons[name])})" for name in dropped)
+        note(f"{label}: each column that looks like an identifier is left out: {shown}")
+    return frame.drop(columns=dropped)
 
 
 def repeat_rows(frame: pd.DataFrame, name: str, label: str) -> pd.DataFrame:

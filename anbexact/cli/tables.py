@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from anbexact.cli.cells import same_cells, same_column
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.messages import InputError, listed, note
-from anbexact.cli.row_counts import note_counts, repeat_rows
+from anbexact.cli.row_counts import note_counts, repeat_rows, without_identifiers
 from anbexact.cli.sources import READ_ERRORS, Source
 from anbexact.cli.text_types import recognise
 
@@ -71,6 +71,8 @@ def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tup
     frame = recognised(choose_columns(frame, args, label, (args.class_name, *beside)), file, texts)
     if args.counts is not None:
         (counts,) = find_columns([args.counts], frame, "--counts", label)
+        if not getattr(args, "keep_identifiers", False):
+            frame = without_identifiers(frame, {counts, args.class_name} & set(frame), label)
         frame = repeat_rows(frame, counts, label)
     elif args.weights is None:
         note_counts(frame, args.class_name, label)

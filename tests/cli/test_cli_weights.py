@@ -56,6 +56,44 @@ def test_compare_and_report_repeat_the_rows(capsys):
     assert document["reproduce"]["command"].endswith("--counts Freq")
 
 
+def numbered(n_rows):
+    """Return a table of counts whose rows are numbered."""
+    rng = np.random.default_rng(0)
+    cells = {name: rng.choice(["a", "b", "c"], n_rows) for name in ("f", "g", "ill")}
+    return pd.DataFrame({"rownames": np.arange(1, n_rows + 1), **cells, "Freq": rng.integers(1, 9, n_rows)})
+
+
+def test_row_numbers_are_left_out_before_rows_are_repeated(capsys):
+    numbered(24).to_csv("t.csv", index=False)
+    _, out, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq", "-o", "m.json")
+    assert (
+        "t.csv: each column that looks like an identifier is left out: 'rownames' (whole numbers that number" in err
+    )
+    assert "counted by Freq, 2 features" in out
+    assert anbexact.load("m.json").vocabulary_.features == ("f", "g")
+    err = run(capsys, "compare", "t.csv", "--class", "ill", "--counts", "Freq", "--models", "NB", "--no-refit")[2]
+    assert "'rownames'" in err
+    out, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq", "--keep-identifiers")[1:]
+    assert "3 features" in out
+    assert "identifier" not in err
+
+
+def test_few_counts_have_no_identifiers(capsys):
+    numbered(19).to_csv("t.csv", index=False)
+    _, out, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq")
+    assert "3 features" in out
+    assert "identifier" not in err
+
+
+def test_a_report_reads_a_left_out_column_as_fit_did(capsys):
+    table = numbered(120).drop(columns="Freq")
+    table.to_csv("t.csv", index=False)
+    run(capsys, "fit", "t.csv", "--class", "ill", "-o", "m.json")
+    document = run(capsys, "report", "m.json", "t.csv", "--folds", "2", "--json")[1]
+    assert "number the rows" in document
+    assert "numbers as text" not in document
+
+
 @pytest.mark.parametrize(
     ("cells", "message"),
     [
