@@ -46,9 +46,10 @@ class FSANBClassifier(FSANBParameters, ExactClassifier):
     """The augmented naive Bayes with the highest BDeu over features selected by Bayes factors (fsANB).
 
     A feature X_i is dropped if BF(C, X_i) > δ, that is, if the data are more than δ times as probable when it is
-    independent of the class C than when it is not. The optimal augmented naive Bayes over the other features is then
-    learned, as by :class:`~anbexact.ANBClassifier`. Dropped features have no arcs in the network: they stay in the
-    vocabulary and are required at prediction, but have no influence on the class.
+    independent of the class C than when it is not, or if it has a single state, as a column that looks like an
+    identifier has. The optimal augmented naive Bayes over the other features is then learned, as by
+    :class:`~anbexact.ANBClassifier`. Dropped features have no arcs in the network: they stay in the vocabulary and
+    are required at prediction, but have no influence on the class.
 
     Equivalent sample size and δ are chosen by accuracy in two-fold cross-validation, for which selection and search
     are repeated in every fold, with EAP tables; see :func:`~anbexact.selection.fsanb.learn_selected`. Cut points are

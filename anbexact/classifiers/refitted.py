@@ -150,6 +150,20 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         check_max_iter(self.max_iter)
         check_limit("time_limit", self.time_limit)
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters; those of the network, as in ``estimator__ess``, also if ``estimator`` is the default.
+
+        Raises
+        ------
+        ValueError
+            For an unknown parameter.
+        """
+        nested = any(name.startswith("estimator__") for name in params)
+        if nested and self.estimator is None and "estimator" not in params:
+            self.estimator = self._default_estimator()
+        super().set_params(**params)
+        return self
+
     def unfitted_network(self) -> Any:
         """Return the unfitted network that is learned first: ``estimator``, or the default that None means."""
         return self._default_estimator() if self.estimator is None else self.estimator

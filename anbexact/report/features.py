@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anbexact.classifiers import NetworkClassifier
+from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.scores import LL
 from anbexact.selection import log_bayes_factors
 from anbexact.structures.structure import Structure
@@ -18,13 +19,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight: Any = None) -> pd.DataFrame:
+def feature_report(
+    classifier: NetworkClassifier | RefittedClassifier, X: Any, y: Any, sample_weight: Any = None
+) -> pd.DataFrame:
     """Return, for every feature, the evidence that the class depends on it, and what it tells in the network.
 
     Parameters
     ----------
-    classifier : NetworkClassifier
-        A fitted network.
+    classifier : NetworkClassifier or RefittedClassifier
+        Fitted; of a refit, the network that it was made of.
     X, y, sample_weight
         The rows that the figures are of, as in ``fit``; those it was learned from, or others. Columns that were
         measured, not discretised, are taken in the cells of their most probable levels.
@@ -43,6 +46,8 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
 
     Raises
     ------
+    TypeError
+        If the classifier has no network.
     ValueError
         For a value or class that is not a state of the classifier's vocabulary, or if no row is complete.
 
@@ -60,18 +65,19 @@ def feature_report(classifier: NetworkClassifier, X: Any, y: Any, sample_weight:
 
     from anbexact.displays.frames import FeatureFrame
 
-    network = classifier.model_
-    reader = replace(
-        classifier.reader_, vocabulary=network.discrete_vocabulary, cut_points=network.discrete_cut_points
-    )
+    learned = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
+    if not isinstance(learned, NetworkClassifier):
+        raise TypeError(f"{type(classifier).__name__} has no network that its features could be compared in")
+    network = learned.model_
+    reader = replace(learned.reader_, vocabulary=network.discrete_vocabulary, cut_points=network.discrete_cut_points)
     table = reader.table(X, y, sample_weight)
     if table.weight_sum == 0:
         raise ValueError(
             "every row has a missing feature, so the features cannot be assessed: impute the missing cells"
         )
     features = list(table.vocabulary.features)
-    factors = log_bayes_factors(table, ess=getattr(classifier, "ess_", 1.0), n_jobs=classifier.n_jobs)
-    told = [_information(table, classifier.structure_, name) for name in features]
+    factors = log_bayes_factors(table, ess=getattr(learned, "ess_", 1.0), n_jobs=learned.n_jobs)
+    told = [_information(table, learned.structure_, name) for name in features]
     ranks = pd.Series(factors).round(9).rank(method="min").astype(int)
     columns: dict[str, Any] = {"log_bayes_factor": factors, "information": told, "rank": ranks.to_numpy()}
     return FeatureFrame(columns, index=pd.Index(features, name="feature"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from math import inf
+from math import inf, log
 from numbers import Real
 from typing import Any
 
@@ -105,6 +105,12 @@ def log_bayes_factors(
     if scores is None:  # without a time limit, only after an interrupt
         raise KeyboardInterrupt
     return np.asarray(scores[1] - scores[0] - scores[2 + n :] + scores[2 : 2 + n])
+
+
+def relevant(table: DiscreteTable, factors: npt.NDArray[np.float64], threshold: float) -> npt.NDArray[np.bool_]:
+    """Return which features are not dropped, given their ln BF: BF(C, X_i) ≤ δ, and two states or more."""
+    several = [table.vocabulary.arity(name) > 1 for name in table.vocabulary.features]
+    return np.asarray((factors <= log(threshold)) & np.array(several, dtype=bool))
 
 
 def check_distinct(table: DiscreteTable, names: Sequence[Hashable]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from anbexact.networks.posterior import Posterior
 from anbexact.parameters.tables import fit_eap
 from anbexact.scores import BDeu
 from anbexact.search.scoring.totals import class_of
-from anbexact.selection.bayes_factor import log_bayes_factors
+from anbexact.selection.bayes_factor import log_bayes_factors, relevant
 from anbexact.structures.structure import Structure
 from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
@@ -117,11 +116,8 @@ def _kept(
     table: DiscreteTable, factors: npt.NDArray[np.float64], threshold: float, always: Collection[Hashable]
 ) -> tuple[Hashable, ...]:
     """Return the features that are not dropped."""
-    return tuple(
-        name
-        for name, factor in zip(table.vocabulary.features, factors.tolist(), strict=True)
-        if name in always or factor <= log(threshold)
-    )
+    kept = relevant(table, factors, threshold)
+    return tuple(name for name, stays in zip(table.vocabulary.features, kept, strict=True) if stays or name in always)
 
 
 def _with_others(table: DiscreteTable, structure: Structure, score: BDeu) -> Structure:

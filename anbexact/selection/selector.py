@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from math import log
 from typing import Any, Self
 
 import narwhals.stable.v2 as nw
@@ -16,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anbexact.discretize import Cuts
 from anbexact.inputs.training import training_columns
-from anbexact.selection.bayes_factor import check_thresholds, log_bayes_factors
+from anbexact.selection.bayes_factor import check_thresholds, log_bayes_factors, relevant
 from anbexact.tables.missing import check_handle_missing
 
 
@@ -27,8 +26,9 @@ class BayesFactorSelector(
     """Select features by Bayes factors: drop those for which the data support independence of the class.
 
     A feature X_i is dropped if BF(C, X_i) > δ, that is, if the data are more than δ times as probable when it is
-    independent of the class C than when it is not. The test is not conditioned on other features, because missing a
-    relevant feature costs more than keeping an irrelevant one. See :func:`~anbexact.selection.log_bayes_factor`.
+    independent of the class C than when it is not, or if it has a single state. The test is not conditioned on other
+    features, because missing a relevant feature costs more than keeping an irrelevant one. See
+    :func:`~anbexact.selection.log_bayes_factor`.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class BayesFactorSelector(
         table, self.cut_points_ = training_columns(self, X, y, sample_weight).discretised(self.discretizer)
         self.handle_missing_ = table.vocabulary.missing_rules(self.handle_missing)
         self.log_bayes_factors_ = log_bayes_factors(table, ess=self.ess, n_jobs=self.n_jobs)
-        self._support = self.log_bayes_factors_ <= log(threshold)
+        self._support = relevant(table, self.log_bayes_factors_, threshold)
         return self
 
     def transform(self, X: Any) -> Any:

@@ -23,6 +23,7 @@ from strategies import random_problem
 import anbexact
 import anbexact.adapters.pgmpy as pgmpy_adapter
 from anbexact import (
+    AdditiveClassifier,
     ANBClassifier,
     FANClassifier,
     FSANBClassifier,
@@ -180,6 +181,16 @@ class TestEstimator:
         assert not hasattr(again, "logit_")
         assert again.get_params()["estimator__max_parents"] == 2
         assert repr(again) == repr(best)
+
+    def test_parameters_of_the_default_network_can_be_set(self):
+        for model, default in ((RefittedClassifier(), FANClassifier), (AdditiveClassifier(), TANClassifier)):
+            assert isinstance(model.set_params(estimator__ess=3.0).estimator, default)
+            assert model.get_params()["estimator__ess"] == 3.0
+        X, y = load_monks(1)
+        found = GridSearchCV(RefittedClassifier(l2=1.0), {"estimator__ess": [1.0, 10.0]}, cv=2).fit(X, y)
+        assert found.best_estimator_.estimator_.ess == found.best_params_["estimator__ess"]
+        with pytest.raises(ValueError, match="Invalid parameter 'essential'"):
+            RefittedClassifier().set_params(estimator__essential=3.0)
 
     def test_names_and_width(self):
         X, y = load_monks(1)

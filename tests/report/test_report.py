@@ -8,9 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from sklearn.frozen import FrozenEstimator
 from strategies import problems
 
-from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, UniversalMeasure
+from anbexact import (
+    AdditiveClassifier,
+    ANBClassifier,
+    GBNClassifier,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+    TANClassifier,
+    UniversalMeasure,
+)
 from anbexact.datasets import load_iris, load_monks
 from anbexact.report import feature_report
 from anbexact.report.case_study import Query
@@ -71,6 +81,20 @@ def test_equal_columns_share_a_rank():
     X = pd.DataFrame({"a": np.where(rng.random(300) < 0.2, 1 - y, y), "noise": rng.integers(0, 3, 300)})
     X["b"] = X["a"].map({0: "x", 1: "y"})
     assert feature_report(ANBClassifier().fit(X, y), X, y)["rank"].tolist() == [1, 3, 1]
+
+
+@pytest.mark.parametrize("refit", [RefittedClassifier, AdditiveClassifier])
+def test_of_a_refit_is_that_of_its_network(refit):
+    X, y = load_iris()
+    network = TANClassifier(ess=1.0, n_jobs=1).fit(X, y)
+    report = feature_report(refit(FrozenEstimator(network)).fit(X, y), X, y)
+    pd.testing.assert_frame_equal(report, feature_report(network, X, y))
+
+
+def test_of_what_has_no_network_is_refused():
+    X, y = load_iris()
+    with pytest.raises(TypeError, match="PooledClassifier has no network"):
+        feature_report(PooledClassifier([NaiveBayesClassifier()]).fit(X, y), X, y)
 
 
 def test_no_complete_row():

@@ -24,6 +24,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import GreedyGBNClassifier
 from anbexact.search.exact import plan
 from anbexact.selection import BayesFactorSelector, log_bayes_factor, log_bayes_factors
+from anbexact.selection.bayes_factor import relevant
 from anbexact.tables.folds import split_table
 
 
@@ -101,6 +102,13 @@ class TestSelector:
         assert list(selector.get_feature_names_out()) == kept
         frame = selector.set_output(transform="pandas").transform(X)
         pd.testing.assert_frame_equal(frame, X[kept])
+
+    def test_a_single_state_tells_nothing(self):
+        X, y = random_problem(1, 4, n_rows=400).frame()
+        selector = BayesFactorSelector().fit(X, y)
+        alike = BayesFactorSelector().fit(X.assign(same="a"), y)
+        assert alike.log_bayes_factors_[-1] == pytest.approx(0.0, abs=1e-9)
+        assert list(alike.get_feature_names_out()) == list(selector.get_feature_names_out())
 
     def test_frames_of_polars_keep_their_types(self):
         pl = pytest.importorskip("polars")
@@ -307,6 +315,18 @@ class TestClassifier:
         assert classifier.predict_proba(X)[:, 1] == pytest.approx(share)
         assert verify(classifier.structure_, anbexact.DiscreteTable.from_frame(X, y))
 
+    def test_identifiers_and_constant_columns_are_dropped(self):
+        X, y = random_problem(24, 3, n_rows=100).frame()
+        numbered = X.assign(same="a", number=np.arange(1, len(X) + 1))
+        with pytest.warns(UserWarning, match="looks like an identifier"):
+            classifier = FSANBClassifier(ess=1.0, threshold=3.0).fit(numbered, y)
+        assert {"same", "number"} <= set(classifier.removed_)
+        plain = FSANBClassifier(ess=1.0, threshold=3.0).fit(X, y)
+        assert plain.structure_.feature_edges == classifier.structure_.feature_edges
+        assert classifier.predict_proba(numbered) == pytest.approx(plain.predict_proba(X), abs=1e-12)
+        alone = FSANBClassifier(ess=1.0, threshold=3.0).fit(X[["f0"]].assign(f0="a"), y)
+        assert list(alone.removed_) == ["f0"]
+
     def test_required_arcs_keep_their_features(self):
         problem = random_problem(24, 4, n_rows=100, dependent=False)
         X, y = problem.frame()
@@ -411,10 +431,9 @@ class TestLimits:
         assert len(searches) == 6
 
     def test_a_feature_on_the_threshold_stays(self):
-        X, y = random_problem(43, 2, n_rows=60).frame()
-        X["constant"] = 1
-        assert BayesFactorSelector(threshold=1.0).fit(X, y).get_support()[-1]
-        assert "constant" not in FSANBClassifier(ess=1.0, threshold=1.0).fit(X, y).removed_
+        table = random_problem(43, 2, n_rows=60).table
+        assert relevant(table, np.zeros(2), 1.0).all()
+        assert not relevant(table, np.full(2, 1e-9), 1.0).any()
 
     @pytest.mark.parametrize("model", ["fsanb", "ess"])
     def test_an_interrupt_ends_all_searches_and_is_raised(self, model, monkeypatch):
