@@ -8,7 +8,7 @@ from math import prod
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
-from anbexact.logit.potentials import Potential, Potentials, Shape, class_families, network_potentials, over
+from anbexact.logit.potentials import Potential, Potentials, Shape, class_families, over, table_potential
 from anbexact.logit.terms import count_terms, index_sets
 from anbexact.parameters.tables import Tables
 from anbexact.structures.structure import Certificate, Structure
@@ -156,12 +156,12 @@ def close(
         )
     old = {potential.child: potential for potential in potentials}
     spread = []
-    for potential in network_potentials(tables, closed):
-        if potential.child in old:
-            variables, wanted = (*old[potential.child].features, c), (*potential.features, c)
-            logs = over(old[potential.child].logs, variables, wanted, shape)
-            potential = Potential(potential.child, potential.features, logs)
-        spread.append(potential)
+    for name, features in families.items():
+        if name in old:
+            logs = over(old[name].logs, (*old[name].features, c), (*features, c), shape)
+            spread.append(Potential(name, features, logs))
+        else:
+            spread.append(table_potential(tables[name], features, c, shape))
     closure = Closure(
         arcs,
         _logit_parameters(closed, shape) - _logit_parameters(structure, shape),

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 import numpy as np
-from scipy.special import logsumexp
 
 from anbexact.logit.potentials import Floats, Potentials, over
 from anbexact.parameters.tables import ConditionalTable, Tables
@@ -60,13 +59,13 @@ def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
         return ConditionalTable(name, parents, np.ascontiguousarray(values.transpose([own.index(v) for v in wanted])))
 
     for child in reversed(order):
-        total = logsumexp(logs[child], axis=0)
-        tables[child] = table(child, np.exp(logs[child] - total))
+        values, total = normalised(logs.pop(child), 0)
+        tables[child] = table(child, values)
         total -= total.mean(axis=-1, keepdims=True)
         others = features[child][1:]
         heir = c if of_class.issuperset(others) else max(set(others) - of_class, key=order.index)
         logs[heir] = logs[heir] + over(total, (*others, c), (*features[heir], c), shape)
-    tables[c] = table(c, np.exp(logs[c] - logsumexp(logs[c], axis=-1, keepdims=True)))
+    tables[c] = table(c, normalised(logs[c], -1)[0])
     for name, of_name in tables.items():
         if not (of_name.values >= SMALLEST).all():
             raise ValueError(
@@ -75,3 +74,12 @@ def posterior_tables(potentials: Potentials, structure: Structure) -> Tables:
                 "above 0."
             )
     return tables
+
+
+def normalised(logs: Floats, axis: int) -> tuple[Floats, Floats]:
+    """Return exponentials that sum to 1 along an axis, and the logs of their divisors, without that axis."""
+    largest = logs.max(axis=axis, keepdims=True)
+    values = np.exp(logs - largest)
+    sums = values.sum(axis=axis, keepdims=True)
+    values /= sums
+    return values, np.asarray((largest + np.log(sums)).squeeze(axis))

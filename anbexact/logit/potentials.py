@@ -59,19 +59,24 @@ def network_potentials(tables: Tables, structure: Structure) -> Potentials:
         If one of the tables contains a zero, which has no logarithm; the message says where.
     """
     shape = {name: table.values.shape[0] for name, table in tables.items()}
-    potentials = []
-    for name, features in class_families(structure).items():
-        table = tables[name]
-        if not (table.values > 0).all():
-            zeros = int((table.values <= 0).sum())
-            raise ValueError(
-                f"the conditional table of {name!r} holds {zeros} zeros out of {table.values.size} probabilities, "
-                "and no logistic regression gives a zero: estimate the tables with parameters='eap'"
-            )
-        variables = (*features, structure.class_name)
-        logs = over(np.log(table.values), table.variables, variables, shape)
-        potentials.append(Potential(name, features, logs))
-    return tuple(potentials)
+    return tuple(
+        table_potential(tables[name], features, structure.class_name, shape)
+        for name, features in class_families(structure).items()
+    )
+
+
+def table_potential(
+    table: ConditionalTable, features: tuple[Hashable, ...], class_name: Hashable, shape: Shape
+) -> Potential:
+    """Return the logs of a conditional table over these features and the class; see :func:`network_potentials`."""
+    if not (table.values > 0).all():
+        zeros = int((table.values <= 0).sum())
+        raise ValueError(
+            f"the conditional table of {table.name!r} holds {zeros} zeros out of {table.values.size} probabilities, "
+            "and no logistic regression gives a zero: estimate the tables with parameters='eap'"
+        )
+    logs = over(np.log(table.values), table.variables, (*features, class_name), shape)
+    return Potential(table.name, features, logs)
 
 
 def potential_tables(potentials: Potentials, structure: Structure) -> Tables:
