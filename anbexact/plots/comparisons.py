@@ -8,7 +8,8 @@ import numpy as np
 
 from anbexact.displays.frames import BASELINE
 from anbexact.drawing.charts import NORMAL_95
-from anbexact.plots.display import BLUE, GREY, Display, plain
+from anbexact.drawing.labels import plain
+from anbexact.plots.display import BLUE, GREY, Display
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -76,8 +76,3 @@ def legend(ax: Axes) -> None:
     """Add a legend if there is more than one label."""
     if ax.get_legend_handles_labels()[0]:
         ax.legend(frameon=False, fontsize="small")
-
-
-def plain(text: object) -> str:
-    """Return a text that matplotlib does not read as a formula."""
-    return str(text).replace("$", r"\$")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
+from anbexact.drawing.labels import plain
 from anbexact.drawing.markup import shortened
 from anbexact.networks.explanation_text import cell_text
-from anbexact.plots.display import BLUE, ORANGE, Display, plain
+from anbexact.plots.display import BLUE, ORANGE, Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

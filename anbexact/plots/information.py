@@ -10,8 +10,9 @@ import numpy as np
 
 from anbexact._runtime.arrays import Floats
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.drawing.labels import plain
 from anbexact.drawing.markup import shortened_apart
-from anbexact.plots.display import BLUE, Display, plain
+from anbexact.plots.display import BLUE, Display
 from anbexact.scores import LL
 from anbexact.tables.table import DiscreteTable
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Self
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.drawing.labels import plain
 from anbexact.drawing.network import Diagram, diagram, route
 from anbexact.networks.arc_strengths import strengths_by_arc
-from anbexact.plots.display import BLUE, Display, plain
+from anbexact.plots.display import BLUE, Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

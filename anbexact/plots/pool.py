@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Self
 import pandas as pd
 
 from anbexact.classifiers import PooledClassifier
-from anbexact.plots.display import BLUE, GREY, Display, plain
+from anbexact.drawing.labels import plain
+from anbexact.plots.display import BLUE, GREY, Display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

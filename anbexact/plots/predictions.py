@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Callable
 from functools import partial
@@ -11,8 +12,9 @@ import numpy as np
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
 from anbexact.compare.curves import confusion, gains, precision_recall, reliability, roc
+from anbexact.drawing.labels import SHORT_NAME, aslant, inches, label_lines, longest_line, plain
 from anbexact.inputs.labels import read_labels
-from anbexact.plots.display import BLUE, GREY, Display, legend, plain
+from anbexact.plots.display import BLUE, GREY, Display, legend
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,6 +24,10 @@ if TYPE_CHECKING:
 
 MOST_NUMBERS = 12
 """Classes up to which the cells of a confusion matrix are written as numbers."""
+NAME_CHARACTERS = 22
+"""Characters in a line of the name of a class beside a confusion matrix."""
+FONT = {"small": 8.33, "x-small": 6.94}
+"""Sizes of fonts, in points."""
 
 
 def class_codes(y: Any, classes: list[Any]) -> Integers:
@@ -250,6 +256,9 @@ class LiftDisplay(GainsDisplay):
 class ConfusionDisplay(_PredictionDisplay):
     """Rows by true and predicted class; cells are shaded by their share of the true class.
 
+    Names of classes are broken over two lines of 22 characters, or have one if there are more than 12 classes; what
+    is still too long loses its middle.
+
     Parameters
     ----------
     matrix : DataFrame
@@ -258,8 +267,12 @@ class ConfusionDisplay(_PredictionDisplay):
 
     def __init__(self, matrix: pd.DataFrame) -> None:
         self.matrix = matrix
+        few = len(matrix) <= MOST_NUMBERS
+        self._font = "small" if few else "x-small"
+        self._names = label_lines(list(matrix.index), NAME_CHARACTERS, 2 if few else 1)
         side = min(max(3.2, 0.42 * len(matrix) + 1.6), 11.0)
-        self.size = side + 0.8, side
+        room = inches(max(longest_line(self._names) - SHORT_NAME, 0), FONT[self._font])
+        self.size = side + 0.8 + room, side + room / math.sqrt(2)
 
     @classmethod
     def from_predictions(
@@ -276,10 +289,11 @@ class ConfusionDisplay(_PredictionDisplay):
         shares = np.divide(values, totals, out=np.zeros_like(values), where=totals > 0)
         image = ax.imshow(shares, cmap="Blues", vmin=0, vmax=1)
         ax.figure.colorbar(image, ax=ax, label="share of the true class")
-        names = [plain(label) for label in self.matrix.index]
-        size = "small" if len(names) <= MOST_NUMBERS else "x-small"
-        ax.set_xticks(range(len(names)), names, rotation=45 if max(map(len, names)) > 3 else 0, fontsize=size)
-        ax.set_yticks(range(len(names)), names, fontsize=size)
+        names = [plain(name) for name in self._names]
+        ax.set_xticks(range(len(names)), names, fontsize=self._font)
+        ax.set_yticks(range(len(names)), names, fontsize=self._font)
+        if longest_line(self._names) > SHORT_NAME:
+            aslant(ax.xaxis)
         ax.set_xlabel("predicted class")
         ax.set_ylabel("true class")
         if len(names) <= MOST_NUMBERS:
