@@ -51,6 +51,27 @@ def label_lines(names: Sequence[object], width: int, lines: int = 2) -> list[str
     return shortened_apart(names, width)
 
 
+def filled(parts: Sequence[str], width: int) -> str:
+    r"""Return parts of a sentence in one line if they fit, else each in lines of its own, of about equal length.
+
+    Examples
+    --------
+    >>> filled(["log odds of a", "against b"], 30)
+    'log odds of a against b'
+    >>> filled(["log odds of a", "against b"], 20)
+    'log odds of a\nagainst b'
+    """
+    whole = " ".join(parts)
+    return whole if len(whole) <= width else "\n".join(_even(part, width) for part in parts)
+
+
+def _even(text: str, width: int) -> str:
+    """Return a text in as few lines as a width in characters allows, but narrower ones if that suffices."""
+    fewest = len(textwrap.wrap(text, width))
+    widths = range(-(-len(text) // max(fewest, 1)), width + 1)
+    return next("\n".join(lines) for of in widths if len(lines := textwrap.wrap(text, of)) <= fewest)
+
+
 def longest_line(labels: Sequence[str]) -> int:
     """Return the number of characters of the longest line of some labels."""
     return max((len(line) for label in labels for line in label.split("\n")), default=0)
