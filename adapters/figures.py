@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from anbexact.drawing.labels import aslant, filled, inches, label_lines, longest_line, plain
+from anbexact.drawing.labels import aslant, axes_size, characters, filled, inches, label_lines, longest_line, plain
 from anbexact.drawing.markup import shortened, shortened_apart
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
     n_rows = max(n_above + ceil(len(maps) / n_columns), 1)
     panel_width, panel_height = _panel_size(curves, maps)
     width = panel_width * n_columns
-    title = _odds(shapes[0], _characters(width, MEDIUM)) if len(labels) == 1 else ""
+    title = _odds(shapes[0], characters(width, MEDIUM)) if len(labels) == 1 else ""
     names = shortened_apart(labels, NAME_CHARACTERS) if len(labels) > 1 and curves else []
     per_row = _per_row(names, width)
     height = panel_height * n_rows + 0.22 * (ceil(len(names) / per_row) + len(title.split("\n")) + bool(flat))
@@ -95,7 +95,7 @@ def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
         ax.set_axis_on()
         image = _map(ax, shape, top)
         if not title:
-            name = label_lines([shape.label], _characters(panel_width - 0.8, SMALL))[0]
+            name = label_lines([shape.label], characters(panel_width - 0.8, SMALL))[0]
             ax.set_title(plain(name), fontsize="small")
     if maps:
         figure.colorbar(image, ax=places[1], label="log odds", aspect=20 * (n_rows - n_above))
@@ -106,7 +106,7 @@ def plot_shapes(shapes: Sequence[Shape], *, most: int | None = None) -> Figure:
     if title:
         figure.suptitle(title, fontsize="medium")
     if flat:
-        figure.supxlabel(filled([_note(len(flat))], _characters(width, SMALL)), fontsize="small")
+        figure.supxlabel(filled([_note(len(flat))], characters(width, SMALL)), fontsize="small")
     figure.draw_without_rendering()  # for the widths of the axes
     for ax in (*places[0], *places[1]):
         _slant_if_crowded(ax)
@@ -128,7 +128,7 @@ def draw_shape(axes: Axes, shapes: Sequence[Shape], alone: bool = False) -> None
         return
     image = _map(axes, shapes[0], max(_top(shapes[0]), LEAST_RANGE), most)
     _slant_if_crowded(axes, ROOM)
-    label = "log odds" if alone else _odds(shapes[0], _characters(_size(axes)[1], MEDIUM), against=False)
+    label = "log odds" if alone else _odds(shapes[0], characters(axes_size(axes)[1], MEDIUM), against=False)
     axes.figure.colorbar(image, ax=axes, label=label)
 
 
@@ -172,18 +172,6 @@ def _top(shape: Shape) -> float:
     return max(float(np.abs(shape.log_odds).max()), 1e-12)
 
 
-def _size(axes: Axes) -> tuple[float, float]:
-    """Return the width and height of axes, in inches, as they are before a layout."""
-    box = axes.get_window_extent()
-    dpi = axes.figure.dpi
-    return box.width / dpi, box.height / dpi
-
-
-def _characters(width: float, points: float) -> int:
-    """Return how many characters of a font fit into a width, in inches."""
-    return max(int(width / inches(1, points)), 12)
-
-
 def _odds(shape: Shape, width: int, against: bool = True) -> str:
     """Return the label for the log odds, broken over lines of a width in characters."""
     pair = [shape.label, shape.against] if against and shape.against is not None else [shape.label]
@@ -216,8 +204,8 @@ def _per_row(names: Sequence[str], width: float) -> int:
 
 def _legend(axes: Axes, shapes: Sequence[Shape]) -> None:
     """Add a legend to axes, above all that they contain."""
-    width, height = _size(axes)
-    names = shortened_apart([shape.label for shape in shapes], min(_characters(width - 0.7, SMALL), NAME_CHARACTERS))
+    width, height = axes_size(axes)
+    names = shortened_apart([shape.label for shape in shapes], min(characters(width - 0.7, SMALL), NAME_CHARACTERS))
     per_row = _per_row(names, width)
     share = min((0.2 * ceil(len(names) / per_row) + 0.1) / height, 0.6)
     low, high = axes.get_ylim()
@@ -283,7 +271,7 @@ def _name_cells(axes: Axes, which: Literal["x", "y"], labels: Sequence[str], mos
 
 def _level(axes: Axes, labels: Sequence[str]) -> int:
     """Return how many characters a name on the x axis may have to be written level, at least as many as usual."""
-    each = int(ROOM * _size(axes)[0] / len(_marks(labels)) / inches(1, TINY)) - 2
+    each = int(ROOM * axes_size(axes)[0] / len(_marks(labels)) / inches(1, TINY)) - 2
     return min(max(each, MOST_CHARACTERS), NAME_CHARACTERS)
 
 

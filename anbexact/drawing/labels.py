@@ -82,6 +82,17 @@ def inches(characters: int, points: float) -> float:
     return characters * CHARACTER * points / 72
 
 
+def characters(width: float, points: float) -> int:
+    """Return about how many characters of a font fit into a width, in inches; at least 12."""
+    return max(int(width / inches(1, points)), 12)
+
+
+def axes_size(axes: Any) -> tuple[float, float]:
+    """Return the width and height of matplotlib axes, in inches, as they are before a layout."""
+    box = axes.get_window_extent()
+    return box.width / axes.figure.dpi, box.height / axes.figure.dpi
+
+
 def aslant(axis: Any) -> None:
     """Turn the labels of a matplotlib axis so that each ends at its tick; lines of one label stay side by side."""
     lines = 1

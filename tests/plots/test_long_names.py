@@ -11,7 +11,8 @@ import pytest
 from anbexact.adapters.figures import plot_shapes
 from anbexact.drawing.labels import label_lines, longest_line
 from anbexact.logit.shapes import Shape
-from anbexact.plots import ConfusionDisplay, ShapeDisplay
+from anbexact.networks.explanation import Explanation, Term
+from anbexact.plots import ConfusionDisplay, ShapeDisplay, WaterfallDisplay
 
 mpl.use("Agg")
 LONG = ["Iris setosa (Virginia blue flag X1)", "Iris versicolor (northern flag X2)", "Iris virginica (southern, X3)"]
@@ -193,3 +194,92 @@ class TestShapes:
         assert legend.y1 <= axes.y1
         highest = max(float((one.log_odds + 1.96 * one.standard_error).max()) for one in shapes)
         assert display.ax_.transData.transform((0, highest))[1] < legend.y0
+
+
+def explanation(*terms, label=LONG[0], against=LONG[1]):
+    """Return an explanation of some terms: feature, given, nats, and the ends of the interval."""
+    nan = math.nan
+    own = [
+        Term(name, 1, 1, given, nats, math.exp(nats), low, high, nan, nan, nan, nan)
+        for name, given, nats, low, high in terms
+    ]
+    return Explanation(label, against, label, against, 0.75, sum(term.nats for term in own), "", tuple(own))
+
+
+def whiskers(display):
+    """Return the ends of the whiskers by row, and of the arrows as (row, end, marker)."""
+    lines = [line for line in display.ax_.lines if line.get_color() == "0.2"]
+    ends = {line.get_ydata()[0]: tuple(line.get_xdata()) for line in lines if len(line.get_xdata()) == 2}
+    arrows = [(line.get_ydata()[0], line.get_xdata()[0], line.get_marker()) for line in lines]
+    return ends, [(row, end, marker) for row, end, marker in arrows if marker in ("<", ">")]
+
+
+class TestWaterfall:
+    @pytest.mark.parametrize("length", [10, 34, 40, 80])
+    def test_is_readable_with_long_names(self, length):
+        label, against = (
+            f"{letter} name of a class that is written in very many words, {letter * 80}" for letter in "ab"
+        )
+        one = explanation(
+            ("u", "", 2.0, 1.0, 3.0),
+            ("v" * 30, "another feature = 1, one more feature = 2, and a third feature = 3", -1.0, -1.5, -0.5),
+            label=label[:length],
+            against=against[:length],
+        )
+        display = WaterfallDisplay.from_explanation(one)
+        assert_inside(drawn(display.figure_))
+        words = f"log odds of {one.label} against {one.against} (nats)"
+        assert length > 40 or display.ax_.get_xlabel().split() == words.split()
+        assert display.ax_.get_window_extent().width / display.figure_.dpi > 3.5
+
+    def test_labels_fit_given_axes(self):
+        from matplotlib import pyplot
+
+        terms = [("u", f"a parent with a long name = {k}", 2.0 - 0.1 * k, 1.0, 3.0) for k in range(12)]
+        figure, axes = pyplot.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
+        display = WaterfallDisplay.from_explanation(explanation(*terms), ax=axes[1])
+        assert_inside(drawn(figure))
+        boxes = [text.get_window_extent() for text in display.ax_.get_yticklabels()]
+        assert all(one.y0 > other.y1 for one, other in itertools.pairwise(boxes))
+        assert display.ax_.get_window_extent().width / figure.dpi > 2.0
+        labels = [text.get_text() for text in display.ax_.get_yticklabels()]
+        assert len(set(labels)) == 13
+        assert all(f" = {k}" in label for k, label in enumerate(labels[:12]))
+
+    def test_conditions_that_do_not_fit_are_told(self):
+        from matplotlib import pyplot
+
+        terms = [(name, "a parent with a long name = 5, and another = 6", 2.0, 1.0, 3.0) for name in "abcdefghijkl"]
+        axes = pyplot.subplots(figsize=(5, 3))[1]
+        display = WaterfallDisplay.from_explanation(explanation(*terms, ("m", "n = 1", 1.0, 0.5, 1.5)), ax=axes)
+        labels = [text.get_text() for text in display.ax_.get_yticklabels()]
+        assert labels == [*(f"{name} = 1, given …" for name in "abcdefghijkl"), "m = 1, given n = 1", "sum"]
+
+    def test_a_huge_interval_does_not_hide_the_bars(self):
+        one = explanation(("u", "", 20.0, 10.0, 3240.0), ("v", "", -8.0, -9.0, -7.0), ("w", "", 1.0, -math.inf, 2.0))
+        display = WaterfallDisplay.from_explanation(one)
+        ends, arrows = whiskers(display)
+        assert ends == {0: (10.0, 40.0), 1: (11.0, 13.0), 2: (-20.0, 14.0)}  # bars from 0 to 20, and as much beyond
+        assert arrows == [(0, 40.0, ">"), (2, -20.0, "<")]
+        assert display.ax_.get_xlim() == pytest.approx((-23.0, 43.0))
+
+    def test_ordinary_intervals_are_whole(self):
+        display = WaterfallDisplay.from_explanation(explanation(("u", "", 2.0, 1.0, 3.0), ("v", "", 1.0, -0.5, 1.5)))
+        assert whiskers(display) == ({0: (1.0, 3.0), 1: (1.5, 3.5)}, [])
+        display = WaterfallDisplay.from_explanation(explanation(("u", "", 2.0, math.nan, math.nan)))
+        assert whiskers(display) == ({}, [])
+        assert WaterfallDisplay.from_explanation(explanation()).ax_.get_xlim() == (-1.0, 1.0)
+
+    def test_labels_have_conditions_and_differ(self):
+        nan = math.nan
+        many = ", ".join(f"parent_{k} = {k}" for k in range(9))
+        givens = ["", "b = 2", many, many.replace("= 4", "= 7"), "b = 3"]
+        terms = [("a", given, 2.0 - 0.1 * k, nan, nan) for k, given in enumerate(givens)]
+        display = WaterfallDisplay.from_explanation(explanation(*terms))
+        labels = [text.get_text() for text in display.ax_.get_yticklabels()]
+        assert labels[:2] == ["a = 1", "a = 1, given b = 2"]
+        assert len(set(labels)) == len(terms) + 1
+        assert longest_line(labels) <= 48
+        display = WaterfallDisplay.from_explanation(explanation(*terms), most=2)
+        labels = [text.get_text() for text in display.ax_.get_yticklabels()]
+        assert labels == ["a = 1", "a = 1, given b = 2", "3 weaker terms", "sum"]
