@@ -70,7 +70,7 @@ def add(commands: Commands) -> None:
         "--explain",
         action="store_true",
         help="instead of one line per row, write one per term of the log odds of the predicted class against the "
-        "next: what each feature adds (nats; factor of the odds), with a 95 %% interval and its training rows",
+        "next: what each feature adds (nats, with a 95 %% interval; factor of the odds), and its training rows",
     )
     which = group.add_mutually_exclusive_group()
     which.add_argument(
@@ -157,6 +157,7 @@ def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.Data
     if not isinstance(classifier, NetworkClassifier | PooledClassifier | RefittedClassifier):
         raise InputError(f"--explain does not apply to {path}: {type(classifier).__name__} is not a network")
     terms = classifier.explain(X).to_frame().drop(columns="label")
+    terms = terms.rename(columns={"low": "nats_low", "high": "nats_high"})
     rows = terms.pop("row").to_numpy()
     if taken := [name for name in terms if name in answers]:
         raise InputError(

@@ -22,9 +22,9 @@ class Term(NamedTuple):
     state: Any
     given: str
     nats: float
-    odds: float
     low: float
     high: float
+    odds: float
     rows: float
     of: float
     rows_against: float
@@ -70,10 +70,10 @@ class Explanation:
       the value itself.
     - ``given``: the feature parents, with their cells.
     - ``nats``: the term, ``ln θ(x_i | π_i, label) - ln θ(x_i | π_i, against)``, where θ are the conditional tables.
-    - ``odds``: its exponential, the factor by which it multiplies the odds.
     - ``low``, ``high``: 95 % credible interval of the term in nats, from the Dirichlet posteriors of the two θ; see
       :mod:`anbexact.networks.intervals`. It takes structure, states and cut points as given. NaN unless tables are
       posterior means (``parameters="eap"``), and for the term of missing cells.
+    - ``odds``: the exponential of ``nats``, the factor by which the term multiplies the odds.
     - ``rows``, ``of``: weight of the training rows of class ``label`` with these states of the variable and of its
       feature parents, and weight of those with these states of the parents, whatever the state of the variable.
       ``rows_against``, ``of_against``: the same for class ``against``. NaN if the tables of the network were given.

@@ -172,7 +172,7 @@ def terms_by_row(
     for part in parts:
         feature, values, states, given = part.labels
         with np.errstate(over="ignore"):
-            numbers = np.vstack([part.nats, np.exp(part.nats), part.low, part.high, part.counts]).T.tolist()
+            numbers = np.vstack([part.nats, part.low, part.high, np.exp(part.nats), part.counts]).T.tolist()
         for t, value, state, text, of_row in zip(part.rows.tolist(), values, states, given, numbers, strict=True):
             by_row[t].append(Term(feature, value, state, text, *of_row))
     features = vocabulary.features
@@ -182,7 +182,8 @@ def terms_by_row(
         with np.errstate(over="ignore"):
             odds = float(np.exp(rest))
         label = f"(all that depends on the unobserved {hidden})"
-        by_row[t].append(Term(label, None, "", "", rest, odds, *[float("nan")] * 6))
+        unknown = float("nan")
+        by_row[t].append(Term(label, None, "", "", rest, unknown, unknown, odds, *[unknown] * 4))
     return [tuple(sorted(terms, key=lambda term: _rank(term.nats))) for terms in by_row]
 
 

@@ -386,6 +386,10 @@ class TestPredict:
         assert set(first["code"]) == {frame["code"][0]}
         assert first.set_index("feature")["value"]["place"] == frame["place"][0]
         assert got.columns.tolist()[:6] == ["row", "code", "predicted", "P(no)", "P(yes)", "against"]
+        place = got.columns.get_loc("nats")
+        assert got.columns.tolist()[place : place + 4] == ["nats", "nats_low", "nats_high", "odds"]
+        assert ((got["nats_low"] <= got["nats"]) & (got["nats"] <= got["nats_high"])).all()
+        np.testing.assert_allclose(got["odds"], np.exp(got["nats"]))
 
     def test_explain_what_is_no_network(self, capsys):
         run(capsys, "fit", "t.csv", "--class", "answer", "--model", "aode", "-o", "a.json")

@@ -200,7 +200,7 @@ def explanation(*terms, label=LONG[0], against=LONG[1]):
     """Return an explanation of some terms: feature, given, nats, and the ends of the interval."""
     nan = math.nan
     own = [
-        Term(name, 1, 1, given, nats, math.exp(nats), low, high, nan, nan, nan, nan)
+        Term(name, 1, 1, given, nats, low, high, math.exp(nats), nan, nan, nan, nan)
         for name, given, nats, low, high in terms
     ]
     return Explanation(label, against, label, against, 0.75, sum(term.nats for term in own), "", tuple(own))
