@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections import Counter
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -18,6 +17,7 @@ from anbexact.classifiers.sample_size import Learn
 from anbexact.scores import Score
 from anbexact.scores.capabilities import default_max_parents
 from anbexact.search import learn_anb, learn_gbn
+from anbexact.search.constraints import most_required_parents
 from anbexact.search.exact.lattice import MOST_FEATURES, lattice_cost
 from anbexact.search.exact.plan import affordable_parents
 from anbexact.structures.structure import Structure
@@ -41,11 +41,11 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
         """Return the best structure that a search finds within its limits."""
 
     def _learn(self, table: DiscreteTable, score: Score, time_limit: float | None) -> Structure:
-        required = tuple(self.required_edges)
+        required = self.required_edges
         most = default_max_parents(score, table.weight_sum)
         if most is not None:
             most = affordable_parents(len(table.vocabulary.features), most)
-            most = max([most, *Counter(child for _, child in required).values()])
+            most = max(most, most_required_parents(required))
         if self._most_parents is not None:
             return self._search(table, score, **self._limits(self._most_parents, time_limit))
         deadline = Deadline(time_limit)
@@ -63,7 +63,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
 
     def _rehearsal(self, table: DiscreteTable) -> Learn:
         """Return a search over structures with few parents if the search over all may take long."""
-        fewest = max([_few_parents(table), *Counter(child for _, child in self.required_edges).values()])
+        fewest = max(_few_parents(table), most_required_parents(self.required_edges))
         if _is_quick(table) or fewest >= (inf if self._most_parents is None else self._most_parents):
             return self._learn
         return _Limited(self, fewest)
@@ -71,7 +71,7 @@ class ExactClassifier(ExactParameters, NetworkClassifier):
     def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:
         if self._most_parents is not None or self.max_parents is None:
             return (), False
-        needed = max([1, *Counter(child for _, child in self.required_edges).values()])
+        needed = max(1, most_required_parents(self.required_edges))
         quick = _is_quick(table)
         few = _few_parents(table)
         limits = [limit for limit in range(few, needed - 1, -1) if quick or limit < few]

@@ -108,7 +108,7 @@ class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
         structure = self._search(table, score, time_limit, self.max_parents)
         if self.max_parents is not None:
             return structure
-        fewer = affordable_limit(table, score, structure, tuple(self.required_edges))
+        fewer = affordable_limit(table, score, structure, self.required_edges)
         return structure if fewer is None else self._search(table, score, seconds_left(deadline), fewer)
 
     def _search(

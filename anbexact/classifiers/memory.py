@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Collection
+from collections.abc import Iterable
 from math import prod
 
 from anbexact._runtime.memory import available_memory
@@ -11,7 +10,7 @@ from anbexact._runtime.units import human_bytes
 from anbexact._runtime.warn import warn
 from anbexact.parameters.counts import memory_needed
 from anbexact.scores.capabilities import largest_shape, set_shape
-from anbexact.search.constraints import Edge
+from anbexact.search.constraints import Edge, most_required_parents
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
@@ -23,7 +22,7 @@ TABLE_MEMORY = 1 << 28
 
 
 def affordable_limit(
-    table: DiscreteTable, score: object, structure: Structure, required: Collection[Edge] = ()
+    table: DiscreteTable, score: object, structure: Structure, required: Iterable[Edge] = ()
 ) -> int | None:
     """Return a limit on parents with which the tables of a structure would be affordable, with a warning.
 
@@ -36,7 +35,7 @@ def affordable_limit(
         return None
     with_class = all(structure.class_name in structure.parents[name] for name in structure.features)
     fewer = max(map(len, structure.parents.values())) - 1 - with_class  # the class counts if it need not be a parent
-    most = max([min(_most_parents(table, score), max(fewer, 0)), *Counter(child for _, child in required).values()])
+    most = max(min(_most_parents(table, score), max(fewer, 0)), most_required_parents(required))
     warn(
         f"the conditional tables of the structure found would take {human_bytes(needed)}, so the structure was "
         f"learned again with max_parents={most}; set max_parents= to choose the limit yourself"

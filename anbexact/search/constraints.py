@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 Edge = tuple[Hashable, Hashable]
+ARROW = "->"
+"""What stands between the ends of an edge that is written as text, which is not accepted here."""
 
 
 @dataclass(frozen=True)
@@ -93,18 +96,40 @@ def make_constraints(
     return Constraints(parents, barred, int(max_parents))
 
 
-def _edges(features: Sequence[Hashable], edges: Iterable[Edge], kind: str) -> list[Edge]:
-    known = set(features)
+def most_required_parents(required: Iterable[Edge]) -> int:
+    """Return the largest number of parents that required edges give a variable.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If they are not pairs.
+    """
+    return max(Counter(child for _, child in _pairs(required, "required")).values(), default=0)
+
+
+def _pairs(edges: Any, kind: str) -> list[Edge]:
     if isinstance(edges, Iterator):
         raise TypeError(
             f"{kind} edges must be a collection that can be iterated over more than once, not a "
             f"{type(edges).__name__}"
         )
+    expected = f"{kind} edges must be (parent, child) pairs of feature names"
+    if not isinstance(edges, Iterable):
+        raise TypeError(f"{expected}, such as [('a', 'b')], not {edges!r}")
     pairs: list[Edge] = []
-    for edge in edges:
+    for edge in [edges] if isinstance(edges, str) else edges:
         if not isinstance(edge, tuple | list) or len(edge) != 2:
-            raise ValueError(f"{kind} edges must be (parent, child) pairs of feature names, not {edge!r}")
-        parent, child = edge
+            ends = tuple(end.strip() for end in edge.split(ARROW)) if isinstance(edge, str) else ()
+            example = ends if len(ends) == 2 else ("a", "b")
+            raise ValueError(f"{expected}, not {edge!r}: write a list such as [{example!r}]")
+        pairs.append((edge[0], edge[1]))
+    return pairs
+
+
+def _edges(features: Sequence[Hashable], edges: Iterable[Edge], kind: str) -> list[Edge]:
+    known = set(features)
+    pairs = _pairs(edges, kind)
+    for parent, child in pairs:
         for name in (parent, child):
             if name not in known:
                 raise ValueError(
@@ -113,5 +138,4 @@ def _edges(features: Sequence[Hashable], edges: Iterable[Edge], kind: str) -> li
                 )
         if parent == child:
             raise ValueError(f"the {kind} edge {(parent, child)!r} joins a feature to itself")
-        pairs.append((parent, child))
     return pairs

@@ -369,6 +369,11 @@ class TestParameters:
                 {"forbidden_edges": ["age"]},
                 r"forbidden edges must be \(parent, child\) pairs of feature names, not 'age'",
             ),
+            (
+                {"required_edges": ["age->count"]},  # as the command line takes it
+                r"required edges must be .* pairs of feature names, not 'age->count': .* \[\('age', 'count'\)\]",
+            ),
+            ({"required_edges": [("age", "count", "level")]}, r"pairs of .* not \('age', 'count', 'level'\)"),
         ],
     )
     def test_of_the_search(self, model, parameters, message):
