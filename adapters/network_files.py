@@ -43,7 +43,7 @@ from anbexact.adapters.safe_names import (
 )
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.has_network import HasNetwork
-from anbexact.persistence.atomic import write_atomically
+from anbexact.persistence.atomic import check_place, write_atomically
 
 with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -342,6 +342,7 @@ def _replace_pair(path: Path, text: str, names_text: str) -> None:
     The network file is replaced first. If the program were killed at that moment, the name of the network would
     reveal that the file of names beside it is older, and it would be refused.
     """
+    check_place(path)
     place, names_place = Path(os.path.realpath(path)), Path(os.path.realpath(names_path(path)))
     mark = secrets.token_hex(6)
     older = place.with_name(f".{place.name}.{mark}.old")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import anbexact
 from anbexact.classifiers import (
     DiscreteClassifier,
@@ -13,6 +11,7 @@ from anbexact.classifiers import (
     RefittedClassifier,
 )
 from anbexact.cli.messages import InputError, note
+from anbexact.cli.writing import check_place
 
 NETWORKS = (".bif", ".xmlbif", ".xml", ".xdsl")
 """Extensions of network files for other programs. JSON loses nothing."""
@@ -28,11 +27,7 @@ def check_output(path: str) -> None:
     """Refuse, before all the work, an output that could not be written."""
     if not path.lower().endswith((".json", *NETWORKS)):
         raise InputError(f"{path}: cannot infer the format; use one of the extensions .json, {', '.join(NETWORKS)}")
-    if Path(path).is_dir():
-        raise InputError(f"{path} is a folder, not a file")
-    folder = Path(path).resolve().parent
-    if not folder.is_dir():
-        raise InputError(f"{path}: the folder {folder} does not exist")
+    check_place(path)
 
 
 def read_model(path: str, class_name: str | None = None) -> DiscreteClassifier:

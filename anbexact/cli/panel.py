@@ -10,7 +10,7 @@ from anbexact.cli.deciding import add_cost_table, costs_of
 from anbexact.cli.messages import InputError, note
 from anbexact.cli.models import read_model
 from anbexact.cli.options import Commands, add_command
-from anbexact.cli.report import check_place
+from anbexact.cli.writing import check_place
 
 DESCRIPTION = """\
 Write a page that lists all variables of a classifier with their probabilities, and open it in a browser. Choosing

@@ -15,6 +15,7 @@ from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights, add_workers
 from anbexact.cli.row_counts import repeat_rows
 from anbexact.cli.tables import find_columns, no_column, open_table, read_frame, recognised, take_weights
+from anbexact.cli.writing import check_place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,15 +121,6 @@ def _output(path: str) -> str:
         raise InputError(f"{path}: cannot infer the format; use one of the extensions .html, .md, .json")
     check_place(path)
     return path
-
-
-def check_place(path: str) -> None:
-    """Refuse a path that is a folder, or whose folder does not exist."""
-    if Path(path).is_dir():
-        raise InputError(f"{path} is a folder, not a file")
-    folder = Path(path).resolve().parent
-    if not folder.is_dir():
-        raise InputError(f"{path}: the folder {folder} does not exist")
 
 
 def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.DataFrame, Any, Any]:

@@ -19,7 +19,7 @@ import pandas as pd
 from anbexact.cli.formats import require
 from anbexact.cli.messages import InputError
 from anbexact.cli.sources import COMPRESSIONS
-from anbexact.persistence.atomic import atomic_path
+from anbexact.persistence import atomic
 
 if TYPE_CHECKING:
     from anbexact.cli.sources import Source
@@ -48,13 +48,17 @@ def check_table_output(path: str | None, source: Source) -> None:
     if packed and form not in ("csv", "tsv", "json", "jsonl"):
         raise InputError(f"{path}: {form} files are already compressed; leave out {PurePath(path).suffix}")
     require(form, path)
-    if Path(path).is_dir():
-        raise InputError(f"{path} is a folder, not a file")
-    folder = Path(path).resolve().parent
-    if not folder.is_dir():
-        raise InputError(f"{path}: the folder {folder} does not exist")
+    check_place(path)
     if source.is_(path):
         raise InputError(f"{path} is the table that is read: write to another file")
+
+
+def check_place(path: str) -> None:
+    """Refuse a path that is a folder, or whose folder does not exist."""
+    try:
+        atomic.check_place(Path(path))
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}") from None
 
 
 def write_table(frame: pd.DataFrame, path: str | None) -> None:
@@ -62,7 +66,7 @@ def write_table(frame: pd.DataFrame, path: str | None) -> None:
     if path is None or path == STANDARD_OUTPUT:
         frame.to_csv(sys.stdout, index=False)
         return
-    with atomic_path(Path(path)) as draft:
+    with atomic.atomic_path(Path(path)) as draft:
         _write(frame, str(draft))
 
 
@@ -79,7 +83,7 @@ def written_in_parts(path: str | None) -> Iterator[Callable[[pd.DataFrame], None
             shutil.copyfileobj(draft, sys.stdout)
         return
     separator = "\t" if _format(path)[0] == "tsv" else ","
-    with atomic_path(Path(path)) as place, place.open("w", newline="", encoding="utf-8") as file:
+    with atomic.atomic_path(Path(path)) as place, place.open("w", newline="", encoding="utf-8") as file:
         yield _parts_writer(file, separator)
 
 

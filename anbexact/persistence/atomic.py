@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import tempfile
@@ -10,12 +11,33 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+def check_place(path: Path) -> None:
+    """Refuse a path that is a folder, or whose folder does not exist.
+
+    Raises
+    ------
+    IsADirectoryError, FileNotFoundError
+        Naming the path that was given, and not that of a draft beside it.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "this is a folder, not a file", str(path))
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, f"the folder {folder} does not exist", str(path))
+
+
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a path of the same name in a folder beside a file, which is moved to its place if nothing fails.
 
     What is not a regular file, such as a device or a pipe, is written in place.
+
+    Raises
+    ------
+    OSError
+        If there is no such place, or it cannot be written.
     """
+    check_place(path)
     if path.exists() and not path.is_file():
         yield path
         return
@@ -29,7 +51,14 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, text: str, encoding: str = "ascii") -> None:
-    """Write a file beside its place, then move it there in one step."""
+    """Write a file beside its place, then move it there in one step.
+
+    Raises
+    ------
+    OSError
+        If there is no such place, or it cannot be written.
+    """
+    check_place(path)
     draft = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
     try:
         with draft.open("x", encoding=encoding, newline="\n") as file:

@@ -20,7 +20,7 @@ from typing import Any
 
 import anbexact
 from anbexact.classifiers import DiscreteClassifier
-from anbexact.persistence.atomic import write_atomically
+from anbexact.persistence.atomic import check_place, write_atomically
 from anbexact.persistence.checked import reading
 from anbexact.persistence.describe import describe
 from anbexact.persistence.restore import restore
@@ -73,6 +73,7 @@ def save(classifier: DiscreteClassifier, path: str | Path) -> None:
     }
     document["sha256"] = digest(document)
     lines = [f"{json.dumps(key)}: {json.dumps(value, allow_nan=False)}" for key, value in document.items()]
+    check_place(Path(path))
     write_atomically(Path(os.path.realpath(path)), "{\n" + ",\n".join(lines) + "\n}\n")
 
 

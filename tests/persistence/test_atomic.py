@@ -1,8 +1,14 @@
 """Files that appear under their names only when they are complete."""
 
+import re
+
 import pytest
 
-from anbexact.persistence.atomic import atomic_path
+from anbexact.adapters import to_file
+from anbexact.classifiers import NaiveBayesClassifier
+from anbexact.datasets import load_monks
+from anbexact.persistence.atomic import atomic_path, write_atomically
+from anbexact.report import panel
 
 
 def test_a_failure_leaves_what_was_there(tmp_path):
@@ -31,3 +37,41 @@ def test_the_file_keeps_its_name_its_mode_and_its_links(tmp_path):
     assert path.read_text() == "after"
     assert path.stat().st_mode & 0o777 == 0o640
     assert link.is_symlink()
+
+
+def save(path):
+    NaiveBayesClassifier().fit(*load_monks(1)).save(path)
+
+
+def write(path):
+    write_atomically(path, "text")
+
+
+def write_in_place(path):
+    with atomic_path(path) as draft:
+        draft.write_text("text")
+
+
+def write_network(path):
+    to_file(NaiveBayesClassifier().fit(*load_monks(1)), path.with_suffix(".bif"))
+
+
+def write_panel(path):
+    panel(NaiveBayesClassifier().fit(*load_monks(1)), path)
+
+
+@pytest.mark.parametrize("writer", [save, write, write_in_place, write_network, write_panel])
+def test_a_missing_folder_is_named(tmp_path, writer):
+    """And not the hidden file that would have been written first."""
+    place = tmp_path / "none" / "m.json"
+    with pytest.raises(FileNotFoundError, match=re.escape(f"the folder {place.parent} does not exist")) as refused:
+        writer(place)
+    assert refused.value.filename in (str(place), str(place.with_suffix(".bif")))
+    assert not place.parent.exists()
+
+
+@pytest.mark.parametrize("writer", [save, write, write_in_place])
+def test_a_folder_is_no_place_for_a_file(tmp_path, writer):
+    with pytest.raises(IsADirectoryError, match=re.escape(f"this is a folder, not a file: '{tmp_path}'")):
+        writer(tmp_path)
+    assert list(tmp_path.iterdir()) == []
