@@ -38,15 +38,18 @@ def read_frame(file: TableFile, texts: Collection[str] = ()) -> pd.DataFrame:
     Raises
     ------
     InputError
-        If the file cannot be read, has no header, or a column without a name or with that of another.
+        If the file cannot be read, has no header or no rows, or a column without a name or with that of another.
     """
     label = file.source.label
     try:
-        return same_cells(file.frame(texts), texts, label)
+        frame = same_cells(file.frame(texts), texts, label)
     except OSError as error:
         raise InputError(f"cannot read {label}: {error.strerror or error}") from None
     except READ_ERRORS as error:
         raise InputError(f"cannot read {label}: {' '.join(str(error).split())}") from None
+    if not len(frame):
+        raise InputError(f"{label} has column names, but no rows")
+    return frame
 
 
 def recognised(frame: pd.DataFrame, file: TableFile, texts: Collection[str]) -> pd.DataFrame:
@@ -130,8 +133,6 @@ def features_and_class(
     """Split a table, leaving out the rows without a class, unless ``unlabelled`` is true."""
     if class_name not in frame:
         raise InputError(no_column(class_name, list(map(str, frame)), label))
-    if not len(frame):
-        raise InputError(f"{label} has column names, but no rows")
     y = frame[class_name]
     absent = int(y.isna().sum())
     if absent == len(y):

@@ -89,6 +89,7 @@ def test_costs_by_class_or_from_a_file(capsys):
         (["report", "m.json", "anes.csv", "--folds", "1"], "--folds must be a whole number"),
         (["report", "m.json", "anes.csv", "--weights", "height"], "no column 'height'"),
         (["report", "m.json", "short.csv"], "needs the true classes"),
+        (["report", "m.json", "empty.csv"], "empty.csv has column names, but no rows"),
         (["panel", "m.json", "--no-open", "-o", "p.txt"], "use the extension .html"),
         (["panel", "tan.json", "--no-open"], "AveragedTANClassifier averages over more networks"),
         (["panel", "m.json", "--no-open", "--cost", "Perot=3"], "--cost 'Perot=3'"),
@@ -97,6 +98,7 @@ def test_costs_by_class_or_from_a_file(capsys):
 def test_refusals(args, message, capsys):
     X, y = load_anes96()
     X.to_csv("short.csv", index=False)
+    X[:0].to_csv("empty.csv", index=False)
     AveragedTANClassifier(n_jobs=1, ess=1.0).fit(X[["PID", "educ"]], y).save("tan.json")
     code, _, err = run(capsys, *args)
     assert code == 2

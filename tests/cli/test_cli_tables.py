@@ -391,6 +391,13 @@ class TestPredict:
         assert ((got["nats_low"] <= got["nats"]) & (got["nats"] <= got["nats_high"])).all()
         np.testing.assert_allclose(got["odds"], np.exp(got["nats"]))
 
+    @pytest.mark.parametrize("name", ["plain.csv", "a.parquet", "a.xlsx"])
+    def test_no_rows(self, capsys, name):
+        WRITERS[name](table()[:0], name)
+        for arguments in ((), ("--explain",), ("--keep", "-o", "o.csv")):
+            assert refusal(capsys, "predict", "m.json", name, *arguments) == f"{name} has column names, but no rows"
+        assert not Path("o.csv").exists()
+
     def test_explain_what_is_no_network(self, capsys):
         run(capsys, "fit", "t.csv", "--class", "answer", "--model", "aode", "-o", "a.json")
         line = refusal(capsys, "predict", "a.json", "t.csv", "--explain")
