@@ -59,6 +59,16 @@ SENTENCES = (
     (r"sample_weight\[(\d+)\]", r"--weights, row \1 (counted from 0),"),
     (r"(Use the same types as in fit)\.", r"\1 (--text reads a column as text)."),
     (r"\bpass class_name=", "pass --class"),
+    (r"\bmust be None or a\b", "must be a"),
+    (r"Unknown label type: .*?(?=The class '.*' contains )", ""),
+    (
+        r"Cut them .* pass labels as text",
+        "Cut them into a few classes, or name the class in --text to predict each of them",
+    ),
+    (
+        r"0 feature\(s\) \(.*\) while a minimum of 1 is required",
+        "no feature is left: there must be a column besides the class",
+    ),
 )
 """Advice that options cannot follow word by word."""
 _NAMES = "|".join(sorted(OPTIONS, key=len, reverse=True))

@@ -424,7 +424,7 @@ def test_compare_beyond_memory_falls_back(capsys, monkeypatch):
         (["fit", "monks.csv", "--class", "monk", "--workers", "no"], "'no' is not a number of workers (1 or more)"),
         (
             ["fit", "monks.csv", "--class", "monk", "--time-limit", "-1"],
-            "--time-limit must be None or a number above 0",
+            "--time-limit must be a number above 0",
         ),
         (["fit", "monks.csv", "--class", "monk", "-o", "no/m.json"], "no/m.json: the folder "),
         (
@@ -455,8 +455,12 @@ def test_wrong_usage(capsys, args, message):
         (b"a,y\n1,p\n1,q,9\n", "cannot read t.csv: line 3 has 3 cells, but there are 2 column names"),
         (b"a~y\n1~p\n", "no column 'y'; its columns: 'a~y' (is another character the separator? --sep)"),
         (b"a,y\nu,\nv,\n", "every cell of the column y is missing"),
-        (b"a,y\nu,1.5\nv,2.5\nv,0.1\n", "Unknown label type: continuous"),
-        (b"y\np\nq\n", "0 feature(s)"),
+        (
+            b"a,y\nu,1.5\nv,2.5\nv,0.1\n",
+            "The class 'y' contains 3 different numbers, not all of them whole: these are measurements. Cut them "
+            "into a few classes, or name the class in --text to predict each of them.",
+        ),
+        (b"y\np\nq\n", "no feature is left: there must be a column besides the class"),
     ],
 )
 def test_wrong_tables(capsys, content, message):

@@ -75,6 +75,8 @@ def test_every_option_is_one(capsys):
             "learned again with --max-parents 3; give --max-parents to choose",
         ),
         ("ess must be a finite number", "--ess must be a finite number"),
+        ("max_parents must be None or a whole number", "--max-parents must be a whole number"),
+        ("Unknown label type: continuous. Maybe so. The class 'y' contains 3", "The class 'y' contains 3"),
         ("select features first, or raise memory_limit", "select features first, or raise --memory-limit"),
         ("declare it in categories=, or use handle_unknown='marginalize'", "or fit again with --unknown marginalize"),
         ("column 'max_parents' has time_limit.csv", "column 'max_parents' has time_limit.csv"),
