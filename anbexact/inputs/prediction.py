@@ -29,16 +29,22 @@ def check_columns(estimator: Any, X: Any, features: Sequence[Hashable]) -> None:
     Raises
     ------
     ValueError
-        Naming the columns that are new, missing, or out of order.
+        Naming the columns that are new, missing, or out of order. The message does not name the estimator, which may
+        be that within another one.
     """
     names = frame_names(X)
     if names is None or all(isinstance(name, str) for name in names):
         if hasattr(X, "shape"):
+            unnamed = names is None or not hasattr(estimator, "feature_names_in_")
+            if unnamed and X.shape[1] != len(features):
+                raise ValueError(
+                    f"X has {X.shape[1]} features, but anbexact is expecting {len(features)} features as input"
+                )
             validate_data(estimator, X, reset=False, skip_check_array=True)
         return
     expected = list(features)
-    unnamed = expected == [f"x{j}" for j in range(len(expected))] and names == list(range(len(expected)))
-    if names == expected or unnamed:
+    numbered = expected == [f"x{j}" for j in range(len(expected))] and names == list(range(len(expected)))
+    if names == expected or numbered:
         return
     new = [name for name in names if name not in expected]
     gone = [name for name in expected if name not in names]

@@ -32,7 +32,16 @@ from anbexact.tables.vocabulary import MISSING_STATE, Groups
 
 
 def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
-    """Read X for training and record its names and width on the estimator, as scikit-learn does."""
+    """Read X for training and record its names and width on the estimator, as scikit-learn does.
+
+    Raises
+    ------
+    ValueError
+        If y is missing or has another length. The message does not name the estimator, which may be that within
+        another one.
+    """
+    if y is None:
+        raise ValueError("learning requires y to be passed, but the target y is None: y is the class of every row")
     columns = read_columns(X, estimator=estimator)
     names = frame_names(X)
     plain = names is None or any(not isinstance(name, str) for name in names)

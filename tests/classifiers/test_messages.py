@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 from sklearn.exceptions import NotFittedError
 
-from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier
+from anbexact import AdditiveClassifier, ANBClassifier, DiscreteTable, NaiveBayesClassifier, RefittedClassifier
 
 MODELS = [NaiveBayesClassifier, ANBClassifier]
 pytestmark = pytest.mark.parametrize("model", MODELS)
@@ -267,6 +267,18 @@ class TestInputsThatAreNoTables:
     def test_the_class_among_the_features(self, model):
         with pytest.raises(ValueError, match="the class and a feature are both called 'age': rename one of them"):
             model().fit(X, Y.rename("age"))
+
+
+@pytest.mark.parametrize("classifier", [AdditiveClassifier, RefittedClassifier])
+def test_what_is_within_a_classifier_is_not_named(model, classifier):
+    """Messages that named it spoke of an estimator that the user did not pass."""
+    chosen, cells = classifier(model()), X.to_numpy(dtype=object)
+    with pytest.raises(ValueError, match=r"^learning requires y to be passed, but the target y is None"):
+        chosen.fit(X, None)
+    chosen.fit(X, Y)
+    for answer in (chosen.predict, chosen.predict_proba, chosen.explain, chosen.explain_local):
+        with pytest.raises(ValueError, match=r"^X has 2 features, but anbexact is expecting 3 features as input"):
+            answer(cells[:, :2])
 
 
 class TestClasses:
