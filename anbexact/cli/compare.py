@@ -29,7 +29,7 @@ from anbexact.cli.options import (
 from anbexact.cli.tables import embedded_table, take_weights, training_table
 from anbexact.compare import Comparison, InterruptedComparisonError, compare
 from anbexact.compare.folds import prepare
-from anbexact.compare.models import MODELS, UNCUT, rivals
+from anbexact.compare.models import MODELS, UNCUT, known_names, rivals
 from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 from anbexact.report.text import (
@@ -95,7 +95,9 @@ def add(commands: Commands) -> None:
         "--models",
         type=_names,
         metavar="A,B,...",
-        help=f"models to compare (default: {', '.join(MODELS)}); also available: {', '.join(rivals())}",
+        help=f"models to compare (default: {', '.join(MODELS)}); also available: {', '.join(rivals())}. A network is "
+        'refitted where "refitted" follows its name, and with smooth shapes where "smooth" does, as in '
+        '--models "TAN refitted,NB smooth"',
     )
     parser.add_argument("--folds", type=int, metavar="K", help=f"number of cross-validation folds (default {FOLDS})")
     parser.add_argument(
@@ -126,6 +128,11 @@ def run(args: argparse.Namespace) -> None:
 
     What is printed as text is printed as soon as it is known, since later steps can take long.
     """
+    if args.models:
+        try:
+            known_names(args.models)
+        except ValueError as error:
+            raise InputError(str(error)) from None
     X, y, title = _table(args)
     weights = take_weights(X, args, args.data or title)
     if not args.json:

@@ -37,6 +37,8 @@ OF_NUMBERS = ("GaussianNB", "KDE-NB")
 """Classifiers that require numeric columns; compared only if named."""
 OF_TREES = ("random forest", "gradient boosting")
 """scikit-learn's ensembles of trees; compared only if named."""
+REFITTED, SMOOTH = "refitted", "smooth"
+"""What follows the name of a network where its refit, or its smooth refit, is compared."""
 MODELS = (*(label for label, (_, line) in compared_lines().items() if line.by_default), *OTHERS)
 """The models that are compared if none are named."""
 UNCUT = ("logistic regression", "ANB universal", "TAN universal", *OF_TREES, *OF_NUMBERS)
@@ -50,12 +52,12 @@ def rivals() -> tuple[str, ...]:
 
 def refits() -> dict[str, str]:
     """Return the refits that are compared only if named: their line, and the name of the network."""
-    return {f"{label} refitted": label for label, (_, line) in compared_lines().items() if line.refitted}
+    return {f"{label} {REFITTED}": label for label, (_, line) in compared_lines().items() if line.refitted}
 
 
 def smooths() -> dict[str, str]:
     """Return the smooth refits that are compared only if named: their line, and the name of the network."""
-    return {f"{label} smooth": label for label in refits().values()}
+    return {f"{label} {SMOOTH}": label for label in refits().values()}
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def choose(
     if models is not None and not isinstance(models, Iterable):
         raise TypeError(f"models must be names, or a mapping of names to classifiers, not {models!r}")
     given = (models,) if isinstance(models, str) else models
-    names = _known_names(MODELS if given is None else given)
+    names = known_names(MODELS if given is None else given)
     columns = read_columns(data.frame)
     _refuse_states([name for name in names if name in OF_NUMBERS], columns)
     numbers = np.column_stack([_as_numbers(column) for column in columns])
@@ -112,16 +114,27 @@ def choose(
     return {name: ready[name] for name in names}
 
 
-def _known_names(given: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of models as they are known, from names in upper or lower case."""
+def known_names(given: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of models as they are known, from names in upper or lower case.
+
+    Raises
+    ------
+    ValueError
+        For a name that no model has, with those that are near, or else with all; and if there is no name.
+    """
     known = (*MODELS, *rivals(), *refits(), *smooths())
     of_lower = {name.lower(): name for name in known}
     names = tuple(of_lower.get(str(name).lower(), name) for name in given)
     unknown = [name for name in names if name not in known]
     if unknown or not names:
-        near = get_close_matches(str(unknown[0]).lower(), of_lower, n=1) if unknown else []
-        advice = f"; did you mean {of_lower[near[0]]!r}?" if near else ""
-        raise ValueError(f"models must be among {', '.join(map(repr, known))}, not {unknown or names!r}{advice}")
+        near = get_close_matches(str(unknown[0]).lower(), of_lower, n=3) if unknown else []
+        advice = (
+            f"did you mean {' or '.join(repr(of_lower[lower]) for lower in near)}?"
+            if near
+            else f"known are {', '.join((*MODELS, *rivals()))}; networks also with {REFITTED!r} or {SMOOTH!r} after "
+            "the name"
+        )
+        raise ValueError(f"models must be names of models, not {unknown or names!r}; {advice}")
     return names
 
 

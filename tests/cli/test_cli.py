@@ -714,9 +714,17 @@ class TestUniversal:
         assert "The ANB universal of all rows, universal measure of up to 5 levels" in out
         assert "Intervals are not available: a universal measure has no Dirichlet posterior" in out
 
+    def test_compare_says_how_refits_are_named(self, capsys):
+        code, out, _ = run(capsys, "compare", "--help")
+        assert code == 0
+        assert 'as in --models "TAN refitted,NB smooth"' in " ".join(out.split())
+
     def test_compare_refuses(self, capsys):
-        line = error_of(capsys, "compare", "--dataset", "wine", "--models", "NB,SVM")
-        assert "models must be among 'NB', 'TAN', " in line
+        for name, message in (("SVM", "known are NB, TAN, "), ("Tna", "did you mean 'TAN'")):
+            code, out, err = run(capsys, "compare", "--dataset", "wine", "--models", f"NB,{name}")
+            assert (code, out) == (2, "")
+            assert message in err
+            assert f"--models must be names of models, not ['{name}']; " in err
         for names in ("NB,,TAN", "NB,", ",", "", " "):
             line = error_of(capsys, "compare", "--dataset", "wine", "--models", names)
             assert f"argument --models: {names!r} contains an empty name: give names separated by commas" in line

@@ -85,7 +85,7 @@ def test_costs_by_class_or_from_a_file(capsys):
         (["report", "m.json", "anes.csv", "-o", "r.pdf"], "cannot infer the format"),
         (["report", "m.json", "anes.csv", "-o", "no/r.html"], "does not exist"),
         (["report", "m.json", "anes.csv", "--json", "-o", "r.html"], "not both"),
-        (["report", "m.json", "anes.csv", "--models", "forest"], "--models must be among"),
+        (["report", "m.json", "anes.csv", "--models", "forest"], "--models must be names of models, not ['forest']"),
         (["report", "m.json", "anes.csv", "--folds", "1"], "--folds must be a whole number"),
         (["report", "m.json", "anes.csv", "--weights", "height"], "no column 'height'"),
         (["report", "m.json", "short.csv"], "needs the true classes"),

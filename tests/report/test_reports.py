@@ -245,7 +245,7 @@ def test_rows_without_a_class_are_left_out_and_unknown_classes_refused():
         report(classifier, X, ["rose"] * len(y))
     with pytest.raises(ValueError, match="no row with a class"):
         report(classifier, X, [None] * len(y))
-    with pytest.raises(ValueError, match="models must be among"):
+    with pytest.raises(ValueError, match="did you mean 'random forest'"):
         report(classifier, X, y, folds=2, models=["forest"])
 
 
