@@ -12,6 +12,7 @@ import pandas as pd
 
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact.explanations.background import distributions
+from anbexact.explanations.by_row import ByRow
 from anbexact.explanations.conditional_shapley import conditional_values
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.shapley import ShapleyTables
@@ -25,10 +26,11 @@ HIDDEN = "(missing cells)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LocalExplanations:
+class LocalExplanations(ByRow):
     """Shapley values of the features of rows, for the log odds of one class against another.
 
-    ``base + values.sum(axis=1) + hidden`` is ``log_odds``, row by row.
+    ``base + values.sum(axis=1) + hidden`` is ``log_odds``, row by row. ``self[t]`` are the values of the row at
+    position t alone; ``len`` is the number of rows, over which one can iterate.
 
     Attributes
     ----------

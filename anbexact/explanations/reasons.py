@@ -13,6 +13,7 @@ import pandas as pd
 from anbexact._kernels.max_sum import minimal_reasons, smallest_reasons
 from anbexact._runtime.arrays import Bools, Floats, Integers
 from anbexact._runtime.tasks import run_on_rows
+from anbexact.explanations.by_row import ByRow
 from anbexact.explanations.elimination import arranged
 from anbexact.explanations.family_sum import FamilySum
 from anbexact.explanations.local import states_of
@@ -31,8 +32,11 @@ SIZES = ("minimal", "smallest")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reasons:
+class Reasons(ByRow):
     """A sufficient reason for the decision of every row.
+
+    ``self[t]`` is the reason of the row at position t alone; ``len`` is the number of rows, over which one can
+    iterate.
 
     Attributes
     ----------

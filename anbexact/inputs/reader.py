@@ -46,8 +46,11 @@ class Rows:
     index: Sequence[Any]
 
     def chosen(self, mask: npt.NDArray[np.bool_]) -> Rows:
-        """Return some of the rows."""
-        places = np.flatnonzero(mask).tolist()
+        """Return the rows where a mask is true."""
+        return self.at(np.flatnonzero(mask).tolist())
+
+    def at(self, places: Sequence[int]) -> Rows:
+        """Return the rows at these positions."""
         values = {name: [of_name[t] for t in places] for name, of_name in self.values.items()}
         return Rows(np.ascontiguousarray(self.codes[:, places]), values, [self.index[t] for t in places])
 
