@@ -112,7 +112,8 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
     if not valid or not set(given) <= {*KINDS, "centre"}:
         raise ValueError(
             f"smooth must be None, one of {', '.join(map(repr, RULES))}, a finite number, 0 or more, or a mapping of "
-            f"some of {', '.join(map(repr, KINDS))} to such numbers, or to such numbers by feature, not {smooth!r}"
+            f"some of {', '.join(map(repr, KINDS))} to such numbers, or to such numbers by feature, and of "
+            f"'centre' to a number from 0 to 1, not {smooth!r}"
         )
     if isinstance(centre, Mapping) or centre > 1:
         raise ValueError(f"the centre of smooth must be a number from 0 to 1, not {centre!r}")
