@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -39,7 +40,7 @@ def add_costs(group: argparse._ArgumentGroup) -> None:
         help="what it costs to take a row of this class for another; by default 1; repeatable",
     )
     group.add_argument(
-        "--reject", type=float, metavar="COST", help="what it costs to leave a row undecided, as (reject)"
+        "--reject", type=_cost, metavar="COST", help="what it costs to leave a row undecided, as (reject)"
     )
 
 
@@ -111,7 +112,22 @@ def decided(classifier: DiscreteClassifier, proba: npt.NDArray[np.float64], args
 
 def costs_by_class(texts: Sequence[str], classes: Sequence[Any]) -> dict[Any, float]:
     """Return the cost of taking a row of a class for another, from texts such as ``"yes=10"``; by default 1."""
-    return {**dict.fromkeys(classes, 1.0), **_by_class(texts, "--cost", classes)}
+    given = _by_class(texts, "--cost", classes)
+    for label, cost in given.items():
+        if not 0 <= cost < math.inf:
+            raise InputError(f"--cost {label}={cost:g}: what an error costs must be a finite number, 0 or more")
+    return {**dict.fromkeys(classes, 1.0), **given}
+
+
+def _cost(text: str) -> float:
+    """Return the value of an option that is a cost."""
+    try:
+        cost = float(text)
+    except ValueError:
+        cost = math.nan
+    if not 0 <= cost < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a cost: it must be a finite number, 0 or more")
+    return cost
 
 
 def _by_class(texts: Sequence[str], option: str, classes: Sequence[Any]) -> dict[Any, float]:
