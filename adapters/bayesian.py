@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from anbexact._runtime.arrays import Floats, Positions
+from anbexact._runtime.units import with_article
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.inputs.labels import read_labels
 from anbexact.inputs.prediction import check_choice
@@ -70,7 +71,7 @@ def network_sites(
         does not exist; or if there are too many completions.
     """
     if not isinstance(classifier, NetworkClassifier):
-        raise TypeError(f"a fitted network of anbexact is needed, not a {type(classifier).__name__}")
+        raise TypeError(f"a fitted network of anbexact is needed, not {with_article(type(classifier).__name__)}")
     check_is_fitted(classifier)
     check_choice("tables", tables, ("prior", "posterior"))
     network = classifier.model_
@@ -223,7 +224,8 @@ def logit_sites(model: Any) -> LogitSites:
     """
     if not isinstance(model, LogitModel):
         raise TypeError(
-            f"a LogitModel is needed, such as to_logit(classifier).refit(X, y), not a {type(model).__name__}"
+            "a LogitModel is needed, such as to_logit(classifier).refit(X, y), not "
+            f"{with_article(type(model).__name__)}"
         )
     found = model.refitted
     if found is None or not found.l2 > 0:

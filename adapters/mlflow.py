@@ -10,6 +10,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 import anbexact
+from anbexact._runtime.units import with_article
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.persistence.classifiers import load
 
@@ -103,7 +104,9 @@ def _pyfunc() -> Any:
 def _described(classifier: DiscreteClassifier, folder: str, options: dict[str, Any]) -> dict[str, Any]:
     """Write a classifier to a folder, and return the description that MLflow needs."""
     if not isinstance(classifier, DiscreteClassifier):
-        raise TypeError(f"MLflow models are made of classifiers of anbexact, not of a {type(classifier).__name__}")
+        raise TypeError(
+            f"MLflow models are made of classifiers of anbexact, not of {with_article(type(classifier).__name__)}"
+        )
     check_is_fitted(classifier)
     file = Path(folder) / FILE
     classifier.save(file)

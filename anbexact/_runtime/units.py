@@ -1,6 +1,21 @@
-"""Bytes and seconds as people write them."""
+"""Numbers of things, bytes and seconds as people write them."""
 
 from __future__ import annotations
+
+
+def counted(number: int, noun: str) -> str:
+    """Return how many of something there are, such as ``1 row`` and ``2,700 rows``."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def agreeing(number: int, one: str, several: str) -> str:
+    """Return the form of a verb for so many."""
+    return one if number == 1 else several
+
+
+def with_article(noun: str) -> str:
+    """Return a noun, such as the name of a class, after ``a`` or ``an``."""
+    return f"{'an' if noun[:1].lower() in tuple('aeio') else 'a'} {noun}"
 
 
 def human_bytes(size: float) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 
 import anbexact
+from anbexact._runtime.units import counted
 from anbexact.classifiers import NetworkClassifier
 from anbexact.cli.learning import learn, unfitted
 from anbexact.cli.messages import InputError, ProgressLine, in_options, note
@@ -137,7 +138,9 @@ def run(args: argparse.Namespace) -> None:
     weights = take_weights(X, args, args.data or title)
     if not args.json:
         print_wrapped(title)
-        print_wrapped(f"{len(X):,} rows{weighted_by(args)}, {X.shape[1]} features; {class_sizes(y)}")
+        print_wrapped(
+            f"{counted(len(X), 'row')}{weighted_by(args)}, {counted(X.shape[1], 'feature')}; {class_sizes(y)}"
+        )
         sys.stdout.flush()
     try:
         frame = _cross_validate(X, y, weights, args)
@@ -250,7 +253,7 @@ def _learn(
     settings = {"threads": args.threads, "handle_missing": args.missing}
     classifier = unfitted("anb", continuous=continuous, **settings)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=f".*({LOOKS_LIKE_AN_IDENTIFIER}|are left out of training)")  # noted
+        warnings.filterwarnings("ignore", message=f".*({LOOKS_LIKE_AN_IDENTIFIER}|left out of training)")  # noted
         try:
             learn(classifier, X, y, weights)
         except anbexact.SearchTooLargeError:

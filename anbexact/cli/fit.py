@@ -6,6 +6,7 @@ import argparse
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from anbexact._runtime.units import counted
 from anbexact.classifiers import (
     A2DEClassifier,
     AODEClassifier,
@@ -117,7 +118,8 @@ def run(args: argparse.Namespace) -> None:
             document["feature_report"] = features.reset_index().to_dict(orient="records")
         print_json(document)
     else:
-        print(f"{label}: {rows_trained:,} rows to learn from{weighted_by(args)}, {X.shape[1]} features")
+        sizes = f"{counted(rows_trained, 'row')} to learn from{weighted_by(args)}, {counted(X.shape[1], 'feature')}"
+        print(f"{label}: {sizes}")
         print_wrapped(class_sizes(y))
         _print_classifier(args, chosen, accuracy)
         if features is not None:

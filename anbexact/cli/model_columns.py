@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
+from anbexact._runtime.units import agreeing, counted
 from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.cells import is_text
 from anbexact.cli.messages import InputError, listed, note
@@ -87,9 +88,11 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     values = pd.to_numeric(column, errors="coerce")
     odd = values.isna() & column.notna()
     if values.notna().any() and odd.any():
-        first = column[odd].iloc[0]
+        first, n_odd = column[odd].iloc[0], int(odd.sum())
+        are = agreeing(n_odd, "is", "are")
         note(
-            f"column {column.name!r}: {int(odd.sum()):,} cells are not numbers (first: {first!r}) and are summed out"
+            f"column {column.name!r}: {counted(n_odd, 'cell')} {are} not {agreeing(n_odd, 'a number', 'numbers')} "
+            f"(first: {first!r}) and {are} summed out"
         )
         return values
     return column
@@ -111,4 +114,8 @@ def note_unknown(classifier: DiscreteClassifier, unknown: Unknown) -> None:
     for name in classifier.vocabulary_.features:
         if name in unknown:
             count, value = unknown[name]
-            note(f"column {name!r}: {count:,} cells contain an unknown state (first: {value!r}) and are summed out")
+            contain, are = agreeing(count, "contains", "contain"), agreeing(count, "is", "are")
+            note(
+                f"column {name!r}: {counted(count, 'cell')} {contain} an unknown state (first: {value!r}) and {are} "
+                "summed out"
+            )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from anbexact._runtime.units import counted
 from anbexact.classifiers import NetworkClassifier, PooledClassifier, RefittedClassifier
 from anbexact.cli.cells import cell_text
 from anbexact.cli.deciding import add_deciding, check_deciding, decided, probabilities
@@ -174,4 +175,4 @@ def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.Data
 def _note_accuracy(class_name: str, given: int, right: int) -> None:
     """Say how many predictions are right, if any class is given."""
     if given:
-        note(f"accuracy {right / given:.4f} on the {given:,} rows whose {class_name} is given")
+        note(f"accuracy {right / given:.4f} on the {counted(given, 'row')} whose {class_name} is given")

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> None:
     folds = None if args.no_validation else args.folds
     command = "anbexact report " + " ".join(map(shlex.quote, _arguments(args, folds)))
     with ProgressLine() as line, warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*are left out of training")  # a note of the report says so
+        warnings.filterwarnings("ignore", message=".*left out of training")  # a note of the report says so
         decided = costs_of(args, classifier.classes_.tolist())
         settings: Settings = Settings(args.models, folds, args.seed, command, line.show, args.stability, decided)
         try:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
+from anbexact._runtime.units import agreeing, counted
 from anbexact.cli.cells import same_cells, same_column
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.messages import InputError, listed, note
@@ -137,11 +138,13 @@ def features_and_class(
     absent = int(y.isna().sum())
     if absent == len(y):
         raise InputError(f"{label}: every cell of the column {class_name} is missing")
+    lacking = f"{counted(len(y), 'row')} {agreeing(absent, 'has', 'have')}"
     if absent and unlabelled:
-        note(f"{absent:,} of {len(y):,} rows have a missing {class_name}; the network is learned from them, too")
+        them = agreeing(absent, "it", "them")
+        note(f"{absent:,} of {lacking} a missing {class_name}; the network is learned from {them}, too")
         y = same_column(y[y.notna()]).astype(object).reindex(y.index)
     elif absent:
-        note(f"{absent:,} of {len(y):,} rows have a missing {class_name} and are left out")
+        note(f"{absent:,} of {lacking} a missing {class_name} and {agreeing(absent, 'is', 'are')} left out")
         frame, y = frame[y.notna()], same_column(y[y.notna()])
     return frame.drop(columns=class_name).reset_index(drop=True), y.reset_index(drop=True)
 

@@ -212,7 +212,7 @@ def compare(
     unfinished = list(chosen)
     try:
         with warnings.catch_warnings(), threadpool_limits(1 if threads == 1 else None, "openmp"):
-            warnings.filterwarnings("ignore", message=".*are left out of training")
+            warnings.filterwarnings("ignore", message=".*left out of training")
             warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
             warnings.filterwarnings("ignore", message=f".*{WEIGHTS_OF_A_SURVEY}")
             warnings.filterwarnings("ignore", message=f".*{PREDICTED_WORSE}")  # the line of the frequencies shows it

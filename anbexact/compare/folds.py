@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
 from anbexact.inputs.identifiers import identifier_reason
 from anbexact.inputs.row_weights import advise_on_weights
@@ -54,15 +55,17 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
     if weights is not None:
         advise_on_weights(weights)
     if weights is not None and not weights.all():
-        counted = weights > 0
-        frame, target, weights = frame[counted], target[counted], weights[counted]
+        used = weights > 0
+        frame, target, weights = frame[used], target[used], weights[used]
     notes: list[str] = []
     if isinstance(target.dtype, pd.CategoricalDtype):
         target = target.cat.remove_unused_categories()
     codes, distinct = pd.factorize(target, use_na_sentinel=True)
     classes = distinct.tolist()
     if (codes < 0).any():
-        _note(notes, f"{int((codes < 0).sum())} of {len(codes)} rows have no class and are left out")
+        absent = int((codes < 0).sum())
+        have, are = agreeing(absent, "has", "have"), agreeing(absent, "is", "are")
+        _note(notes, f"{absent:,} of {counted(len(codes), 'row')} {have} no class and {are} left out")
         kept = codes >= 0
         frame, target, codes = frame[kept], target[kept], codes[kept]
         weights = None if weights is None else weights[kept]
@@ -95,9 +98,10 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
     with_missing = int(frame.isna().any(axis=1).sum())
     if with_missing:
         what = MISSING_NOTES[handle_missing or "auto"]
+        have = agreeing(with_missing, "has", "have")
         notes.append(
-            f"{with_missing} rows have a missing feature: for this package's classifiers, {what}. For the others, "
-            "missing cells are imputed"
+            f"{counted(with_missing, 'row')} {have} a missing feature: for this package's classifiers, {what}. For "
+            "the others, missing cells are imputed"
         )
     rows = np.ones(len(frame), dtype=bool)
     reasons = {column.name: identifier_reason(column, rows) for column in read_columns(frame)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from anbexact._runtime.units import counted
 from anbexact.displays.fragments import fragment, paragraph
 from anbexact.drawing.markup import Markup, element, joined
 from anbexact.drawing.network import MOST_FEATURES, Strengths, diagram, figure, network_svg
@@ -51,8 +52,8 @@ def structure_facts(structure: Structure) -> Markup:
     """Return the size, score and certificate of a structure."""
     n_features, n_arcs = len(structure.features), len(structure.feature_edges)
     score = "" if math.isnan(structure.score) else f"; score {structure.score:,.3f} nats in total"
-    plural = "s" * (n_arcs != 1)
-    facts = f"{structure.class_name}: {n_features:,} features, {n_arcs:,} arc{plural} between features{score}."
+    sizes = f"{counted(n_features, 'feature')}, {counted(n_arcs, 'arc')} between features"
+    facts = f"{structure.class_name}: {sizes}{score}."
     return joined([paragraph(facts), certificate_paragraph(structure.certificate)])
 
 
@@ -63,5 +64,7 @@ def certificate_paragraph(certificate: Certificate) -> Markup:
     else:
         verdict = "proved optimal" if certificate.optimal else f"gap at most {certificate.gap:.6g} nats"
         badge = element("span", verdict, class_="badge yes" if certificate.optimal else "badge no")
-        rest = f" {certificate.method}; {certificate.sets_scored:,} sets scored in {certificate.seconds:.3g} s."
+        rest = (
+            f" {certificate.method}; {counted(certificate.sets_scored, 'set')} scored in {certificate.seconds:.3g} s."
+        )
     return paragraph(badge, rest)

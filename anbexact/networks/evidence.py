@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.units import with_article
 from anbexact.inputs.reader import Reader
 from anbexact.networks.model import Model
 from anbexact.tables.vocabulary import MISSING, UNKNOWN, CodeArray, is_missing
@@ -30,7 +31,7 @@ def read_evidence(evidence: object, values: Mapping[str, Any] | None = None) -> 
         If a feature is in both.
     """
     if evidence is not None and not isinstance(evidence, Mapping | pd.Series):
-        raise TypeError(f"evidence must map features to values, not be a {type(evidence).__name__}")
+        raise TypeError(f"evidence must map features to values, not be {with_article(type(evidence).__name__)}")
     given = {} if evidence is None else dict(evidence.items())
     twice = [name for name in values or {} if name in given]
     if twice:

@@ -9,6 +9,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from anbexact._runtime.units import counted
 from anbexact.structures.proof import Proof
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Certificate:
         if math.isinf(self.gap):
             return f"nothing proved ({self.method})"
         verdict = "proved optimal" if self.optimal else f"not proved optimal: gap at most {self.gap:.6g} nats"
-        return f"{verdict} ({self.method}; {self.sets_scored:,} sets scored in {self.seconds:.3g} s)"
+        return f"{verdict} ({self.method}; {counted(self.sets_scored, 'set')} scored in {self.seconds:.3g} s)"
 
     def _repr_html_(self) -> str:
         from anbexact.displays.networks import certificate_html

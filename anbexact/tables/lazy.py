@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.memory import available_memory
+from anbexact._runtime.units import with_article
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
 
@@ -312,8 +313,8 @@ def _readable(frame: Any, names: Sequence[str]) -> tuple[Any, dict[str, str]]:
 def _check_name(name: Any, names: Mapping[str, Any], what: str) -> None:
     if not isinstance(name, str):
         raise TypeError(
-            f"{what} must be the name of a column of the lazy frame, not a {type(name).__name__}: its rows have no "
-            "order, so that nothing can be put beside them"
+            f"{what} must be the name of a column of the lazy frame, not {with_article(type(name).__name__)}: its "
+            "rows have no order, so that nothing can be put beside them"
         )
     if name not in names:
         raise ValueError(f"{what}={name!r} is not a column of the lazy frame, whose columns are {list(names)}")

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.units import agreeing, counted
 from anbexact.tables.columns import Column
 from anbexact.tables.native_values import native
 from anbexact.tables.vocabulary import Groups, Vocabulary
@@ -44,7 +45,7 @@ class MissingClassError(ValueError):
     """
 
     def __init__(self, name: Hashable, n_rows: int, first: int | None = None) -> None:
-        rows, these = ("1 row", "this row") if n_rows == 1 else (f"{n_rows} rows", "these rows")
+        rows, these = counted(n_rows, "row"), agreeing(n_rows, "this row", "these rows")
         place = "" if first is None else f" (first: row {first})"
         super().__init__(
             f"Input y contains NaN: the class {name!r} is missing in {rows}{place}. Drop {these}: "
@@ -290,6 +291,15 @@ class _GapCounts:
         """Return how many rows a mask stands for."""
         return int(rows.sum()) if self.repeats is None else int(self.repeats[rows].sum())
 
+    @property
+    def said(self) -> str:
+        """How many rows are left out, and of how many, as a clause."""
+        n_missing = self.number(self.incomplete)
+        return (
+            f"{n_missing:,} of {counted(self.number(self.kept), 'row')} {agreeing(n_missing, 'has', 'have')} "
+            "a missing feature"
+        )
+
     def worst(self, rows: Mask) -> tuple[Hashable, int]:
         """Return the column with most missing cells in the rows, and how many."""
         counts = {name: self.number(gap & rows) for name, gap in self.costly.items()}
@@ -301,14 +311,14 @@ def _refuse(gaps: _GapCounts, handle_missing: str, again: str = "") -> None:
     """Refuse missing cells if they are to be refused, or no row without one is left."""
     n_missing, n_rows = gaps.number(gaps.incomplete), gaps.number(gaps.kept)
     worst, most = gaps.worst(gaps.kept)
-    where = f"most in column {worst!r} ({most})"
+    where = f"most in column {worst!r} ({most:,})"
     advice = _advice(again)
     if most == n_rows and not again:
         raise ValueError(
-            f"column {worst!r} has no observed value (all {n_rows} cells are missing): drop it, {advice}"
+            f"column {worst!r} has no observed value (all {n_rows:,} cells are missing): drop it, {advice}"
         )
     if handle_missing == "error":
-        raise ValueError(f"{n_missing} of {n_rows} rows have a missing feature, {where}: fill or drop them, {advice}")
+        raise ValueError(f"{gaps.said}, {where}: fill or drop {agreeing(n_missing, 'it', 'them')}, {advice}")
     if n_missing == n_rows:
         raise ValueError(f"every row has a missing feature, {where}: drop such columns, {advice}")
 
@@ -324,19 +334,22 @@ def _refuse_lost_class(gaps: _GapCounts, target: Column, handle_missing: str) ->
     rows = gaps.kept & (codes == gone[0])
     worst, most = gaps.worst(rows)
     others = f" (and {len(gone) - 1} more classes)" if len(gone) > 1 else ""
+    n_rows = gaps.number(rows)
+    its_rows = agreeing(n_rows, "its only row has", f"all of its {n_rows:,} rows have")
     better = "'own_state'" if handle_missing == "auto" else "'auto' or 'own_state'"
     raise LostClassError(
-        f"the class {labels[gone[0]]!r} of {target.name!r}{others} would be lost: all of its {gaps.number(rows)} "
-        f"rows have a missing feature, most in column {worst!r} ({most}), and such rows are left out of training. "
-        f"Drop the column, fill in its cells, or use handle_missing={better}"
+        f"the class {labels[gone[0]]!r} of {target.name!r}{others} would be lost: {its_rows} a missing "
+        f"feature, most in column {worst!r} ({most:,}), and such rows are left out of training. Drop the column, "
+        f"fill in its cells, or use handle_missing={better}"
     )
 
 
 def _warning(gaps: _GapCounts, again: str = "") -> str:
     worst, most = gaps.worst(gaps.kept)
     return (
-        f"{gaps.number(gaps.incomplete)} of {gaps.number(gaps.kept)} rows have a missing feature (most in column "
-        f"{worst!r} ({most})) and are left out of training; fill in the missing cells, {_advice(again)}"
+        f"{gaps.said} (most in column {worst!r} ({most:,})) and "
+        f"{agreeing(gaps.number(gaps.incomplete), 'is', 'are')} left out of training; fill in the missing cells, "
+        f"{_advice(again)}"
     )
 
 

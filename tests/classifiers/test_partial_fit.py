@@ -116,7 +116,7 @@ class TestRefusals:
     def test_rows_are_numbered_as_they_were_passed(self, model):
         new = X[500:].astype(object).reset_index(drop=True)
         new.iloc[0, 0], new.iloc[5, 1] = None, "z"
-        with pytest.warns(UserWarning, match="1 of 458 rows have a missing feature"):
+        with pytest.warns(UserWarning, match="1 of 458 rows has a missing feature"):
             self.unchanged(model, new, Y[500:], r"column 'top_middle', row 5: the value 'z' is not a state")
 
     def test_a_new_class(self, model):

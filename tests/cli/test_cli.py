@@ -170,7 +170,7 @@ def test_missing_cells(capsys):
     Path("t.csv").write_text(text)
     code, out, err = run(capsys, "fit", "t.csv", "--class", "y", "-o", "m.json")
     assert code == 0
-    assert err == "anbexact: note: 1 of 6 rows have a missing y and are left out\n"
+    assert err == "anbexact: note: 1 of 6 rows has a missing y and is left out\n"
     assert "5 rows to learn from" in out
     assert "a missing cell is a state of its own in: a, b" in out
     assert anbexact.load("m.json").vocabulary_.states["a"] == ("None", "x", "(missing)")

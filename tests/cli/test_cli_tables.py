@@ -444,9 +444,9 @@ class TestPredict:
         code, out, err = run(capsys, "predict", "m.json", "odd.csv")
         assert code == 0
         assert out.split()[2:] == predicted[1:]
-        assert "column 'width': 1 cells are not numbers (first: 'wide') and are summed out" in err
-        assert "column 'count': 1 cells contain an unknown state (first: 'many')" in err
-        assert "column 'flag': 1 cells contain an unknown state (first: 'perhaps')" in err
+        assert "column 'width': 1 cell is not a number (first: 'wide') and is summed out" in err
+        assert "column 'count': 1 cell contains an unknown state (first: 'many')" in err
+        assert "column 'flag': 1 cell contains an unknown state (first: 'perhaps')" in err
 
     @pytest.mark.parametrize(
         ("args", "message"),

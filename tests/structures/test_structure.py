@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import replace
 from itertools import combinations, product
 
 import networkx as nx
@@ -96,6 +97,7 @@ class TestStructure:
 class TestCertificate:
     def test_says_what_is_proved(self):
         assert str(PROVED).startswith("proved optimal (by hand; 8 sets scored in 0.1 s)")
+        assert "; 1 set scored in " in str(replace(PROVED, sets_scored=1))
         assert str(OPEN).startswith("not proved optimal: gap at most 2.5 nats")
 
     @pytest.mark.parametrize(("optimal", "gap"), list(product([True, False], [0.0, 3.0])))

@@ -223,7 +223,7 @@ class TestTable:
         tables = {}
         for name, X in frames.items():
             if missing:
-                with pytest.warns(UserWarning, match="1 of 6 rows have a missing feature"):
+                with pytest.warns(UserWarning, match="1 of 6 rows has a missing feature"):
                     tables[name] = DiscreteTable.from_frame(X, y, handle_missing="marginalize")
             else:
                 tables[name] = DiscreteTable.from_frame(X, y)
@@ -268,7 +268,7 @@ class TestTable:
         X = pd.DataFrame({"a": [1.0, np.nan, 3.0, 4.0], "b": ["x", None, "y", "z"]})
         y, weights = pd.Series([0, 1, 1, 0], name="y"), np.array([0.0, 1.0, 2.0, 1.5])
         before = X.copy(deep=True), y.copy(), weights.copy()
-        with pytest.warns(UserWarning, match="1 of 3 rows have a missing feature"):
+        with pytest.warns(UserWarning, match="1 of 3 rows has a missing feature"):
             DiscreteTable.from_frame(X, y, sample_weight=weights, handle_missing="marginalize")
         DiscreteTable.from_frame(X, y, sample_weight=weights)
         pd.testing.assert_frame_equal(X, before[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from anbexact._runtime.units import counted
 from anbexact.classifiers import RefittedClassifier
 from anbexact.drawing.network import MOST_FEATURES, diagram, network_svg
 from anbexact.networks.arc_strengths import arc_strengths
@@ -21,11 +22,8 @@ def network_section(subject: Subject) -> Section | None:
     if network is None or structure is None:
         return None
     strengths = {(arc.parent, arc.child): arc.information for arc in arc_strengths(network)}
-    n_arcs = len(structure.feature_edges)
-    plural = "s" * (n_arcs != 1)
-    facts = (
-        f"{subject.title[:1].upper()}{subject.title[1:]}, {_sizes(subject)}: {n_arcs:,} arc{plural} between features"
-    )
+    facts = f"{subject.title[:1].upper()}{subject.title[1:]}, {_sizes(subject)}: "
+    facts += f"{counted(len(structure.feature_edges), 'arc')} between features"
     facts += f", {network.n_parameters:,} free probabilities."
     blocks: list[Block] = []
     if len(structure.features) <= MOST_FEATURES:

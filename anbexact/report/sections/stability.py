@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from anbexact._runtime.units import agreeing, counted
 from anbexact.classifiers import NetworkClassifier
 from anbexact.displays.averages import KINDS, LEGEND, arcs_svg
 from anbexact.drawing.network import MOST_FEATURES
@@ -90,9 +91,8 @@ def _rivals(found: Stability) -> str:
     )
     if found.n_near is not None:
         more = "" if found.complete else "at least "
-        plural = "s" * (found.n_near != 1)
         text += (
-            f" Within a Bayes factor of {BAYES_FACTOR:g} of the best, there {'are' if plural else 'is'} {more}"
-            f"{found.n_near:,} structure{plural} that rows can tell apart."
+            f" Within a Bayes factor of {BAYES_FACTOR:g} of the best, there {agreeing(found.n_near, 'is', 'are')} "
+            f"{more}{counted(found.n_near, 'structure')} that rows can tell apart."
         )
     return text
