@@ -95,7 +95,7 @@ def identifier_reason(
     kept: npt.NDArray[np.bool_],
     repeats: npt.NDArray[np.int64] | None = None,
     *,
-    fewest: int = FEWEST_ROWS,
+    fewest: int | None = None,
 ) -> str:
     """Return the reason why a column looks like an identifier; nothing if it does not.
 
@@ -110,7 +110,7 @@ def identifier_reason(
     """
     observed = kept & ~column.missing
     n = int(observed.sum() if repeats is None else repeats[observed].sum())
-    if n < fewest or column.quantity is not None:
+    if n < (FEWEST_ROWS if fewest is None else fewest) or column.quantity is not None:
         return ""
     if column.numbers is None:
         codes, categories = column.coded
