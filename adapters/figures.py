@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from anbexact._runtime.units import counted
 from anbexact.drawing.labels import aslant, axes_size, characters, filled, inches, label_lines, longest_line, plain
 from anbexact.drawing.markup import shortened, shortened_apart
 
@@ -133,7 +134,7 @@ def draw_shape(axes: Axes, shapes: Sequence[Shape], alone: bool = False) -> None
 
 
 def _note(n_left_out: int) -> str:
-    return f"{n_left_out} interaction{'s' * (n_left_out > 1)} of less than {LEAST_RANGE} nats left out"
+    return f"{counted(n_left_out, 'interaction')} of less than {LEAST_RANGE} nats left out"
 
 
 def _smoothed_away(shapes: Sequence[Shape]) -> set[str]:
@@ -229,7 +230,10 @@ def _map(axes: Axes, shape: Shape, top: float, most: int = MOST_CHARACTERS) -> A
 
 
 def _marks(labels: Sequence[str]) -> list[tuple[float, str]]:
-    """Return the states of up to twelve cells, or some cut points and all cells that are no interval, by place."""
+    """Return what is named on an axis, with its place: up to twelve states; of intervals, some cut points.
+
+    Among intervals, a state that is not an interval, such as that of missing cells, is always named.
+    """
     cells = [k for k, label in enumerate(labels) if label.startswith("(") and ", " in label]
     if len(cells) < max(len(labels) - 1, 2):
         return [(k + 0.5, labels[k]) for k in range(0, len(labels), ceil(len(labels) / MOST_STATES))]

@@ -44,7 +44,7 @@ from anbexact.classifiers.pool_members import (
 )
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.sample_size import LEAST_ROWS_COMPARED, MARGIN_NATS, PREDICTED_WORSE
+from anbexact.classifiers.sample_size import LEAST_ROWS_COMPARED, PREDICTED_WORSE, warn_if_worse
 from anbexact.inputs.class_weights import apply_class_weight, check_class_weight
 from anbexact.inputs.continuous import continuous_columns
 from anbexact.inputs.folds import frame_folds
@@ -355,8 +355,4 @@ def _compare_with_frequencies(held_out: HeldOutLogs, found: PoolWeights) -> None
     if len(held_out.weights) < LEAST_ROWS_COMPARED or not total:
         return
     ours, theirs = -found.log_likelihood(held_out) / total, -held_out.log_likelihood_of_frequencies / total
-    if ours > theirs + MARGIN_NATS:
-        warn(
-            f"in cross-validation, {PREDICTED_WORSE} (log loss {ours:.3f} against {theirs:.3f} nats per row): "
-            f"{len(held_out.weights)} rows may be too few, or the features may not depend on the class"
-        )
+    warn_if_worse(ours, theirs, f"{len(held_out.weights):,} rows may be too few")

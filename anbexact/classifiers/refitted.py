@@ -151,7 +151,9 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         check_limit("time_limit", self.time_limit)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters; those of the network, as in ``estimator__ess``, also if ``estimator`` is the default.
+        """Set parameters, also of the network, such as ``estimator__ess``.
+
+        If ``estimator`` is None, the default network takes its place, so that its parameters can be set.
 
         Raises
         ------

@@ -265,10 +265,18 @@ def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value
     for rows, others in folds:
         counts = np.bincount(rows.column(name), rows.weights, n_classes) + 1
         by_frequencies += float(others.weights @ np.log(counts / counts.sum())[others.column(name)])
-    if len(table.weights) >= LEAST_ROWS_COMPARED and value < by_frequencies - MARGIN_NATS * table.weight_sum:
-        ours, theirs = -value / table.weight_sum, -by_frequencies / table.weight_sum
+    if len(table.weights) >= LEAST_ROWS_COMPARED:
+        few = f"{len(table.weights):,} distinct rows may be too few for {len(table.vocabulary.features):,} features"
+        warn_if_worse(-value / table.weight_sum, -by_frequencies / table.weight_sum, few)
+
+
+def warn_if_worse(log_loss: float, of_frequencies: float, few: str) -> None:
+    """Warn if a log loss on held-out rows is clearly above that of the frequencies of the classes; nats per row.
+
+    ``few`` says which rows may be too few.
+    """
+    if log_loss > of_frequencies + MARGIN_NATS:
         warn(
-            f"in cross-validation, {PREDICTED_WORSE} (log loss {ours:.3f} against {theirs:.3f} nats per row): "
-            f"{len(table.weights)} distinct rows may be too few for {len(table.vocabulary.features)} features, "
-            "or the features may not depend on the class"
+            f"in cross-validation, {PREDICTED_WORSE} (log loss {log_loss:.3f} against {of_frequencies:.3f} nats per "
+            f"row): {few}, or the features may not depend on the class"
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from anbexact._runtime.memory import available_memory
 from anbexact.cli.messages import InputError, in_options, note
-from anbexact.inputs.identifiers import identifier_reason
+from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER, identifier_reason
 from anbexact.tables.frames import read_columns
 
 if TYPE_CHECKING:
@@ -22,11 +22,26 @@ FEWEST_ROWS = 20
 """Rows of a table of counts from which its columns may be identifiers: few rows stand for many there."""
 
 
-def without_identifiers(frame: pd.DataFrame, used: Collection[str], label: str) -> pd.DataFrame:
+def leave_out_identifiers(frame: pd.DataFrame, used: Collection[str], label: str, advice: str) -> pd.DataFrame:
     """Return a table of counts without the columns that look like identifiers, and say so.
 
-    Once rows are repeated, a number of the row would tell them apart, and explain every other column.
-    ``used`` are the columns that stay in any case.
+    Once rows are repeated, the values of such a column repeat, too, so that it no longer looks like an identifier.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The table before rows are repeated.
+    used : collection
+        Columns that stay in any case.
+    label : str
+        The name of the table.
+    advice : str
+        How to keep such a column.
+
+    Raises
+    ------
+    InputError
+        If no other column is left.
     """
     rows = np.ones(len(frame), dtype=bool)
     reasons = {
@@ -36,7 +51,9 @@ def without_identifiers(frame: pd.DataFrame, used: Collection[str], label: str) 
     dropped = [name for name, reason in reasons.items() if reason]
     if dropped:
         shown = "; ".join(f"{name!r} ({in_options(reasons[name])})" for name in dropped)
-        note(f"{label}: each column that looks like an identifier is left out: {shown}")
+        if len(dropped) == len(reasons):
+            raise InputError(f"{label}: every column {LOOKS_LIKE_AN_IDENTIFIER}: {shown}{advice}")
+        note(f"{label}: each column that {LOOKS_LIKE_AN_IDENTIFIER} is left out: {shown}{advice}")
     return frame.drop(columns=dropped)
 
 

@@ -12,7 +12,7 @@ from anbexact._runtime.units import agreeing, counted
 from anbexact.cli.cells import same_cells, same_column
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.messages import InputError, listed, note
-from anbexact.cli.row_counts import note_counts, repeat_rows, without_identifiers
+from anbexact.cli.row_counts import leave_out_identifiers, note_counts, repeat_rows
 from anbexact.cli.sources import READ_ERRORS, Source
 from anbexact.cli.text_types import recognise
 
@@ -75,8 +75,10 @@ def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tup
     frame = recognised(choose_columns(frame, args, label, (args.class_name, *beside)), file, texts)
     if args.counts is not None:
         (counts,) = find_columns([args.counts], frame, "--counts", label)
-        if not getattr(args, "keep_identifiers", False):
-            frame = without_identifiers(frame, {counts, args.class_name} & set(frame), label)
+        keep = getattr(args, "keep_identifiers", None)  # None: the command has no such option
+        if not keep:
+            advice = "" if keep is None else "; pass --keep-identifiers to use such columns"
+            frame = leave_out_identifiers(frame, {counts, args.class_name} & set(frame), label, advice)
         frame = repeat_rows(frame, counts, label)
     elif args.weights is None:
         note_counts(frame, args.class_name, label)

@@ -40,8 +40,8 @@ from anbexact.tables.lazy_table import (
     check_values,
     coded_rows,
     column_of_values,
-    refuse_missing_class,
     refuse_undeclared,
+    refuse_unlabelled,
 )
 from anbexact.tables.table import DiscreteTable, Weights, table_from_columns
 from anbexact.tables.vocabulary import LEFT_OUT, Groups, Vocabulary
@@ -170,7 +170,7 @@ def counted_columns(
     progress = progress_of(estimator.verbose)
     source = source.gathered([*names, y])
     of_class = source.marginal([y])
-    target = refuse_missing_class(of_class.columns[0], of_class.repeats)
+    target = refuse_unlabelled(of_class.columns[0], of_class.repeats)
     check_labels(target, of_class.weights)
     categories = declared_states(estimator, names, y, classes)
     refuse_undeclared(target, of_class.repeats, categories)

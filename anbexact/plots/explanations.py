@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from anbexact._runtime.units import counted
 from anbexact.drawing.labels import axes_size, characters, filled, inches, longest_line, plain
 from anbexact.drawing.markup import shortened_apart
 from anbexact.networks.explanation_text import cell_text
@@ -156,4 +157,4 @@ def _labels(terms: pd.DataFrame, n_terms: int, most: int = MOST_CHARACTERS, whol
         pairs = zip(shortened_apart(cells, most), shortened_apart(given, most), strict=True)
         labels = [filled([cell, of], most) if of else cell for cell, of in pairs]
     rest = len(terms) - n_terms
-    return labels + ([f"{rest} weaker term{'s' * (rest > 1)}"] if rest > 0 else [])
+    return labels + ([counted(rest, "weaker term")] if rest > 0 else [])

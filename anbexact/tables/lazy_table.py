@@ -44,7 +44,7 @@ def lazy_table(
     counted += [source.counted_with([name], counted[0]) for name in all_names[:-1]]
     found = {str(groups.columns[0].name): groups.columns[0] for groups in counted}
     if class_name is not None:
-        found[class_name] = refuse_missing_class(found[class_name], counted[0].repeats)
+        found[class_name] = refuse_unlabelled(found[class_name], counted[0].repeats)
     for groups in counted:
         refuse_undeclared(groups.columns[0], groups.repeats, categories)
     values = {name: column.coded[1] for name, column in found.items()}
@@ -166,7 +166,7 @@ def column_of_values(column: Column, codes: npt.NDArray[np.int16]) -> Column:
     )
 
 
-def refuse_missing_class(target: Column, repeats: Counts) -> Column:
+def refuse_unlabelled(target: Column, repeats: Counts) -> Column:
     """Return the class; refuse rows without one.
 
     Parameters

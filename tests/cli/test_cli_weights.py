@@ -69,13 +69,22 @@ def test_row_numbers_are_left_out_before_rows_are_repeated(capsys):
     assert (
         "t.csv: each column that looks like an identifier is left out: 'rownames' (whole numbers that number" in err
     )
+    assert "pass --keep-identifiers to use such columns" in err
     assert "counted by Freq, 2 features" in out
     assert anbexact.load("m.json").vocabulary_.features == ("f", "g")
     err = run(capsys, "compare", "t.csv", "--class", "ill", "--counts", "Freq", "--models", "NB", "--no-refit")[2]
     assert "'rownames'" in err
+    assert "--keep-identifiers" not in err
     out, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq", "--keep-identifiers")[1:]
     assert "3 features" in out
     assert "identifier" not in err
+
+
+def test_a_table_of_counts_with_nothing_but_row_numbers_is_refused(capsys):
+    numbered(24)[["rownames", "ill", "Freq"]].to_csv("t.csv", index=False)
+    code, _, err = run(capsys, "fit", "t.csv", "--class", "ill", "--counts", "Freq")
+    assert code != 0
+    assert "t.csv: every column looks like an identifier: 'rownames'" in err
 
 
 def test_few_counts_have_no_identifiers(capsys):

@@ -47,6 +47,23 @@ def test_shapley_values_add_up_to_the_log_odds_of_predict_proba(fitted):
     assert of_classes.shape == (len(ROWS), X.shape[1], 3)
 
 
+def test_missing_cells_are_summed_out_as_by_predict_proba(fitted):
+    model, X = fitted
+    holed = X.mask(np.random.default_rng(0).random(X.shape) < 0.3).iloc[:40]
+    found = model.explain_local(holed)
+    expected = log_odds(model.predict_proba(holed), found)
+    np.testing.assert_allclose(found.log_odds, expected, atol=1e-9)
+    np.testing.assert_allclose(found.base + found.values.sum(axis=1) + found.hidden, expected, atol=1e-9)
+
+
+def test_a_single_cut_column():
+    X, y = load_iris()
+    model = AdditiveClassifier(NaiveBayesClassifier(n_jobs=1), intervals=9, smooth=1.0).fit(X[["petal_length"]], y)
+    found = model.explain_local(X[["petal_length"]].iloc[ROWS])
+    expected = log_odds(model.predict_proba(X[["petal_length"]].iloc[ROWS]), found)
+    np.testing.assert_allclose(found.base + found.values[:, 0], expected, atol=1e-9)
+
+
 def test_a_sufficient_reason_suffices(fitted):
     model, X = fitted
     reasons = model.sufficient_reasons(X.iloc[ROWS])
