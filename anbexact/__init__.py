@@ -11,7 +11,6 @@ from typing import Any as _Any
 _collects = _gc.isenabled()
 _gc.disable()  # imports create many objects but no garbage; searching for it takes a tenth of the time
 try:
-    from anbexact._runtime import moved as _moved
     from anbexact.averaging import (
         NearOptimal,
         RelearnedLeaveOneOut,
@@ -58,7 +57,6 @@ finally:
         _gc.enable()
 
 __version__ = "0.1.0"
-_moved.install()
 
 __all__ = [
     "ANBClassifier",

@@ -41,7 +41,6 @@ from threadpoolctl import threadpool_limits
 
 import anbexact
 from anbexact import adapters, classifiers, datasets
-from anbexact._runtime.moved import RENAMED
 from anbexact.cli import main as command_line
 
 Case = tuple[str, Callable[[], Any]]
@@ -56,7 +55,6 @@ VOLATILE = {"seconds", "fit_seconds", "predict_seconds", "sha256", "package_vers
 PACKAGES = ("adapters", "classifiers", "compare", "datasets", "discretize", "report", "scores", "search", "selection")
 MODULES = [anbexact, *(import_module(f"anbexact.{name}") for name in PACKAGES)]
 NAMES = {name: getattr(module, name) for module in MODULES for name in module.__all__}
-NAMES |= {old: NAMES[new] for module in MODULES for old, new in RENAMED.get(module.__name__, {}).items()}
 """What expressions may use, beside the names of this file and those of `data`."""
 
 # ---- tables
@@ -176,7 +174,11 @@ def plain(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     if isinstance(value, adapters.LogitModel):
-        return {"coefficients": plain(value.to_frame()), "equivalent": value.equivalent, "why": plain(value.why)}
+        return {
+            "coefficients": plain(value.to_frame()),
+            "equivalent": value.equivalent,
+            "why": plain(value.equivalence_report),
+        }
     if dataclasses.is_dataclass(value) and not isinstance(value, type | BaseEstimator):
         names = [own.name for own in dataclasses.fields(value) if not own.name.startswith("_")]
         return {"type": type(value).__name__, **plain({name: getattr(value, name) for name in names})}
@@ -213,7 +215,7 @@ SCORE_NAMES = ("bdeu", "bds", "k2", "kt", "ll", "aic", "bic", "hq", "mit", "qnml
 BY_OBJECT = [f"structure_score={score}" for score in ("BDeu(3.0)", "HQ(0.2)", "MIT(0.9)", "ACLL('uniform', 2.0)")]
 CUTS = ["'median'", "'mdlp'", "'modl'", "'equal_frequency'", "'equal_width'", "MDLPDiscretizer(max_bins=3)"]
 BINS = "KBinsDiscretizer(4, encode='ordinal', quantile_method='averaged_inverted_cdf')"
-LEVELS = ["UniversalMeasure(levels=3)", "UniversalMeasure({'petal_width': EqualWidth(0, 3)})"]
+LEVELS = ["UniversalMeasure(levels=3)", "UniversalMeasure({'petal_width': EqualWidthPartition(0, 3)})"]
 ARCS = "required_edges=[('selfLR', 'PID')], forbidden_edges=[('ClinLR', 'DoleLR'), ('DoleLR', 'ClinLR')]"
 STATES = "categories={'grade': [1, 2, 3, 4, 5], 'size': ['XXL', 'XL', 'L', 'M', 'S', 'XS'], 'flag': [True, False]}"
 NETWORKS = [f"{name}Classifier()" for name in (*MEASURED.split(), "KDB", "GreedyGBN", "AODE")]
@@ -304,7 +306,15 @@ CONVERTED: list[tuple[str, str, list[str]]] = [
     ("FixedStructure", "lenses", ["l2=1.0"]),
     ("AODE", "lenses", [""]),
 ]
-MODEL = ["it", "it.terms", "it.unidentified", "it.diverging()", "it.complaint()", "it.closure", "it.result().params"]
+MODEL = [
+    "it",
+    "it.terms",
+    "it.unidentified",
+    "it.separated_terms",
+    "it.convergence_message",
+    "it.closure",
+    "it.result().params",
+]
 MODEL += ["it.log_likelihood(X, y, w)", "it.predict_proba(X)", "it.predict_proba(missing)", "it.result().bse"]
 MODEL += ["it.to_classifier().conditional_tables_", "it.to_classifier().predict_proba(X)"]
 NETWORK = [

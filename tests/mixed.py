@@ -3,13 +3,14 @@
 from dataclasses import dataclass
 from functools import cache, cached_property
 from math import floor, inf, log
+from typing import ClassVar
 
 import oracles
 import pandas as pd
 from hypothesis import strategies as st
 
 from anbexact import UniversalMeasure
-from anbexact.discretize import Counts, EqualWidth, NestedCuts, Quantiles
+from anbexact.discretize import CountPartition, EqualWidthPartition, FixedCutsPartition, QuantilePartition
 
 OWN_CUTS = ([2.5], [0.5, 7.25], [5.0])
 STATES = ["u", "v", "w"]
@@ -40,7 +41,12 @@ class Mixed:
     levels: int | None
     epsilon: float | None = None
 
-    RULES = {"q": Quantiles(), "i": EqualWidth(-4, 12), "n": Counts(), "o": NestedCuts(OWN_CUTS, -4, 12)}  # noqa: RUF012
+    RULES: ClassVar = {
+        "q": QuantilePartition(),
+        "i": EqualWidthPartition(-4, 12),
+        "n": CountPartition(),
+        "o": FixedCutsPartition(OWN_CUTS, -4, 12),
+    }
 
     @property
     def rules(self):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +18,6 @@ class HasNetwork:
     """A fitted classifier whose class posterior is that of a network with conditional tables."""
 
     _network: DiscreteBayesianNetwork | None
-    _former_names: ClassVar[frozenset[str]] = frozenset()
 
     @property
     @abstractmethod
@@ -44,12 +43,12 @@ class HasNetwork:
         return to_pgmpy(self)
 
     def __dir__(self) -> list[str]:
-        """List the attributes that there are, ``network_`` only once it is built, and none under a former name.
+        """List the attributes that there are, ``network_`` only once it is built.
 
         scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read whatever is listed here, and
         scikit-learn's own ``__dir__`` reads it, too, while the network of large tables takes a minute and gigabytes.
         """
-        listed = set(object.__dir__(self)) - self._former_names
+        listed = set(object.__dir__(self))
         if vars(self).get("_network") is None:
             listed.discard("network_")
         return sorted(name for name in listed if hasattr(self, name))

@@ -63,18 +63,11 @@ class MeasuredClassifier(NetworkClassifier):
 
     continuous: str | UniversalMeasure
     level_cost_: float
-    _former_names = frozenset({"measure_"})
 
     @property
     def universal_score_(self) -> Universal | None:
         """The measure, with the partitions of the continuous columns; None if columns were discretised."""
         return getattr(getattr(self, "model_", None), "measure", None)
-
-    @property
-    def measure_(self) -> Universal | None:
-        """The former name of ``universal_score_``."""
-        warn("measure_ is now called universal_score_", DeprecationWarning)
-        return self.universal_score_
 
     @property
     def densities_(self) -> Densities | None:

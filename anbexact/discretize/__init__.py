@@ -1,6 +1,5 @@
 """Cut points for continuous columns: rules that find them, as scikit-learn transformers, and their use."""
 
-from anbexact._runtime.moved import keep_moved_names
 from anbexact.discretize.base import CutPointDiscretizer
 from anbexact.discretize.cuts import Cuts, cut_codes, cut_texts, cuts_from_edges, interval_names
 from anbexact.discretize.groups import MODLGrouper, group_values
@@ -37,5 +36,3 @@ __all__ = [
     "group_values",
     "interval_names",
 ]
-
-keep_moved_names(__name__)

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.moved import keep_moved_names
 from anbexact.discretize.base import Values
 from anbexact.discretize.cuts import midpoint
 from anbexact.tables.partitions import NestedPartition
@@ -275,6 +274,3 @@ def _nested(cuts: Sequence[float], entered: Sequence[int], masses: Values) -> Ne
     """Return a nested partition whose levels are numbered without gaps."""
     number = {level: k for k, level in enumerate(sorted(set(entered)), 1)}
     return NestedPartition(tuple(cuts), tuple(number[level] for level in entered), tuple(masses.tolist()))
-
-
-keep_moved_names(__name__)

@@ -66,10 +66,10 @@ def layered(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
         turned.width,
     )
     best = down if down.scale() >= right.scale() or not arcs else right
-    return with_rows(best, sizes, isolated(len(sizes), arcs))
+    return _with_rows(best, sizes, _isolated(len(sizes), arcs))
 
 
-def isolated(n_nodes: int, arcs: Sequence[Arc]) -> list[int]:
+def _isolated(n_nodes: int, arcs: Sequence[Arc]) -> list[int]:
     """Return the nodes without arcs."""
     joined = {node for arc in arcs for node in arc}
     return [node for node in range(n_nodes) if node not in joined]
@@ -245,7 +245,7 @@ def _apart(wanted: Sequence[float], widths: Sequence[float]) -> list[float]:
     return [place + offset for place, offset in zip(places, offsets, strict=True)]
 
 
-def with_rows(layout: Layout, sizes: Sequence[Point], alone: Sequence[int]) -> Layout:
+def _with_rows(layout: Layout, sizes: Sequence[Point], alone: Sequence[int]) -> Layout:
     """Return a layout with the nodes that have no arc in rows below it."""
     if not alone:
         return layout

@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from anbexact.drawing.graphviz import graphviz_layout
 from anbexact.drawing.layout import LAYER_GAP, Arc, Layout, Point, layered
 from anbexact.drawing.markup import Markup, element, shortened_apart
 from anbexact.structures.structure import Structure
 
-ENGINES = ("auto", "layered", "graphviz")
 MOST_FEATURES = 80
 """Maximum number of features of a network that is drawn automatically."""
 MOST_CHARACTERS = 22
@@ -87,7 +85,7 @@ class Diagram:
         return " ".join(sentences)
 
 
-def diagram(structure: Structure, strengths: Strengths | None = None, engine: str = "auto") -> Diagram:
+def diagram(structure: Structure, strengths: Strengths | None = None) -> Diagram:
     """Return a network ready to be drawn.
 
     If the class is a parent of every feature that has any arc, as in an augmented naive Bayes, its arcs are left out
@@ -99,17 +97,7 @@ def diagram(structure: Structure, strengths: Strengths | None = None, engine: st
         The network.
     strengths : mapping, optional
         The strengths of its arcs; by default, all arcs are equally wide.
-    engine : {"auto", "layered", "graphviz"}, default "auto"
-        The layout engine. ``"auto"``: Graphviz if its program ``dot`` is installed, else the package's own layered
-        layout.
-
-    Raises
-    ------
-    ValueError
-        For an unknown engine, or if Graphviz is requested and cannot be used.
     """
-    if engine not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(map(repr, ENGINES))}, not {engine!r}")
     class_name = structure.class_name
     touched = {name for edge in structure.edges for name in edge}
     unused = frozenset(name for name in structure.features if name not in touched)
@@ -121,15 +109,7 @@ def diagram(structure: Structure, strengths: Strengths | None = None, engine: st
     labels = _labels(names)
     sizes = tuple((_node_width(labels[name]), NODE_HEIGHT) for name in names)
     arcs = [(place[parent], place[child]) for parent, child in edges]
-    own = (sizes[:-1], arcs) if implied else (sizes, arcs)
-    layout = None if engine == "layered" else graphviz_layout(*own)
-    if layout is None and engine == "graphviz" and arcs:
-        raise ValueError(
-            "Graphviz could not be used: its program 'dot' is not on the path, or failed. Use engine='layered'"
-        )
-    layout = layered(*own) if layout is None else layout
-    if implied:
-        layout = _with_class_on_top(layout, sizes[-1])
+    layout = _with_class_on_top(layered(sizes[:-1], arcs), sizes[-1]) if implied else layered(sizes, arcs)
     known = dict(strengths or {})
     return Diagram(names, class_name, layout, sizes, _widths(arcs, names, known), known, implied, unused)
 

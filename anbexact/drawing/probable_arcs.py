@@ -22,7 +22,6 @@ def probability_diagram(
     *,
     least: float = LEAST_DRAWN,
     augmented: bool = True,
-    engine: str = "auto",
 ) -> Diagram:
     """Return the pairs that are probably joined, ready to be drawn, their widths in proportion to the probability.
 
@@ -41,8 +40,6 @@ def probability_diagram(
         Least probability of a pair to be joined that is drawn.
     augmented : bool, default True
         Whether the class is a parent of every feature.
-    engine : {"auto", "layered", "graphviz"}, default "auto"
-        What finds the places; see :func:`anbexact.drawing.network.diagram`.
     """
     joined = {arc: p + probabilities.get((arc[1], arc[0]), 0.0) for arc, p in probabilities.items()}
     names = (*features, class_name)
@@ -63,7 +60,7 @@ def probability_diagram(
     structure = Structure(
         class_name, {k: tuple(v) for k, v in parents.items()}, 0.0, Certificate.unknown("a picture")
     )
-    drawn = diagram(structure, engine=engine)
+    drawn = diagram(structure)
     widths = {(p, c): THICKEST * kept.get((drawn.names[p], drawn.names[c]), 0.2) for p, c in drawn.arcs}
     return replace(drawn, arcs=widths)
 

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize
 from scipy.sparse.linalg import LinearOperator, cg
 
 from anbexact._kernels.softmax import (
@@ -27,7 +26,6 @@ from anbexact.logit.design import Design
 from anbexact.logit.potentials import Floats, Potentials
 from anbexact.logit.trust_region import minimise
 
-SOLVERS = ("trust-ncg", "newton-cg")
 """A trust-region method, which is the default, and scipy's Newton-CG; see ``python -m benchmarks.speed refit``."""
 WORK = 50_000_000
 """Number of additions, about a twentieth of a second, between two looks at the clock."""
@@ -46,7 +44,7 @@ Vector = npt.NDArray[np.float64]
 
 
 class Stop(NamedTuple):
-    """When a solver ends, and how it reports its progress.
+    """When a fit ends, and how it reports its progress.
 
     Attributes
     ----------
@@ -71,7 +69,7 @@ class Effort(NamedTuple):
     Attributes
     ----------
     max_iter : int
-        Most iterations of a solver.
+        Most iterations.
     time_limit : float, optional
         Seconds after which the best so far is returned, not converged; half of it at most for the strength of the
         prior.
@@ -253,7 +251,6 @@ def fit(
     *,
     weights: Floats | None = None,
     start: Floats | None = None,
-    solver: str = "trust-ncg",
     stop: Stop | None = None,
 ) -> Fit:
     """Maximise ``Σ_t w_t ln P(c_t | x_t) - l2/2 · Σ shift²`` over the shifts of the potentials' observed cells.
@@ -273,10 +270,8 @@ def fit(
         Instead of those of the design.
     start : (cells, classes) array, optional
         Other shifts to start from, if they are no worse than zero shifts.
-    solver : str, default "trust-ncg"
-        One of `SOLVERS`.
     stop : Stop, optional
-        When the solver ends.
+        When the fit ends.
 
     Returns
     -------
@@ -293,7 +288,7 @@ def fit(
         z = moved if objective.value(moved)[0] <= least else objective.scaled_at(np.zeros(objective.shape))
     iterations, message = 0, ""
     if design.n_classes > 1:
-        z, iterations, message = _maximise(objective, z, solver, stop)
+        z, iterations, message = _maximise(objective, z, stop)
     shift = objective.shift(z)
     _, gradient = objective.value(z)
     log_likelihood = objective.log_likelihood(z)
@@ -324,11 +319,10 @@ def fit(
 def _maximise(
     objective: _Objective,
     z: Vector,
-    solver: str,
     stop: Stop,
 ) -> tuple[Vector, int, str]:
     """Run an optimiser; return where it ended, no worse than z, its iterations, and what stopped it early."""
-    value, gradient = objective.value(z)
+    _, gradient = objective.value(z)
     decades = log(max(float(np.linalg.norm(gradient)) / stop.precision, 2.0))
     reached = z
     iterations = 0
@@ -344,21 +338,10 @@ def _maximise(
             raise _StoppedError(OUT_OF_TIME)
 
     try:
-        if solver == "trust-ncg":
-            found, message = minimise(objective, z, precision=stop.precision, max_iter=stop.max_iter, watch=watch)
-            return found, iterations, message
-        result = minimize(  # type: ignore[call-overload]  # the stubs expect another callback
-            objective.value,
-            z,
-            jac=True,
-            method="Newton-CG",
-            callback=watch,
-            options={"maxiter": stop.max_iter, "xtol": stop.precision / len(z)},
-            hessp=objective.curvature,
-        )
+        found, message = minimise(objective, z, precision=stop.precision, max_iter=stop.max_iter, watch=watch)
     except _StoppedError as stopped:
         return reached, iterations, str(stopped)
-    return (result.x if result.fun <= value else z), iterations, "" if result.success else str(result.message)
+    return found, iterations, message
 
 
 def _towards_infinity(

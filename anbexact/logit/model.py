@@ -18,7 +18,6 @@ from anbexact._runtime.warn import warn
 from anbexact.discretize import Cuts
 from anbexact.logit.closure import Closure, close, obstacles
 from anbexact.logit.fit import Effort
-from anbexact.logit.former_names import FormerNames
 from anbexact.logit.identification import identified
 from anbexact.logit.model_text import model_text
 from anbexact.logit.network import posterior_tables
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     from anbexact.classifiers.fixed import FixedStructureClassifier
 
 
-class LogitModel(LogitPosterior, HasShapes, FormerNames):
+class LogitModel(LogitPosterior, HasShapes):
     """A multinomial logistic regression on the states of the features and their interactions.
 
     :func:`~anbexact.adapters.to_logit` makes it; no method changes it.
@@ -206,7 +205,6 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         smooth: str | float | Mapping[str, Any] | None = None,
         interactions: str = "families",
         ordered: Collection[Hashable] = (),
-        solver: str = "trust-ncg",
         max_iter: int = 500,
         time_limit: float | None = None,
         progress: Progress | None = None,
@@ -244,8 +242,6 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
         ordered : collection of features, default ()
             With ``smooth``: further features whose states have an order, in addition to those that were cut into
             intervals and those with numbers as states.
-        solver : {"trust-ncg", "newton-cg"}, default "trust-ncg"
-            A trust-region method, or scipy's Newton-CG (see ``docs/logit.md``). Smooth refits have their own.
         max_iter : int, default 500
             Maximum number of iterations.
         time_limit : float, optional
@@ -280,7 +276,7 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             how = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2), "effort": effort}
             return self._refitted(smooth_refit(table, self.network, smooth=strengths, **how))
         relearn = relearner(self.network, table) if l2 == "auto" else None
-        how = {"relearn": relearn, "l2": l2, "solver": solver, "effort": effort}
+        how = {"relearn": relearn, "l2": l2, "effort": effort}
         return self._refitted(refit(table, self.structure, self.network.tables, **how))
 
     def _refitted(self, found: Refit) -> LogitModel:

@@ -53,7 +53,6 @@ def choose_strength(
     design: Design,
     centre: Callable[[Floats], Potentials],
     *,
-    solver: str = "trust-ncg",
     threads: int = 1,
     deadline: Deadline | None = None,
     progress: Progress | None = None,
@@ -71,7 +70,7 @@ def choose_strength(
     centre : callable
         Takes the weights of the rows that are left in, (rows, classes), and returns the centre of the prior: a
         network learned from rows that it is to predict would make the prior look better than it is.
-    solver, deadline, progress
+    deadline, progress
         See :func:`~anbexact.logit.fit.fit`. After the deadline the best precision so far is returned, or 1000 if
         nothing was tried by then.
     threads : int
@@ -93,7 +92,7 @@ def choose_strength(
     for place, l2 in enumerate(STRENGTHS):
         if progress is not None:
             progress("strength of the prior", place / len(STRENGTHS))
-        value = sum(_refit_all(folds, l2, solver, deadline, threads))
+        value = sum(_refit_all(folds, l2, deadline, threads))
         if deadline is not None and deadline.passed:
             complete = False
             break
@@ -117,7 +116,7 @@ class _Fold:
         self._centre = centre(self._left_in)
         self.shift = np.zeros((design.n_cells, design.n_classes))
 
-    def refit(self, l2: float, solver: str, deadline: Deadline | None) -> float:
+    def refit(self, l2: float, deadline: Deadline | None) -> float:
         """Fit with this prior, from where the last fit ended, and return the log likelihood of the other rows."""
         found = fit(
             self._design,
@@ -125,7 +124,6 @@ class _Fold:
             l2,
             weights=self._left_in,
             start=self.shift,
-            solver=solver,
             stop=Stop(PRECISION, deadline=deadline),
         )
         self.shift = found.shift
@@ -138,22 +136,20 @@ class _Fold:
         return float(np.vdot(self._part[rows], log_softmax(logs, axis=1)))
 
 
-def _refit_all(
-    folds: Sequence[_Fold], l2: float, solver: str, deadline: Deadline | None, threads: int
-) -> list[float]:
+def _refit_all(folds: Sequence[_Fold], l2: float, deadline: Deadline | None, threads: int) -> list[float]:
     """Return the log likelihoods of :meth:`_Fold.refit`: by workers if there are more of them than threads."""
     if worker_count() > threads:
-        found = list(spread(_refitted, (l2, solver, deadline), folds))
+        found = list(spread(_refitted, (l2, deadline), folds))
         for fold, (shift, _) in zip(folds, found, strict=True):
             fold.shift = shift
         return [value for _, value in found]
     if threads == 1:
-        return [fold.refit(l2, solver, deadline) for fold in folds]
+        return [fold.refit(l2, deadline) for fold in folds]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(lambda fold: fold.refit(l2, solver, deadline), folds))
+        return list(pool.map(lambda fold: fold.refit(l2, deadline), folds))
 
 
-def _refitted(shared: tuple[float, str, Deadline | None], fold: _Fold) -> tuple[Floats, float]:
+def _refitted(shared: tuple[float, Deadline | None], fold: _Fold) -> tuple[Floats, float]:
     """Return the shift of a fold's fit, and the log likelihood of the other rows."""
     value = fold.refit(*shared)
     return fold.shift, value

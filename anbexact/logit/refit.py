@@ -12,7 +12,7 @@ import numpy as np
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.logit.design import Design, cell_states, make_design
-from anbexact.logit.fit import OUT_OF_TIME, SOLVERS, Effort, Fit, Stop, fit
+from anbexact.logit.fit import OUT_OF_TIME, Effort, Fit, Stop, fit
 from anbexact.logit.potentials import Floats, Potentials, class_families, network_potentials
 from anbexact.logit.prior_precision import Strength, choose_strength
 from anbexact.logit.terms import term_name
@@ -101,7 +101,6 @@ def refit(
     *,
     relearn: Callable[[DiscreteTable], Tables] | None = None,
     l2: float | str = "auto",
-    solver: str = "trust-ncg",
     effort: Effort | None = None,
 ) -> Refit:
     """Maximise the conditional log likelihood over the potentials of a network, starting from its own.
@@ -121,19 +120,15 @@ def refit(
         if ``tables`` were learned from the rows of ``table``.
     l2 : float or "auto", default "auto"
         Precision of the prior; 0 for none; ``"auto"``: by cross-validation.
-    solver
-        See :func:`~anbexact.logit.fit.fit`.
     effort : Effort, optional
         Limits of the fit.
 
     Raises
     ------
     ValueError
-        For an ``l2``, solver or ``max_iter`` that is not allowed, or a network with zeros.
+        For an ``l2`` or ``max_iter`` that is not allowed, or a network with zeros.
     """
     l2 = check_l2(l2)
-    if solver not in SOLVERS:
-        raise ValueError(f"solver must be one of {', '.join(map(repr, SOLVERS))}, not {solver!r}")
     effort = effort or Effort()
     check_max_iter(effort.max_iter)
     deadline = Deadline(effort.time_limit)
@@ -151,14 +146,13 @@ def refit(
             strength, start = choose_strength(
                 design,
                 learned,
-                solver=solver,
                 threads=effort.threads,
                 deadline=Deadline(effort.time_limit and effort.time_limit / 2),
                 progress=effort.progress,
             )
             l2 = strength.l2
         stop = Stop(max_iter=effort.max_iter, deadline=deadline, progress=effort.progress)
-        found = fit(design, centre, float(l2), start=start, solver=solver, stop=stop)
+        found = fit(design, centre, float(l2), start=start, stop=stop)
     if effort.progress is not None:
         effort.progress("refit", 1.0)
     moved = design.shifted(centre, found.shift)

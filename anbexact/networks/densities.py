@@ -10,8 +10,6 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
-from anbexact._runtime.moved import keep_moved_names
-from anbexact._runtime.warn import warn
 from anbexact.discretize import interval_names
 from anbexact.networks.cells import Axes, Levels
 from anbexact.parameters.counts import FamilyCounts
@@ -59,18 +57,6 @@ class FamilyDensity:
     def variables(self) -> tuple[Hashable, ...]:
         """The variable, then its parents: the axes of ``values``."""
         return (self.name, *self.parents)
-
-    @property
-    def likeliest(self) -> Levels:
-        """Former name of ``most_probable``, until version 0.3."""
-        warn("FamilyDensity.likeliest is now most_probable", DeprecationWarning)
-        return self.most_probable
-
-    @property
-    def likeliest_values(self) -> Floats:
-        """Former name of ``most_probable_values``, until version 0.3."""
-        warn("FamilyDensity.likeliest_values is now most_probable_values", DeprecationWarning)
-        return self.most_probable_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +161,3 @@ def _given_parents(values: Floats, names: Sequence[Hashable], levels: Levels, ax
     """Return a density of a variable and its parents over its integral along the variable."""
     given: Floats = values / axes.times_masses(values, names[:1], levels[:1]).sum(axis=0)
     return given
-
-
-keep_moved_names(__name__)

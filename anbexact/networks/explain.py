@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from anbexact._runtime.arrays import Integers
-from anbexact._runtime.moved import keep_moved_names
 from anbexact.inputs.reader import Rows
 from anbexact.networks.explanation import Explanation, Explanations
 from anbexact.networks.explanation_terms import Family, Grounds, add_intervals, family_terms, terms_by_row
@@ -138,6 +137,3 @@ def class_code(vocabulary: Vocabulary, name: str, label: Any) -> int:
         known = list(vocabulary.states[vocabulary.class_name])
         raise ValueError(f"{name}={label!r} is not a class of {vocabulary.class_name!r}; the classes are {known}")
     return code
-
-
-keep_moved_names(__name__)

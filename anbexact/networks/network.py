@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from anbexact._runtime.moved import keep_moved_names
 from anbexact.discretize import Cuts
 from anbexact.inputs.reader import Rows
 from anbexact.networks.estimation import Estimation
@@ -248,6 +247,3 @@ class TableNetwork(Network):
 
 def _plain(cut_points: Mapping[Hashable, Cuts]) -> dict[Hashable, list[float]]:
     return {name: cuts.tolist() for name, cuts in cut_points.items()}
-
-
-keep_moved_names(__name__)

@@ -55,13 +55,6 @@ OBJECTS: dict[str, type[Any]] = {
     )
 }
 """Objects other than scores and registered classifiers that may be constructor parameters."""
-FORMER_NAMES = {
-    "Counts": CountPartition,
-    "EqualWidth": EqualWidthPartition,
-    "NestedCuts": FixedCutsPartition,
-    "Quantiles": QuantilePartition,
-}
-"""Names by which older files call objects."""
 
 
 def register_object(cls: AnyType) -> AnyType:
@@ -142,7 +135,7 @@ def decode(form: Any) -> Any:
     tag, value = form["type"], form["value"]
     if tag == "mapping":
         return {decode(key): decode(item) for key, item in value}
-    if (known := _object_type(tag) or FORMER_NAMES.get(tag)) is not None:
+    if (known := _object_type(tag)) is not None:
         return known(**{name: decode(item) for name, item in value.items()})
     if tag not in _FORMS:
         raise ValueError(f"the type {tag!r} is not known")

@@ -46,7 +46,6 @@ class ArcProbabilityDisplay(NetworkDisplay):
         posterior: StructurePosterior,
         *,
         least: float = LEAST_DRAWN,
-        engine: str = "auto",
         ax: Axes | None = None,
     ) -> Self:
         """Draw a posterior over structures.
@@ -57,21 +56,17 @@ class ArcProbabilityDisplay(NetworkDisplay):
             From :func:`~anbexact.structure_posterior`.
         least : float, default 0.1
             Minimum probability that a pair is joined for the pair to be drawn.
-        engine : {"auto", "layered", "graphviz"}, default "auto"
-            The layout engine; see :func:`anbexact.drawing.network.diagram`.
         ax : matplotlib ``Axes``, optional
             Where to draw.
         """
         found = _by_arc(posterior.arcs)
         augmented = posterior.networks != "gbn"
         names = posterior.features, posterior.class_name
-        drawn = probability_diagram(*names, found, least=least, augmented=augmented, engine=engine)
+        drawn = probability_diagram(*names, found, least=least, augmented=augmented)
         return cls(drawn, found).plot(ax)
 
     @classmethod
-    def from_estimator(
-        cls, classifier: Any, *, least: float = LEAST_DRAWN, engine: str = "auto", ax: Axes | None = None
-    ) -> Self:
+    def from_estimator(cls, classifier: Any, *, least: float = LEAST_DRAWN, ax: Axes | None = None) -> Self:
         """Draw the posterior over the networks of an averaged classifier; arguments as for :meth:`from_posterior`.
 
         Raises
@@ -85,7 +80,7 @@ class ArcProbabilityDisplay(NetworkDisplay):
                 "the structure_posterior of its table by from_posterior"
             )
         found, vocabulary = _by_arc(classifier.arcs_), classifier.vocabulary_
-        drawn = probability_diagram(vocabulary.features, vocabulary.class_name, found, least=least, engine=engine)
+        drawn = probability_diagram(vocabulary.features, vocabulary.class_name, found, least=least)
         return cls(drawn, found).plot(ax)
 
     def _draw(self, ax: Axes) -> None:

@@ -41,15 +41,13 @@ class NetworkDisplay(Display):
         self.size = max(layout.width / PIXELS_PER_INCH, 3.0), max(layout.height / PIXELS_PER_INCH, 2.0)
 
     @classmethod
-    def from_estimator(cls, classifier: Any, *, engine: str = "auto", ax: Axes | None = None) -> Self:
+    def from_estimator(cls, classifier: Any, *, ax: Axes | None = None) -> Self:
         """Draw the network of a fitted classifier.
 
         Parameters
         ----------
         classifier : NetworkClassifier or RefittedClassifier
             Fitted.
-        engine : {"auto", "layered", "graphviz"}, default "auto"
-            The layout engine; see :func:`anbexact.drawing.network.diagram`.
         ax : matplotlib ``Axes``, optional
             Where to draw.
 
@@ -61,12 +59,12 @@ class NetworkDisplay(Display):
         network = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
         if not isinstance(network, NetworkClassifier):
             raise TypeError(f"{type(classifier).__name__} has no network to draw: pass a fitted network classifier")
-        return cls(diagram(classifier.structure_, strengths_by_arc(network.model_), engine)).plot(ax)
+        return cls(diagram(classifier.structure_, strengths_by_arc(network.model_))).plot(ax)
 
     @classmethod
-    def from_structure(cls, structure: Structure, *, engine: str = "auto", ax: Axes | None = None) -> Self:
+    def from_structure(cls, structure: Structure, *, ax: Axes | None = None) -> Self:
         """Draw a structure, all arcs equally wide; arguments as for :meth:`from_estimator`."""
-        return cls(diagram(structure, engine=engine)).plot(ax)
+        return cls(diagram(structure)).plot(ax)
 
     def _draw(self, ax: Axes) -> None:
         from matplotlib.patches import FancyBboxPatch

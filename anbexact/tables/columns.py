@@ -17,7 +17,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anbexact._runtime.moved import keep_moved_names
 from anbexact.tables.native_values import python_value
 from anbexact.tables.quantities import Quantity, decimal_places
 
@@ -153,6 +152,3 @@ class Column:
         numbers = np.asarray(self.numbers, dtype=np.float64)
         quantity = self.quantity.exactly(numbers[kept])
         return replace(self, numbers=quantity.convert(numbers, self.quantity), quantity=quantity)
-
-
-keep_moved_names(__name__)

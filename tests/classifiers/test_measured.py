@@ -32,11 +32,10 @@ from anbexact import (
 )
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier
-from anbexact.datasets import load_iris
 from anbexact.discretize import CountPartition, FixedCutsPartition, QuantilePartition
 from anbexact.networks import density_counts, density_posterior, probable_levels
 from anbexact.scores import KT
-from anbexact.search.exact.learn import affordable_parents
+from anbexact.search.exact.plan import affordable_parents
 from anbexact.structures.structure import Structure
 
 MODELS = (NaiveBayesClassifier, TANClassifier, FANClassifier, CkGClassifier, ANBClassifier, GBNClassifier)
@@ -232,14 +231,6 @@ class TestDensities:
             alone = [[level] for level in chosen]
             expected = oracles.conditional_density(columns, case.weights, alone, case.of_levels)
             np.testing.assert_allclose(density.most_probable_values, expected, rtol=1e-9)
-
-    def test_former_names(self):
-        X, y = load_iris()
-        density = next(iter(NaiveBayesClassifier(continuous="universal").fit(X, y).densities_.values()))
-        with pytest.warns(DeprecationWarning, match="most_probable"):
-            assert density.likeliest == density.most_probable
-        with pytest.warns(DeprecationWarning, match="most_probable_values"):
-            assert density.likeliest_values is density.most_probable_values
 
 
 @contextmanager
@@ -827,9 +818,3 @@ def test_by_default_wide_tables_have_as_many_parents_as_can_be_scored():
     assert affordable_parents(10_000, 9) == 1
     classifier = ANBClassifier(continuous="universal", time_limit=0.5).fit(X, X[:, 0] > 0)
     assert "at most 4 feature parents" in classifier.structure_.certificate.method
-
-
-def test_the_former_name_of_the_score():
-    classifier = NaiveBayesClassifier(continuous="universal").fit(*load_iris())
-    with pytest.warns(DeprecationWarning, match="^measure_ is now called universal_score_$"):
-        assert classifier.measure_ is classifier.universal_score_

@@ -4,7 +4,6 @@ import itertools
 import math
 import random
 import re
-import shutil
 from xml.etree import ElementTree
 
 import numpy as np
@@ -153,13 +152,13 @@ def test_arcs_of_measured_columns_are_those_of_the_most_probable_cells():
         assert math.isnan(gain)
 
 
-def parsed(structure, strengths=None, engine="layered"):
-    return ElementTree.fromstring(network_svg(diagram(structure, strengths, engine)))
+def parsed(structure, strengths=None):
+    return ElementTree.fromstring(network_svg(diagram(structure, strengths)))
 
 
 def test_the_svg_has_every_name_and_every_arc():
     structure = Structure.given("<c>", {"<c>": (), "a & b": ("<c>",), "'\"": ("<c>", "a & b"), "ü" * 60: ()})
-    drawn = diagram(structure, {("a & b", "'\""): 0.25}, "layered")
+    drawn = diagram(structure, {("a & b", "'\""): 0.25})
     assert drawn.implied
     assert drawn.unused == {"ü" * 60}
     svg = parsed(structure, {("a & b", "'\""): 0.25})
@@ -172,35 +171,22 @@ def test_the_svg_has_every_name_and_every_arc():
 
 def test_the_class_has_arcs_of_its_own_where_it_is_not_a_parent_of_all():
     structure = Structure.given("c", {"c": ("a",), "a": (), "b": ("c", "a")})
-    assert not diagram(structure, engine="layered").implied
+    assert not diagram(structure).implied
     assert len(list(parsed(structure).iter(f"{SVG}path"))) == 3
     assert len(list(parsed(Structure.given("c", {"c": ()})).iter(f"{SVG}rect"))) == 1
 
 
 def test_stronger_arcs_are_wider():
     structure = Structure.given("c", {"c": (), "x": ("c",), "y": ("c", "x"), "z": ("c", "y")})
-    drawn = diagram(structure, {("x", "y"): 0.1, ("y", "z"): 0.9}, "layered")
+    drawn = diagram(structure, {("x", "y"): 0.1, ("y", "z"): 0.9})
     weak, strong = drawn.arcs.values()
     assert weak < strong
-    assert len(set(diagram(structure, engine="layered").arcs.values())) == 1
-
-
-def test_graphviz_draws_the_same_arcs_or_says_that_it_is_absent(monkeypatch):
-    structure = ANBClassifier(ess=1.0).fit(*load_monks(1)).structure_
-    if shutil.which("dot"):
-        drawn, own = diagram(structure, engine="graphviz"), diagram(structure, engine="layered")
-        assert set(drawn.arcs) == set(own.arcs) == set(drawn.layout.routes)
-    monkeypatch.setenv("PATH", "")
-    assert diagram(structure).layout == diagram(structure, engine="layered").layout
-    with pytest.raises(ValueError, match="engine='layered'"):
-        diagram(structure, engine="graphviz")
-    with pytest.raises(ValueError, match="engine must be one of"):
-        diagram(structure, engine="dotty")
+    assert len(set(diagram(structure).arcs.values())) == 1
 
 
 def test_features_without_arcs_fill_rows():
     structure = NaiveBayesClassifier().fit(*load_monks(1)).structure_
-    drawn = diagram(structure, engine="layered")
+    drawn = diagram(structure)
     assert drawn.implied
     assert not drawn.arcs
     assert len({y for _, y in drawn.layout.centres}) == 2

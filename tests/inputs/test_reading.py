@@ -14,7 +14,7 @@ from sklearn.utils.class_weight import compute_class_weight
 import anbexact
 from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier, UniversalMeasure
 from anbexact.classifiers import AODEClassifier
-from anbexact.discretize import Quantiles
+from anbexact.discretize import QuantilePartition
 from anbexact.inputs.identifiers import identifier_reason
 from anbexact.selection import BayesFactorSelector
 from anbexact.tables.frames import read_column, read_columns
@@ -256,7 +256,7 @@ class TestIdentifiers:
 
     def test_a_column_with_a_partition_stays(self):
         X = PLAIN.assign(row=np.arange(ROWS))
-        assert TANClassifier(continuous=UniversalMeasure({"row": Quantiles()})).fit(X, Y).dropped_ == {}
+        assert TANClassifier(continuous=UniversalMeasure({"row": QuantilePartition()})).fit(X, Y).dropped_ == {}
         assert list(TANClassifier(continuous="universal").fit(X, Y).dropped_) == ["row"]
 
     def test_nothing_else(self):

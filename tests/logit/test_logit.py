@@ -25,7 +25,7 @@ from anbexact import (
 from anbexact.adapters import LogitModel, from_pgmpy, to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_balance_scale, load_iris, load_monks
-from anbexact.logit import closure, listing
+from anbexact.logit import closure, term_list
 from anbexact.logit.closure import Closure, closing_arcs, obstacles, with_arcs
 from anbexact.structures.structure import Certificate
 
@@ -242,7 +242,7 @@ class TestTerms:
 class TestManyCoefficients:
     @pytest.fixture(autouse=True)
     def few_allowed(self, monkeypatch):
-        monkeypatch.setattr(listing, "MANY_COEFFICIENTS", 5)
+        monkeypatch.setattr(term_list, "MANY_COEFFICIENTS", 5)
 
     def check_listed(self, model, rows):
         """The terms are those that a row shows, and give every row its log odds."""
@@ -351,18 +351,6 @@ def n_probabilities(structure, arity):
         for name, parents in structure.parents.items()
         for _ in product(*(range(arity[v]) for v in parents))
     )
-
-
-class TestFormerNames:
-    def test_answer_with_a_warning(self):
-        X, y = load_iris()
-        model = to_logit(TANClassifier().fit(X, y)).refit(X, y, l2=1.0)
-        with pytest.warns(DeprecationWarning, match="LogitModel.why is now equivalence_report"):
-            assert model.why == model.equivalence_report
-        with pytest.warns(DeprecationWarning, match="is now separated_terms"):
-            assert model.diverging() == model.separated_terms
-        with pytest.warns(DeprecationWarning, match="is now convergence_message"):
-            assert model.complaint() == model.convergence_message
 
 
 class TestClosure:

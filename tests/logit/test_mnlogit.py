@@ -124,14 +124,6 @@ class TestResult:
         assert ours.llf == pytest.approx(theirs.llf, rel=1e-9)
         np.testing.assert_allclose(ours.bse, theirs.bse, rtol=1e-4)
 
-    def test_does_not_depend_on_the_solver(self):
-        problem = whole(5)
-        X, y = problem.frame()
-        model = fit(problem, TANClassifier()).to_logit()
-        one, other = (model.refit(X, y, problem.weights, l2=0, solver=s).result() for s in ("trust-ncg", "newton-cg"))
-        assert one.llf == pytest.approx(other.llf, rel=1e-9)
-        np.testing.assert_allclose(one.bse, other.bse, rtol=1e-3)
-
 
 class TestRefusals:
     def test_without_a_refit(self):

@@ -185,19 +185,6 @@ class TestOptimum:
         np.testing.assert_allclose(shift_of(model), best, rtol=0, atol=1e-3)
         np.testing.assert_allclose(model.predict_log_proba(X), slow.logs(best), rtol=0, atol=1e-3)
 
-    @pytest.mark.parametrize("solver", list(fitting.SOLVERS)[1:])
-    @pytest.mark.parametrize("l2", [0, 0.01, 1, 100])
-    def test_is_the_same_by_every_solver(self, solver, l2):
-        problem = random_problem(3, 3, n_rows=800, max_arity=3, weights="real", unseen=False)
-        X, y = problem.frame()
-        model = fit(problem, FixedStructureClassifier(COMMON_CHILD)).to_logit()
-        one = model.refit(X, y, problem.weights, l2=l2)
-        other = model.refit(X, y, problem.weights, l2=l2, solver=solver)
-        assert one.refitted.fit.converged
-        assert other.refitted.fit.converged
-        assert other.refitted.fit.penalised == pytest.approx(one.refitted.fit.penalised, rel=1e-9)
-        np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), rtol=0, atol=1e-4)
-
     @pytest.mark.parametrize("l2", [0.1, "auto"])
     @pytest.mark.parametrize("seed", range(3))
     def test_counts_a_weight_as_that_many_rows(self, seed, l2):
@@ -355,14 +342,13 @@ class TestSeparation:
         assert lead.min() >= -0.051 * lead.max()
 
     @pytest.mark.slow
-    @pytest.mark.parametrize("solver", list(fitting.SOLVERS)[1:])
-    def test_is_never_taken_for_convergence(self, solver):
+    def test_is_never_taken_for_convergence(self):
         for seed in range(5, 165, 4):
             problem = sharp_table(seed)
             problem.weights = np.exp(np.random.default_rng(seed).normal(size=len(problem.rows))).tolist()
             X, y = problem.frame()
             classifier = fit(problem, some_graph(problem, seed))
-            model = classifier.to_logit().refit(X, y, problem.weights, l2=0, solver=solver)
+            model = classifier.to_logit().refit(X, y, problem.weights, l2=0)
             slow = dense(problem, model, 0, seen_only=True)
             separated = oracles.is_separated(slow.design, [row[-1] for row in problem.rows], problem.arities[-1])
             assert model.refitted.fit.converged == (not separated), seed
@@ -634,21 +620,19 @@ class TestLimits:
         assert "not converged in" in repr(after)
         assert 0 < after.refitted.seconds < deadlines[0].elapsed
 
-    @pytest.mark.parametrize("solver", fitting.SOLVERS)
-    def test_iterations_are_limited(self, solver):
+    def test_iterations_are_limited(self):
         (X, y), model = self.model()
         with pytest.warns(UserWarning, match="did not converge") as caught:
-            after = model.refit(X, y, l2=1e-3, max_iter=1, solver=solver)
+            after = model.refit(X, y, l2=1e-3, max_iter=1)
         assert f"{after.refitted.fit.gradient:.2g} per row" in str(caught[0].message)
         assert after.refitted.fit.iterations <= 20
         assert not after.refitted.fit.converged
 
     @pytest.mark.parametrize("l2", [0, 1, "auto"])
-    @pytest.mark.parametrize("solver", fitting.SOLVERS)
-    def test_progress_is_told(self, solver, l2):
+    def test_progress_is_told(self, l2):
         (X, y), model = self.model()
         told = []
-        model.refit(X, y, l2=l2, solver=solver, progress=lambda *what: told.append(what))
+        model.refit(X, y, l2=l2, progress=lambda *what: told.append(what))
         assert {phase for phase, _ in told} == {"refit", *(["strength of the prior"] if l2 == "auto" else [])}
         assert all(0 <= fraction <= 1 for _, fraction in told)
         assert told[-1] == ("refit", 1.0)
@@ -670,7 +654,6 @@ class TestLimits:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ({"solver": "bfgs"}, "solver must be one of 'trust-ncg', .*'newton-cg', not 'bfgs'"),
             ({"time_limit": 0}, "time_limit must be None or a number above 0, not 0"),
             ({"time_limit": "1 h"}, "time_limit must be None or a number above 0, not '1 h'"),
             ({"max_iter": 0}, "max_iter must be a whole number above 0, not 0"),

@@ -40,7 +40,7 @@ from anbexact import (
 from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
-from anbexact.discretize import CountPartition, EqualWidthPartition, FixedCutsPartition, QuantilePartition
+from anbexact.discretize import CountPartition, FixedCutsPartition, QuantilePartition
 from anbexact.persistence import classifiers as files
 from anbexact.persistence import values
 from anbexact.scores import CLL, CMDL, HQ, MIT, BDs
@@ -502,22 +502,6 @@ OWN_MEASURE = UniversalMeasure(
     levels=3,
     epsilon=0.2,
 )
-
-
-@pytest.mark.parametrize(
-    ("former", "rule"),
-    [
-        ("Counts", CountPartition(2)),
-        ("EqualWidth", EqualWidthPartition(0, 3)),
-        ("NestedCuts", FixedCutsPartition([[40], [25.5, 60]], 0, 120)),
-        ("Quantiles", QuantilePartition()),
-    ],
-)
-def test_rules_for_partitions_by_their_former_names(former, rule):
-    form = values.encode(UniversalMeasure({"age": rule}))
-    older = json.loads(json.dumps(form).replace(type(rule).__name__, former))
-    assert older != form
-    assert values.decode(older) == values.decode(form) == UniversalMeasure({"age": rule})
 
 
 @pytest.mark.parametrize("measure", ["universal", UniversalMeasure(), OWN_MEASURE], ids=["name", "default", "own"])

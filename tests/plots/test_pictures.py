@@ -122,11 +122,11 @@ SCORES = pd.Series([-130.0, -120.0, -118.0, -125.0, -140.0], index=[1.0, 2.0, 4.
 OF_PREDICTIONS = [ConfusionDisplay, GainsDisplay, LiftDisplay, PrecisionRecallDisplay, ReliabilityDisplay, RocDisplay]
 FIGURES = {
     **{of.__name__: lambda of=of: of.from_predictions(*predictions()) for of in OF_PREDICTIONS},
-    "ArcProbabilityDisplay": lambda: ArcProbabilityDisplay.from_posterior(posterior(), least=0.01, engine="layered"),
+    "ArcProbabilityDisplay": lambda: ArcProbabilityDisplay.from_posterior(posterior(), least=0.01),
     "ComparisonDisplay": lambda: ComparisonDisplay.from_frame(comparison(), measure="accuracy"),
     "InformationDisplay": lambda: InformationDisplay(*INFORMATION).plot(),
     "LearningCurveDisplay": lambda: LearningCurveDisplay(learning()).plot(),
-    "NetworkDisplay": lambda: NetworkDisplay.from_structure(structure(), engine="layered"),
+    "NetworkDisplay": lambda: NetworkDisplay.from_structure(structure()),
     "PoolDisplay": lambda: PoolDisplay(
         pd.DataFrame({"weight": [0.6, 0.3, 0.0], "log_loss": [0.4, 0.5, 0.9]}, index=["ANB", "NB", "TAN"])
     ).plot(),
@@ -151,7 +151,7 @@ def drawn(name):
 
 def drawn_as_svg():
     """Return where the SVG of a network has its nodes and arcs: how many numbers of it fall into each field."""
-    root = ElementTree.fromstring(network_svg(diagram(structure(), engine="layered")))
+    root = ElementTree.fromstring(network_svg(diagram(structure())))
     _, _, width, height = map(float, root.attrib["viewBox"].split())
     fields = np.zeros((ROWS, COLUMNS))
     for of in root.iter():

@@ -53,7 +53,7 @@ def _iris():
 def drawings(classifier, X, y):
     frame = compare(X, y, folds=2, models=["NB", "class frequencies"], refit=False, n_jobs=1)
     return {
-        "network": lambda ax: NetworkDisplay.from_estimator(classifier, ax=ax, engine="layered"),
+        "network": lambda ax: NetworkDisplay.from_estimator(classifier, ax=ax),
         "structure": lambda ax: NetworkDisplay.from_structure(classifier.structure_, ax=ax),
         "waterfall": lambda ax: WaterfallDisplay.from_estimator(classifier, X, row=77, ax=ax),
         "comparison": lambda ax: ComparisonDisplay.from_frame(frame, measure="accuracy", ax=ax),

@@ -29,7 +29,7 @@ from anbexact import (
     verify,
 )
 from anbexact._runtime.deadline import Deadline
-from anbexact.discretize import Counts, EqualWidth, NestedCuts, Quantiles
+from anbexact.discretize import CountPartition, EqualWidthPartition, FixedCutsPartition, QuantilePartition
 from anbexact.scores import KT, Score, SetScore, Universal
 from anbexact.search import learn_greedy_gbn
 from anbexact.search.exact import plan
@@ -97,14 +97,16 @@ class TestFormula:
 
     def test_by_hand(self):
         """Two rows in the same half of [0, 4]: ½ [½ ¾ / 2² at level 1, and ¼ (½/3) / 1² at level 2]."""
-        table, score = UniversalMeasure({"x": EqualWidth(0, 4)}, levels=2).read(pd.DataFrame({"x": [0.5, 1.5]}))
+        table, score = UniversalMeasure({"x": EqualWidthPartition(0, 4)}, levels=2).read(
+            pd.DataFrame({"x": [0.5, 1.5]})
+        )
         expected = log((1 / 2 * 3 / 4 / 4 + 1 / 4 * (1 / 2) / 3 / 1) / 2)
         assert score.set_score(table, ["x"]) == pytest.approx(expected, rel=1e-12)
 
     @pytest.mark.parametrize("n_rows", [1, 2, 3, 7, 8, 20, 21, 54, 55, 148, 149, 2980, 2981, 3000])
     def test_number_of_levels(self, n_rows):
         """max(1, ⌊ln N / m⌋) for m continuous variables, less where a variable has fewer."""
-        deep = EqualWidth(0, 1).fit("x", np.array([0.5]), np.array([1.0]), 9)
+        deep = EqualWidthPartition(0, 1).fit("x", np.array([0.5]), np.array([1.0]), 9)
         shallow, uncut = NestedPartition((0.5,), (1,), (0.5, 0.5)), NestedPartition((), (), (1.0,))
         score = Universal({"x": deep, "y": shallow, "z": uncut, "w": deep})
         assert score.levels_of(["d", "e"], float(n_rows)) == (1, 1)
@@ -118,11 +120,13 @@ class TestFormula:
 
     def test_partitions_have_as_many_levels_as_sets_of_one_variable(self):
         x = np.linspace(0, 1, 148)
-        _, score = UniversalMeasure({"x": EqualWidth(0, 1)}).read(pd.DataFrame({"x": x}))
+        _, score = UniversalMeasure({"x": EqualWidthPartition(0, 1)}).read(pd.DataFrame({"x": x}))
         assert score.n_levels("x") == 4
-        _, score = UniversalMeasure({"x": EqualWidth(0, 1)}).read(pd.DataFrame({"x": x}), sample_weight=[1.01] * 148)
+        _, score = UniversalMeasure({"x": EqualWidthPartition(0, 1)}).read(
+            pd.DataFrame({"x": x}), sample_weight=[1.01] * 148
+        )
         assert score.n_levels("x") == 5
-        _, score = UniversalMeasure({"x": EqualWidth(0, 1)}, levels=2).read(pd.DataFrame({"x": x}))
+        _, score = UniversalMeasure({"x": EqualWidthPartition(0, 1)}, levels=2).read(pd.DataFrame({"x": x}))
         assert score.n_levels("x") == 2
 
 
@@ -207,7 +211,7 @@ class TestChangesOfScale:
         mixed = random_mixed(1, "iqid", n_rows=80, epsilon=epsilon, weights=[1.0, 2.0, 0.3])
         scaled = dict(mixed.columns)
         scaled["i2"] = [factor * value + 5 for value in mixed.columns["i2"]]
-        rules = {**mixed.rules, "i2": EqualWidth(factor * -4 + 5, factor * 12 + 5)}
+        rules = {**mixed.rules, "i2": EqualWidthPartition(factor * -4 + 5, factor * 12 + 5)}
         table, score = UniversalMeasure(rules, None, epsilon).read(
             pd.DataFrame(scaled).drop(columns="d3"),
             pd.Series(mixed.columns["d3"], name="d3"),
@@ -487,8 +491,8 @@ class TestUpperBound:
         points = list(itertools.product(np.arange(4) / 4 + 0.1, repeat=n_others))
         weights = np.full(len(points), exp(2 * n_others + 0.5) / len(points))
         frame = pd.DataFrame(points, columns=[f"x{j}" for j in range(n_others)]).assign(w=1.0, z=1.0)
-        parents = {name: EqualWidth(0, 1) for name in frame if name not in "wz"}
-        rules = {**parents, "w": Quantiles(), "z": Quantiles()}
+        parents = {name: EqualWidthPartition(0, 1) for name in frame if name not in "wz"}
+        rules = {**parents, "w": QuantilePartition(), "z": QuantilePartition()}
         table, score = UniversalMeasure(rules).read(frame, sample_weight=weights)
         local = score.local_score(table, "z", list(parents))
         assert 0 < local <= score.local_upper_bound(table, "z")
@@ -517,7 +521,7 @@ class TestHashes:
         ("make", "one", "other"),
         [
             (Universal, NestedPartition((0.5,), (1,), (0.5, 0.5)), NestedPartition((), (), (1.0,))),
-            (UniversalMeasure, EqualWidth(0, 1), NestedCuts([[1], [0.5]], -4, 4)),
+            (UniversalMeasure, EqualWidthPartition(0, 1), FixedCutsPartition([[1], [0.5]], -4, 4)),
         ],
     )
     def test_of(self, make, one, other):
@@ -538,10 +542,10 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("measure", "message"),
         [
-            (UniversalMeasure({"x": EqualWidth(0, 0.5)}), "'x' contains .*between 0 and 0.5"),
-            (UniversalMeasure({"x": Counts()}), "'x' is declared to contain counts"),
-            (UniversalMeasure({"y": Counts(1)}), "'y' contains .*between 1 and inf"),
-            (UniversalMeasure({"z": Quantiles()}), r"partitions names 'z', but the columns are \['x', 'y'\]"),
+            (UniversalMeasure({"x": EqualWidthPartition(0, 0.5)}), "'x' contains .*between 0 and 0.5"),
+            (UniversalMeasure({"x": CountPartition()}), "'x' is declared to contain counts"),
+            (UniversalMeasure({"y": CountPartition(1)}), "'y' contains .*between 1 and inf"),
+            (UniversalMeasure({"z": QuantilePartition()}), r"partitions names 'z', but the columns are \['x', 'y'\]"),
         ],
     )
     def test_columns_that_do_not_suit_the_rules(self, measure, message):
@@ -550,10 +554,10 @@ class TestRefusals:
 
     def test_columns_declared_twice(self):
         with pytest.raises(ValueError, match="'y' has declared states and a partition"):
-            UniversalMeasure({"y": Quantiles()}).read(self.FRAME, categories={"y": list(range(20))})
+            UniversalMeasure({"y": QuantilePartition()}).read(self.FRAME, categories={"y": list(range(20))})
 
     @pytest.mark.parametrize("value", [inf, -inf])
-    @pytest.mark.parametrize("rules", [{}, {"x": EqualWidth(0, 1)}])
+    @pytest.mark.parametrize("rules", [{}, {"x": EqualWidthPartition(0, 1)}])
     def test_infinite_values(self, value, rules):
         with pytest.raises(ValueError, match=r"'x', row 3: -?inf cannot be discretised"):
             UniversalMeasure(rules).read(self.FRAME.assign(x=self.FRAME["x"].replace(self.FRAME["x"][3], value)))
@@ -561,8 +565,8 @@ class TestRefusals:
     def test_rows_that_do_not_count_may_hold_anything(self):
         frame = pd.concat([self.FRAME, pd.DataFrame({"x": [inf, 7.0], "y": [1.0, 1.0]})], ignore_index=True)
         weights = [1.0] * 20 + [0.0] * 2
-        ours = UniversalMeasure({"x": EqualWidth(0, 1)}).read(frame, sample_weight=weights)
-        theirs = UniversalMeasure({"x": EqualWidth(0, 1)}).read(self.FRAME)
+        ours = UniversalMeasure({"x": EqualWidthPartition(0, 1)}).read(frame, sample_weight=weights)
+        theirs = UniversalMeasure({"x": EqualWidthPartition(0, 1)}).read(self.FRAME)
         assert ours[1] == theirs[1]
         assert ours[1].set_score(ours[0], ["x", "y"]) == theirs[1].set_score(theirs[0], ["x", "y"])
 
@@ -582,7 +586,7 @@ class TestRefusals:
         with pytest.raises(TypeError, match="partition of 'x' must be a rule such as"):
             UniversalMeasure({"x": "quantiles"})
         with pytest.raises(TypeError, match="must map column names to rules, not be a list"):
-            UniversalMeasure([Quantiles()])
+            UniversalMeasure([QuantilePartition()])
 
     def test_a_table_of_other_states_than_the_cells(self):
         table = DiscreteTable.from_frame(pd.DataFrame({"x": ["a", "b", "c"]}))
@@ -609,7 +613,7 @@ class TestRefusals:
 
     def test_text_with_a_partition(self):
         with pytest.raises(ValueError, match="column 'x' is given a partition, but contains 'a': pass numbers"):
-            UniversalMeasure({"x": Quantiles()}).read(pd.DataFrame({"x": ["a", "b"]}))
+            UniversalMeasure({"x": QuantilePartition()}).read(pd.DataFrame({"x": ["a", "b"]}))
 
     def test_a_class_that_is_none(self):
         with pytest.raises(ValueError, match="class_name='x' names y, which is not given"):
@@ -620,7 +624,7 @@ class TestRead:
     def test_columns_of_many_numbers_are_continuous(self):
         """Others only if they are named; a class stays discrete."""
         frame = pd.DataFrame({"many": np.arange(11.0), "few": np.arange(11.0) % 10, "named": [0.0, 1.0] * 5 + [0.0]})
-        table, score = UniversalMeasure({"named": Counts()}).read(frame, pd.Series(range(11), name="c"))
+        table, score = UniversalMeasure({"named": CountPartition()}).read(frame, pd.Series(range(11), name="c"))
         assert list(score.partitions) == ["many", "named"]
         assert table.vocabulary.class_name == "c"
         assert table.vocabulary.arity("c") == 11

@@ -15,7 +15,6 @@ from scipy.sparse.csgraph import connected_components
 
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
-from anbexact._runtime.moved import keep_moved_names
 from anbexact._runtime.progress import Progress
 from anbexact.search.exact.branch_tree import ComponentSearch, ProofProgress
 from anbexact.search.exact.listed_sets import Branch, Lists
@@ -207,6 +206,3 @@ def _restricted(
         np.cumsum([0, *map(len, kept)]),
     )
     return part, np.concatenate(kept)
-
-
-keep_moved_names(__name__)

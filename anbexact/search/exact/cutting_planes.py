@@ -19,7 +19,6 @@ from numpy.random import Generator
 
 from anbexact._kernels.clusters import cycles, violated_clusters
 from anbexact._runtime.arrays import Floats, Positions
-from anbexact._runtime.moved import keep_moved_names
 from anbexact.search.exact.listed_sets import Arc, Lists
 from anbexact.search.exact.parent_sets import Masks, pack, unpack
 
@@ -152,6 +151,3 @@ def _violated(lists: Lists, columns: Positions, shares: Floats, least: int, rng:
             if len(kept) == NEW_CUTS:
                 break
     return Clusters(pack(found[kept]), np.full(len(kept), least))
-
-
-keep_moved_names(__name__)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from anbexact._runtime.advice import advise
 from anbexact._runtime.deadline import Deadline, check_limit
-from anbexact._runtime.moved import keep_moved_names
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact.scores import Score
@@ -232,6 +231,3 @@ def _learn(
     if limits.time_limit is None and not (structure.certificate.optimal or deadline.interrupted):
         advise("not proved", not_proved(structure.certificate, constraints))
     return structure
-
-
-keep_moved_names(__name__)

@@ -14,7 +14,6 @@ from anbexact._kernels.open_sets import OpenSets, rehash
 from anbexact._kernels.refinement import LIKELIHOOD, Layout
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
-from anbexact._runtime.moved import keep_moved_names
 from anbexact.scores import BoundedScore
 from anbexact.search.exact.laid_out_rows import (
     LaidOutRows,
@@ -238,6 +237,3 @@ def _longer(array: npt.NDArray[Any], length: int) -> npt.NDArray[Any]:
     longer = np.empty((length, *array.shape[1:]), array.dtype)
     longer[: len(array)] = array
     return longer
-
-
-keep_moved_names(__name__)

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from anbexact._runtime.deadline import Deadline, check_limit, interruptible
-from anbexact._runtime.moved import keep_moved_names
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
@@ -201,6 +200,3 @@ def as_parents(names: Sequence[Hashable], class_name: Hashable, graph: Graph) ->
         child: tuple(sorted(child_parents, key=lambda name: name != class_name))
         for child, child_parents in named.items()
     }
-
-
-keep_moved_names(__name__)
