@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 
+from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
 from anbexact.averaging.relearner import FeatureParents, Predicted, Relearner, check_relearnable
@@ -25,7 +26,7 @@ PARTS_A_WORKER = 4
 
 
 @dataclass(frozen=True, eq=False)
-class RelearnedLeaveOneOut:
+class RelearnedLeaveOneOut(Displayed):
     """Leave-one-out predictions of all rows, for each of which the structure is learned again.
 
     Attributes
@@ -48,11 +49,6 @@ class RelearnedLeaveOneOut:
     accuracy: float
     rows: pd.DataFrame
     arcs: pd.DataFrame
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.averages import leave_one_out_html
-
-        return leave_one_out_html(self)
 
     def __str__(self) -> str:
         changed = float(self.rows.loc[self.rows["changes"] > 0, "weight"].sum())

@@ -15,6 +15,7 @@ import pandas as pd
 
 from anbexact._kernels.network_sums import sum_contexts, sum_orders
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
 from anbexact.averaging.families import FamilyWeights, Work, all_family_weights, mask_at
 from anbexact.averaging.setting import Limits
@@ -31,7 +32,7 @@ Parents = tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class NearOptimal:
+class NearOptimal(Displayed):
     """The structures whose score is within a Bayes factor of the optimum.
 
     Attributes
@@ -99,11 +100,6 @@ class NearOptimal:
     @cached_property
     def _joined(self) -> list[set[tuple[Hashable, Hashable]]]:
         return [_pairs(own, augmented=self.augmented) for own in self.structures]
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.averages import near_optimal_html
-
-        return near_optimal_html(self)
 
     def __str__(self) -> str:
         within = f"within a Bayes factor of {self.bayes_factor:g} of the optimum"

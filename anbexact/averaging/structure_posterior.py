@@ -13,6 +13,7 @@ from scipy.special import gammaln
 
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
+from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
 from anbexact.averaging.families import all_family_weights
 from anbexact.averaging.graphs import MOST_VARIABLES, GraphSums
@@ -35,7 +36,7 @@ PRIORS = ("orders", "graphs")
 
 
 @dataclass(frozen=True, eq=False)
-class StructurePosterior:
+class StructurePosterior(Displayed):
     """The posterior over the structures of one kind, summed over all of them.
 
     Attributes
@@ -148,11 +149,6 @@ class StructurePosterior:
         ``draws`` networks, each of which takes n 2ⁿ steps.
         """
         return exp(self.sums.entropy(draws, np.random.default_rng(random_state)))
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.averages import posterior_html
-
-        return posterior_html(self)
 
     def __str__(self) -> str:
         kind = {"anb": "augmented naive Bayes networks", "gbn": "networks", "tan": "trees", "fan": "forests"}

@@ -13,6 +13,7 @@ import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from anbexact._runtime.displayed import shown
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.deciding import Deciding
 from anbexact.classifiers.documentation import complete_docstring
@@ -162,9 +163,7 @@ class DiscreteClassifier(
 
     def _html_repr(self) -> str:
         """Return scikit-learn's display of the parameters, and below it what was learned."""
-        from anbexact.displays.estimators import fitted_html
-
-        return str(super()._html_repr()) + fitted_html(self)
+        return str(super()._html_repr()) + (shown(self) if hasattr(self, "classes_") else "")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

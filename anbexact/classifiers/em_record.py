@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from anbexact._runtime.displayed import Displayed
 from anbexact.search.structural_em import Round
 from anbexact.tables.table import DiscreteTable
 
@@ -36,7 +37,7 @@ class EMStart:
 
 
 @dataclass(frozen=True)
-class EMRecord:
+class EMRecord(Displayed):
     """How a network was learned from rows with missing cells.
 
     Attributes
@@ -80,11 +81,6 @@ class EMRecord:
 
         frame = pd.DataFrame([vars(one) for one in self.rounds], columns=["searched", "log_likelihood", "objective"])
         return frame.rename_axis("round").rename(index=lambda k: k + 1)
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.learning import em_html
-
-        return em_html(self)
 
     def __str__(self) -> str:
         verdict = "converged" if self.converged else "did not converge"

@@ -9,12 +9,16 @@ from typing import Any
 
 import pandas as pd
 
+from anbexact._runtime.displayed import Displayed
 from anbexact.compare.losses import Losses, mean_with_error
-from anbexact.displays.frames import BASELINE, ComparisonFrame, comparison_html, recommendation_html
+from anbexact.displays.by_type import html
+from anbexact.displays.fragments import fragment, paragraph
+from anbexact.displays.frames import BASELINE, ComparisonFrame, comparison_html
+from anbexact.drawing.markup import Markup
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(Displayed):
     """The simplest model whose log loss is within one standard error of the lowest.
 
     Differences of log loss are computed row by row, so their standard errors are those of paired samples. The
@@ -49,9 +53,6 @@ class Recommendation:
     fit_seconds: float
     others: tuple[str, ...]
 
-    def _repr_html_(self) -> str:
-        return recommendation_html(str(self))
-
     def __str__(self) -> str:
         own = f"log loss {self.log_loss:.4f} ± {self.log_loss_se:.4f}"
         size = "" if isnan(self.parameters) else f", {self.parameters:,.0f} parameters"
@@ -80,10 +81,6 @@ class Comparison(ComparisonFrame):
     """The measurements of a comparison, one row per model; parts of it are plain frames."""
 
     _metadata = ["_recommended"]  # noqa: RUF012  # pandas' way to declare attributes
-
-    def _repr_html_(self) -> str:
-        recommended = self.recommendation
-        return comparison_html(self, *([] if recommended is None else [str(recommended)]))
 
     @property
     def recommendation(self) -> Recommendation | None:
@@ -140,3 +137,16 @@ def recommend(
         seconds[chosen],
         tuple(name for name in close if name != chosen),
     )
+
+
+@html.register
+def _recommendation_html(recommendation: Recommendation) -> Markup:
+    """Return which model is recommended, and why."""
+    return fragment(paragraph(recommendation))
+
+
+@html.register
+def _recommending_html(comparison: Comparison) -> Markup:
+    """Return a comparison, with what it recommends."""
+    found = comparison.recommendation
+    return comparison_html(comparison, *([] if found is None else [str(found)]))

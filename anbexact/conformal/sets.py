@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from anbexact._runtime.displayed import Displayed
 from anbexact.conformal.ranks import ROUNDING
 from anbexact.tables.native_values import native
 
 
 @dataclass(frozen=True, eq=False)
-class ConformalSets:
+class ConformalSets(Displayed):
     """Sets of classes, one for each row.
 
     Attributes
@@ -61,11 +62,6 @@ class ConformalSets:
             raise ValueError(f"y has {len(truth)} classes, and there are {len(self.sets)} sets")
         inside = self.sets.to_numpy()
         return float(np.mean([c is not None and inside[r, c] for r, c in enumerate(truth)]))
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.prediction_sets import sets_html
-
-        return sets_html(self)
 
     def __str__(self) -> str:
         sizes = self.sizes.value_counts().sort_index()

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING
 
+from anbexact.averaging.leave_one_out import RelearnedLeaveOneOut
+from anbexact.averaging.near_optimal import NearOptimal
+from anbexact.averaging.structure_posterior import StructurePosterior
+from anbexact.displays.by_type import html
 from anbexact.displays.fragments import fragment, note, paragraph
 from anbexact.drawing.markup import Markup, joined
 from anbexact.drawing.network import MOST_FEATURES, figure, network_svg
@@ -14,9 +18,6 @@ from anbexact.drawing.tables import Cell, html_table, name_cell, number, share_b
 if TYPE_CHECKING:
     import pandas as pd
 
-    from anbexact.averaging.leave_one_out import RelearnedLeaveOneOut
-    from anbexact.averaging.near_optimal import NearOptimal
-    from anbexact.averaging.structure_posterior import StructurePosterior
 
 LEGEND = (
     "Lines join features that are joined with a probability of 10 % or more; the width of a line is in proportion to "
@@ -29,6 +30,7 @@ LEAST_LISTED = 0.005
 KINDS = {"anb": "augmented naive Bayes networks", "gbn": "networks", "tan": "trees", "fan": "forests"}
 
 
+@html.register
 def posterior_html(posterior: StructurePosterior) -> Markup:
     """Return a posterior over structures: the pairs that are probably joined, drawn and as a table."""
     first = paragraph(
@@ -79,6 +81,7 @@ def pairs_table(arcs: pd.DataFrame) -> Markup:
     )
 
 
+@html.register
 def near_optimal_html(found: NearOptimal) -> Markup:
     """Return the structures near the optimum: what each joins that the best does not, and the other way round."""
     head = str(found)
@@ -100,6 +103,7 @@ def _pairs(pairs: Sequence[tuple[Hashable, Hashable]]) -> Cell:
     return Cell(name_cell(", ".join(f"{a} – {b}" for a, b in pairs), 120).content if pairs else "–", text=True)
 
 
+@html.register
 def leave_one_out_html(found: RelearnedLeaveOneOut) -> Markup:
     """Return what happens when rows are left out: the losses, and the arcs that hang on single rows."""
     total = float(found.rows["weight"].sum())

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from anbexact.displays.by_type import html
 from anbexact.displays.fragments import folded, fragment, note, paragraph
 from anbexact.drawing.markup import Markup, element
 from anbexact.drawing.tables import Cell, html_table, name_cell, number, signed_bar
-
-if TYPE_CHECKING:
-    from anbexact.networks.drift import Drift
+from anbexact.networks.drift import Drift
 
 MOST_ROWS = 20
 """Variables, arcs and unseen values that are shown."""
 
 
+@html.register
 def drift_html(drift: Drift) -> Markup:
     """Return what later rows say of a network: whether it holds, by variable and arc, and values it does not know."""
     n_changed, means = len(drift.changed), drift.variables[["earlier", "later"]].sum()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from anbexact.classifiers import (
     AveragedClassifier,
     NetworkClassifier,
@@ -12,44 +10,44 @@ from anbexact.classifiers import (
     TableClassifier,
 )
 from anbexact.displays.averages import averaged_arcs
+from anbexact.displays.by_type import html
 from anbexact.displays.fragments import fragment, note, paragraph
 from anbexact.displays.networks import network_picture, strengths_of, structure_facts
 from anbexact.drawing.markup import Markup
 from anbexact.drawing.tables import Cell, html_table, name_cell, number, share_bar
 
-if TYPE_CHECKING:
-    from anbexact.classifiers import DiscreteClassifier
-
 LEAST_SHOWN = 0.001
 """Equivalent sample sizes that are less probable are not listed."""
 
 
-def fitted_html(classifier: DiscreteClassifier) -> Markup:
-    """Return what a classifier has learned, empty if it is not fitted: its network, score and certificate."""
-    if isinstance(classifier, NetworkClassifier) and hasattr(classifier, "model_"):
-        network = classifier.model_
-        picture = network_picture(network.structure, strengths_of(network))
-        return fragment(picture, structure_facts(network.structure))
-    if isinstance(classifier, RefittedClassifier) and hasattr(classifier, "logit_"):
-        model = classifier.logit_
-        strengths = strengths_of(classifier.estimator_.model_)
-        first, *others = repr(model).split("\n")
-        facts = [network_picture(model.structure, strengths), structure_facts(model.structure)]
-        return fragment(*facts, paragraph(first), *(note(line) for line in others))
-    if isinstance(classifier, PooledClassifier) and hasattr(classifier, "weights_"):
-        return fragment(_pool_table(classifier))
-    if isinstance(classifier, AveragedClassifier) and hasattr(classifier, "model_"):
-        return fragment(*_average(classifier))
-    if isinstance(classifier, TableClassifier) and hasattr(classifier, "model_"):
-        vocabulary = classifier.vocabulary_
-        n_classes = len(classifier.classes_)
-        return fragment(
-            paragraph(f"{vocabulary.class_name}: {n_classes} classes, {len(vocabulary.features):,} features.")
+@html.register
+def network_classifier_html(classifier: NetworkClassifier) -> Markup:
+    """Return the network of a classifier, its score and its certificate."""
+    return html(classifier.model_)
+
+
+@html.register
+def refitted_html(classifier: RefittedClassifier) -> Markup:
+    """Return the network and the refit of a classifier."""
+    model = classifier.logit_
+    first, *others = repr(model).split("\n")
+    network = network_picture(model.structure, strengths_of(classifier.estimator_.model_))
+    return fragment(network, structure_facts(model.structure), paragraph(first), *(note(line) for line in others))
+
+
+@html.register
+def table_classifier_html(classifier: TableClassifier) -> Markup:
+    """Return how many classes and features a classifier has."""
+    vocabulary = classifier.vocabulary_
+    return fragment(
+        paragraph(
+            f"{vocabulary.class_name}: {len(classifier.classes_)} classes, {len(vocabulary.features):,} features."
         )
-    return Markup("")
+    )
 
 
-def _average(classifier: AveragedClassifier) -> list[Markup]:
+@html.register
+def average_html(classifier: AveragedClassifier) -> Markup:
     """Return what an average of networks consists of, and the probabilities of its arcs."""
     vocabulary = classifier.vocabulary_
     how = (
@@ -61,10 +59,11 @@ def _average(classifier: AveragedClassifier) -> list[Markup]:
     sizes = ", ".join(f"{size:g} ({share:.1%})" for size, share in shares.items())
     text = f"{vocabulary.class_name}: complete rows are predicted by {how}; equivalent sample sizes: {sizes}."
     arcs = averaged_arcs(classifier.arcs_, vocabulary.features, vocabulary.class_name, augmented=True)
-    return [paragraph(text), arcs]
+    return fragment(paragraph(text), arcs)
 
 
-def _pool_table(pool: PooledClassifier) -> Markup:
+@html.register
+def pool_html(pool: PooledClassifier) -> Markup:
     """Return the members of a pool, the heaviest first, with bars of their weights."""
     members = pool.members_.sort_values("weight", ascending=False, kind="stable")
     most = float(pool.weights_.max())
@@ -79,4 +78,4 @@ def _pool_table(pool: PooledClassifier) -> Markup:
         for name, of in members.iterrows()
     ]
     caption = f"A pool of {len(pool.weights_):,} members; log loss in nats per held-out row"
-    return html_table(["member", "weight", "", "log loss", "outcome"], rows, caption)
+    return fragment(html_table(["member", "weight", "", "log loss", "outcome"], rows, caption))

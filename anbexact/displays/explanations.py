@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anbexact.displays.by_type import html
 from anbexact.displays.fragments import folded, fragment, note, paragraph
 from anbexact.drawing.markup import Markup, element, joined
 from anbexact.drawing.tables import Cell, html_table, name_cell, number, signed_bar
+from anbexact.explanations.local import LocalExplanations
+from anbexact.explanations.reasons import Reasons
+from anbexact.networks.explanation import Explanation, Explanations
 from anbexact.networks.explanation_text import REMARK, cell_text, factor_text, odds_end, weight_text
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from anbexact.explanations.local import LocalExplanations
-    from anbexact.explanations.reasons import Reasons
-    from anbexact.networks.explanation import Explanation, Explanations
 
 MOST_TERMS = 15
 """Terms that have a line of their own."""
@@ -27,11 +28,13 @@ MOST_REASONS = 20
 """Sufficient reasons that are shown."""
 
 
+@html.register
 def explanation_html(explanation: Explanation) -> Markup:
     """Return an explanation: its classes and probability, and a bar for every term."""
     return fragment(explanation_table(explanation))
 
 
+@html.register
 def explanations_html(explanations: Explanations) -> Markup:
     """Return the first explanations of a list, all but one folded."""
     parts: list[Markup] = []
@@ -44,6 +47,7 @@ def explanations_html(explanations: Explanations) -> Markup:
     return fragment(*parts)
 
 
+@html.register
 def local_html(local: LocalExplanations) -> Markup:
     """Return the Shapley values of the first rows, all but one folded."""
     n_rows = len(local.values)
@@ -86,6 +90,7 @@ def shapley_table(local: LocalExplanations, t: int) -> Markup:
     return joined([paragraph(element("strong", shapley_headline(local, t))), table])
 
 
+@html.register
 def reasons_html(reasons: Reasons) -> Markup:
     """Return the sufficient reasons of the first rows as a table."""
     n_rows = len(reasons.fixed)

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anbexact.displays.fragments import fragment, note, paragraph
+from anbexact._runtime.displayed import Displayed
+from anbexact.displays.by_type import html
+from anbexact.displays.fragments import fragment, note
 from anbexact.drawing.markup import Markup, joined
 from anbexact.drawing.tables import Cell, html_table, name_cell, number, share_bar, signed_bar
 
@@ -27,7 +29,7 @@ MEASURES: dict[str, tuple[str, int, Callable[[list[float]], float] | None]] = {
 """Columns of a comparison: heading, decimals, and which value is best."""
 
 
-class _ShownFrame(pd.DataFrame):
+class _ShownFrame(Displayed, pd.DataFrame):
     """A frame with a display of its own; whatever is made of it is a plain frame."""
 
     @property
@@ -38,18 +40,13 @@ class _ShownFrame(pd.DataFrame):
 class ComparisonFrame(_ShownFrame):
     """The result of :func:`anbexact.compare`: a frame whose display marks the best models."""
 
-    def _repr_html_(self) -> str:
-        return comparison_html(self)
-
 
 class FeatureFrame(_ShownFrame):
     """The result of :func:`anbexact.report.feature_report`: a frame whose display draws the Bayes factors."""
 
-    def _repr_html_(self) -> str:
-        return features_html(self)
 
-
-def comparison_html(frame: pd.DataFrame, *further: str) -> Markup:
+@html.register
+def comparison_html(frame: ComparisonFrame, *further: str) -> Markup:
     """Return a comparison with the best of every measure in bold, and notes."""
     rows, folds = frame.attrs.get("rows"), frame.attrs.get("folds")
     how = f"{folds}-fold cross-validation of {rows:,} rows; all is relearned in every fold." if rows else ""
@@ -88,12 +85,8 @@ def comparison_table(frame: pd.DataFrame, caption: str) -> Markup:
     return joined([html_table(headings, table, caption), note(explained)])
 
 
-def recommendation_html(text: str) -> Markup:
-    """Return which model a comparison recommends, and why."""
-    return fragment(paragraph(text))
-
-
-def features_html(frame: pd.DataFrame) -> Markup:
+@html.register
+def features_html(frame: FeatureFrame) -> Markup:
     """Return a feature report, the strongest evidence first."""
     return fragment(features_table(frame))
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from anbexact.classifiers.em_record import EMRecord
+from anbexact.displays.by_type import html
 from anbexact.displays.fragments import folded, fragment, note, paragraph
 from anbexact.drawing.markup import Markup, element
 from anbexact.drawing.tables import Cell, html_table, number
 
-if TYPE_CHECKING:
-    from anbexact.classifiers.em_record import EMRecord
 
-
+@html.register
 def em_html(record: EMRecord) -> Markup:
     """Return a record of expectation maximisation: its verdict, its starts, and its rounds, folded."""
     verdict = "converged" if record.converged else "did not converge"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from anbexact.displays.by_type import html
 from anbexact.displays.fragments import folded, fragment, note, paragraph
 from anbexact.displays.networks import network_picture, strengths_of
 from anbexact.drawing.markup import Markup, joined
 from anbexact.drawing.tables import html_table, name_cell, number
-
-if TYPE_CHECKING:
-    from anbexact.logit.model import LogitModel
+from anbexact.logit.model import LogitModel
 
 MOST_SHOWN = 20
 """Coefficients that are shown."""
@@ -20,6 +17,7 @@ MOST_LISTED = 10_000
 """Coefficients up to which the largest are looked for: notebooks show a model unasked."""
 
 
+@html.register
 def logit_html(model: LogitModel) -> Markup:
     """Return a logistic regression: what it is, its network, and its largest coefficients."""
     first, *others = repr(model).split("\n")

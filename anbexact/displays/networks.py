@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from anbexact._runtime.units import counted
+from anbexact.displays.by_type import html
 from anbexact.displays.fragments import fragment, paragraph
 from anbexact.drawing.markup import Markup, element, joined
 from anbexact.drawing.network import MOST_FEATURES, Strengths, diagram, figure, network_svg
 from anbexact.networks.arc_strengths import strengths_by_arc
-
-if TYPE_CHECKING:
-    from anbexact.networks.network import Network
-    from anbexact.structures.structure import Certificate, Structure
+from anbexact.networks.network import Network
+from anbexact.structures.structure import Certificate, Structure
 
 
+@html.register
 def structure_html(structure: Structure) -> Markup:
     """Return a structure: its picture, score and certificate."""
     return fragment(network_picture(structure), structure_facts(structure))
 
 
+@html.register
 def certificate_html(certificate: Certificate) -> Markup:
     """Return what a search proved."""
     return fragment(certificate_paragraph(certificate))
 
 
+@html.register
 def network_html(network: Network) -> Markup:
     """Return a network: its picture, with arcs by what they are worth, score and certificate."""
     return fragment(network_picture(network.structure, strengths_of(network)), structure_facts(network.structure))

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from anbexact.conformal.sets import ConformalSets
+from anbexact.displays.by_type import html
 from anbexact.displays.fragments import fragment, note, paragraph
 from anbexact.drawing.markup import Markup
 from anbexact.drawing.tables import html_table, name_cell, number
-
-if TYPE_CHECKING:
-    from anbexact.conformal.sets import ConformalSets
 
 MOST_ROWS = 15
 """Sets that are shown."""
 
 
+@html.register
 def sets_html(found: ConformalSets) -> Markup:
     """Return the sets of the first rows, with the p-values of their classes."""
     rows: list[list[object]] = []

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from anbexact.displays.by_type import html
 from anbexact.displays.fragments import fragment, note, paragraph
 from anbexact.drawing.charts import NORMAL_95, Chart, Line
 from anbexact.drawing.markup import Markup, element
 from anbexact.drawing.tables import html_table, name_cell, number
+from anbexact.logit.shapes import Shapes
 
 if TYPE_CHECKING:
     from anbexact.logit.shapes import Shape
@@ -22,7 +24,8 @@ MOST_CLASSES = 6
 """Classes that are drawn in one chart."""
 
 
-def shapes_html(shapes: Sequence[Shape]) -> Markup:
+@html.register
+def shapes_html(shapes: Shapes) -> Markup:
     """Return shapes: a chart of every feature, and a table of their interactions."""
     if not shapes:
         return fragment(paragraph("No feature was kept, so nothing is drawn."))

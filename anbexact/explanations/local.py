@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats, Integers
+from anbexact._runtime.displayed import Displayed
 from anbexact.explanations.background import distributions
 from anbexact.explanations.by_row import ByRow
 from anbexact.explanations.conditional_shapley import conditional_values
@@ -26,7 +27,7 @@ HIDDEN = "(missing cells)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LocalExplanations(ByRow):
+class LocalExplanations(Displayed, ByRow):
     """Shapley values of the features of rows, for the log odds of one class against another.
 
     ``base + values.sum(axis=1) + hidden`` is ``log_odds``, row by row. ``self[t]`` are the values of the row at
@@ -128,11 +129,6 @@ class LocalExplanations(ByRow):
         for sign, factor, (_, text) in zip("x" * (len(terms) - 1) + "=", factors, terms, strict=True):
             lines += wrapped(text, WIDTH, f"  {sign} {factor:>{width}}  ", " " * (width + 8))
         return "\n".join(lines)
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.explanations import local_html
-
-        return local_html(self)
 
     def __str__(self) -> str:
         return "\n\n".join(map(self.text, range(len(self.values))))

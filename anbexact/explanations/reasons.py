@@ -12,6 +12,7 @@ import pandas as pd
 
 from anbexact._kernels.max_sum import minimal_reasons, smallest_reasons
 from anbexact._runtime.arrays import Bools, Floats, Integers
+from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.tasks import run_on_rows
 from anbexact.explanations.by_row import ByRow
 from anbexact.explanations.elimination import arranged
@@ -32,7 +33,7 @@ SIZES = ("minimal", "smallest")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reasons(ByRow):
+class Reasons(Displayed, ByRow):
     """A sufficient reason for the decision of every row.
 
     ``self[t]`` is the reason of the row at position t alone; ``len`` is the number of rows, over which one can
@@ -116,11 +117,6 @@ class Reasons(ByRow):
         if not self.fixed[t].any():
             return f"{decision}, whatever the features are."
         return "\n".join(wrapped(f"{decision} whatever the other features are, because {self._cells(t)}."))
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.explanations import reasons_html
-
-        return reasons_html(self)
 
     def __str__(self) -> str:
         return "\n".join(map(self.text, range(len(self.fixed))))

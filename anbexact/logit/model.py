@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.deadline import check_limit
+from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from anbexact.classifiers.fixed import FixedStructureClassifier
 
 
-class LogitModel(LogitPosterior, HasShapes):
+class LogitModel(LogitPosterior, HasShapes, Displayed):
     """A multinomial logistic regression on the states of the features and their interactions.
 
     :func:`~anbexact.adapters.to_logit` makes it; no method changes it.
@@ -389,8 +390,3 @@ class LogitModel(LogitPosterior, HasShapes):
 
     def __repr__(self) -> str:
         return model_text(self)
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.logit import logit_html
-
-        return logit_html(self)

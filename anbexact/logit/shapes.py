@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import gamma
 
+from anbexact._runtime.displayed import Displayed
 from anbexact.logit.potentials import Floats
 from anbexact.logit.refit import Refit
 from anbexact.logit.smooth import SmoothRefit
@@ -156,7 +157,7 @@ def _labels(vocabulary: Vocabulary, feature: Hashable, groups: np.ndarray) -> tu
     return tuple(found)
 
 
-class Shapes(list[Shape]):
+class Shapes(Displayed, list[Shape]):
     """The shapes of a smooth refit: main effects, then interactions, class by class."""
 
     def to_frame(self) -> pd.DataFrame:
@@ -168,11 +169,6 @@ class Shapes(list[Shape]):
                 values = (shape.log_odds[cell], shape.standard_error[cell], shape.weight[cell])
                 rows.append((shape.name, states, shape.label, *map(float, values)))
         return pd.DataFrame(rows, columns=["term", "states", "class", "log_odds", "standard_error", "weight"])
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.shapes import shapes_html
-
-        return shapes_html(self)
 
     def plot(self, *, most: int | None = None) -> Any:
         """Return a matplotlib figure of the shapes; see :func:`anbexact.adapters.figures.plot_shapes`."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from anbexact._runtime.displayed import Displayed
 from anbexact.inputs.reader import Unseen
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import FamilyCounts, count_families
@@ -18,7 +19,7 @@ MOST_LINES = 5
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Drift:
+class Drift(Displayed):
     """Evidence from later rows about a network that was learned from earlier ones.
 
     Attributes
@@ -70,11 +71,6 @@ class Drift:
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__}: {len(self.changed)} of {len(self.variables)} variables changed>"
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.drift import drift_html
-
-        return drift_html(self)
 
     def __str__(self) -> str:
         means = self.variables[["earlier", "later"]].sum()

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from anbexact._runtime.displayed import Displayed
 from anbexact.networks.explanation_text import explanation_text
 
 
@@ -36,7 +37,7 @@ AS_THEY_ARE = ("feature", "value", "state", "given")
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Displayed):
     """The log odds of one class against another, given a row, split into their terms.
 
     Terms reflect what the network has learned from its training rows about these classes. They describe association:
@@ -98,13 +99,8 @@ class Explanation:
     def __str__(self) -> str:
         return explanation_text(self)
 
-    def _repr_html_(self) -> str:
-        from anbexact.displays.explanations import explanation_html
 
-        return explanation_html(self)
-
-
-class Explanations(list[Explanation]):
+class Explanations(Displayed, list[Explanation]):
     """Explanations of the rows of a table, as a list; :meth:`to_frame` returns all their terms in one table.
 
     Parameters
@@ -153,11 +149,6 @@ class Explanations(list[Explanation]):
 
     def __str__(self) -> str:
         return "\n\n".join(map(str, self))
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.explanations import explanations_html
-
-        return explanations_html(self)
 
 
 def _frame(terms: Sequence[Term]) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+from anbexact._runtime.displayed import Displayed
 from anbexact.discretize import Cuts
 from anbexact.inputs.reader import Rows
 from anbexact.networks.estimation import Estimation
@@ -24,7 +25,7 @@ from anbexact.tables.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Network(Model):
+class Network(Model, Displayed):
     """A Bayesian network with a class: a structure and, for every variable, its distribution given its parents.
 
     Networks are immutable; estimators have one as ``model_``. It is a :class:`TableNetwork` if all variables are
@@ -74,11 +75,6 @@ class Network(Model):
     def __repr__(self) -> str:
         n_features, n_arcs = len(self.vocabulary.features), len(self.structure.edges)
         return f"<{type(self).__name__} of {self.structure.class_name!r}: {n_features:,} features, {n_arcs:,} arcs>"
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.networks import network_html
-
-        return network_html(self)
 
     def explain(self, rows: Rows, label: Any = None, against: Any = None) -> Explanations:
         """Return, for every row, what each feature adds to the log odds of one class against another.

@@ -9,6 +9,7 @@ from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.units import counted
 from anbexact.structures.proof import Proof
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Displayed):
     """The statement that a search proved about the structure that it returns.
 
     Attributes
@@ -62,11 +63,6 @@ class Certificate:
         verdict = "proved optimal" if self.optimal else f"not proved optimal: gap at most {self.gap:.6g} nats"
         return f"{verdict} ({self.method}; {counted(self.sets_scored, 'set')} scored in {self.seconds:.3g} s)"
 
-    def _repr_html_(self) -> str:
-        from anbexact.displays.networks import certificate_html
-
-        return certificate_html(self)
-
 
 def parents_first(parents: Mapping[Hashable, Collection[Hashable]]) -> tuple[Hashable, ...]:
     """Return the variables with parents before children: by depth, then in the order of the mapping.
@@ -100,7 +96,7 @@ def parents_first(parents: Mapping[Hashable, Collection[Hashable]]) -> tuple[Has
 
 
 @dataclass(frozen=True)
-class Structure:
+class Structure(Displayed):
     """A directed acyclic graph over the variables of a table.
 
     An arc from A to B means that B is modelled given A. Arcs are not causal statements (``docs/explanations.md``).
@@ -211,8 +207,3 @@ class Structure:
         graph.add_nodes_from(self.parents)
         graph.add_edges_from(self.edges)
         return graph
-
-    def _repr_html_(self) -> str:
-        from anbexact.displays.networks import structure_html
-
-        return structure_html(self)
