@@ -298,3 +298,9 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     def reader_(self) -> Reader:
         """How frames are read, as codes of the states of ``vocabulary_``."""
         return self.to_logit().classifier.reader_
+
+
+def learned_network(classifier: Any) -> NetworkClassifier | None:
+    """Return the classifier of a network as it was learned, of a refit the one before it; None if there is none."""
+    found = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
+    return found if isinstance(found, NetworkClassifier) else None

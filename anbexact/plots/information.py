@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from anbexact._runtime.arrays import Floats
-from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.refitted import learned_network
 from anbexact.drawing.labels import plain
 from anbexact.drawing.markup import shortened_apart
 from anbexact.plots.display import BLUE, Display
@@ -94,8 +94,8 @@ class InformationDisplay(Display):
         TypeError
             If the classifier has no network.
         """
-        network = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
-        if not isinstance(network, NetworkClassifier):
+        network = learned_network(classifier)
+        if network is None:
             raise TypeError(f"{type(classifier).__name__} has no network: pass a fitted network classifier")
         model = network.model_
         reader = replace(network.reader_, vocabulary=model.discrete_vocabulary, cut_points=model.discrete_cut_points)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self
 
-from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.refitted import learned_network
 from anbexact.drawing.labels import plain
 from anbexact.drawing.network import Diagram, diagram, route
 from anbexact.networks.arc_strengths import strengths_by_arc
@@ -56,8 +56,8 @@ class NetworkDisplay(Display):
         TypeError
             If the classifier has no network.
         """
-        network = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
-        if not isinstance(network, NetworkClassifier):
+        network = learned_network(classifier)
+        if network is None:
             raise TypeError(f"{type(classifier).__name__} has no network to draw: pass a fitted network classifier")
         return cls(diagram(classifier.structure_, strengths_by_arc(network.model_))).plot(ax)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.arrays import Floats
-from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.refitted import learned_network
 from anbexact.networks.network import TableNetwork
 from anbexact.plots.display import BLUE, GREY, Display, legend
 from anbexact.scores import BDeu
@@ -82,8 +82,8 @@ class SampleSizeDisplay(Display):
         ValueError
             If its tables were given, not estimated.
         """
-        network = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
-        if not isinstance(network, NetworkClassifier) or not isinstance(network.model_, TableNetwork):
+        network = learned_network(classifier)
+        if network is None or not isinstance(network.model_, TableNetwork):
             raise TypeError(f"{type(classifier).__name__} has no network with conditional tables")
         sizes = np.geomspace(LEAST, MOST, POINTS) if ess is None else np.asarray(ess, dtype=np.float64)
         scores = scores_by_sample_size(network.model_, sizes)

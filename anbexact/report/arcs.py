@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.refitted import learned_network
 from anbexact.networks.arc_strengths import ArcStrength, arc_strengths
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def arc_report(classifier: NetworkClassifier | RefittedClassifier) -> pd.DataFra
     """
     import pandas as pd
 
-    network = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
-    if not isinstance(network, NetworkClassifier):
+    network = learned_network(classifier)
+    if network is None:
         raise TypeError(f"{type(classifier).__name__} has no network, and so no arcs")
     return pd.DataFrame(arc_strengths(network.model_), columns=list(ArcStrength._fields))

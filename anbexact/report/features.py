@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from anbexact.classifiers import NetworkClassifier
-from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.classifiers.refitted import RefittedClassifier, learned_network
 from anbexact.scores import LL
 from anbexact.selection import log_bayes_factors
 from anbexact.structures.structure import Structure
@@ -65,8 +65,8 @@ def feature_report(
 
     from anbexact.displays.frames import FeatureFrame
 
-    learned = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
-    if not isinstance(learned, NetworkClassifier):
+    learned = learned_network(classifier)
+    if learned is None:
         raise TypeError(f"{type(classifier).__name__} has no network that its features could be compared in")
     network = learned.model_
     reader = replace(learned.reader_, vocabulary=network.discrete_vocabulary, cut_points=network.discrete_cut_points)

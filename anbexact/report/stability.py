@@ -11,6 +11,7 @@ import pandas as pd
 
 from anbexact.averaging import StructurePosterior, near_optimal, relearned_leave_one_out, structure_posterior
 from anbexact.classifiers import FANClassifier, GBNClassifier, NetworkClassifier, RefittedClassifier, TANClassifier
+from anbexact.classifiers.refitted import learned_network
 from anbexact.scores import BDeu
 from anbexact.tables.table import DiscreteTable
 
@@ -95,8 +96,8 @@ def stability_report(classifier: NetworkClassifier | RefittedClassifier, X: Any,
     1  jacket_color  body_shape        True     0.5        1.0      1.0
     2  jacket_color  head_shape       False     0.5        1.0      0.0
     """
-    network = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
-    if not isinstance(network, NetworkClassifier):
+    network = learned_network(classifier)
+    if network is None:
         raise TypeError(f"{type(classifier).__name__} has no network, and so no arcs")
     return stability(network, network.reader_.table(X, y)).pairs
 

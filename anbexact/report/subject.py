@@ -11,6 +11,7 @@ import pandas as pd
 
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact.classifiers import DiscreteClassifier, NetworkClassifier, PooledClassifier, RefittedClassifier
+from anbexact.classifiers.refitted import learned_network
 from anbexact.classifiers.registry import CLASSIFIERS
 from anbexact.compare.folds import as_pandas
 from anbexact.inputs.labels import read_labels
@@ -109,10 +110,7 @@ class Subject:
     @property
     def generative(self) -> NetworkClassifier | None:
         """The network as it was learned; None for a classifier without one."""
-        found = self.classifier
-        if isinstance(found, RefittedClassifier):
-            return found.estimator_
-        return found if isinstance(found, NetworkClassifier) else None
+        return learned_network(self.classifier)
 
     @property
     def network(self) -> Network | None:
