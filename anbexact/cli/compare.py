@@ -33,18 +33,15 @@ from anbexact.compare.folds import prepare
 from anbexact.compare.models import MODELS, UNCUT, known_names, rivals
 from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
+from anbexact.report.facts import facts, print_learned, print_reading, sample_sizes
 from anbexact.report.text import (
     TABLE_WIDTH,
     about,
     class_sizes,
-    describe,
     print_comparison,
     print_json,
-    print_reading,
-    print_structure,
     print_wrapped,
     read_comparison,
-    sample_sizes,
 )
 from anbexact.tables.missing import EM, HANDLE_MISSING
 
@@ -159,7 +156,7 @@ def run(args: argparse.Namespace) -> None:
     name, classifier = _learn(X, y, weights, args, frame.index)
     query = _ask(clone(classifier), X, y, weights, frame.attrs["folds"], args.threads)
     if args.json:
-        document = {**_measurements(args, frame), "learned": {"model": name, **describe(classifier)}}
+        document = {**_measurements(args, frame), "learned": {"model": name, **facts(classifier)}}
         print_json({**document, "query": query and query.to_dict()})
     else:
         _print_learned(name, classifier, query)
@@ -305,7 +302,7 @@ def _print_learned(name: str, classifier: NetworkClassifier, query: Query | None
     """Print the network, and the question to it."""
     print(f"\nThe {name} of all rows, {sample_sizes(classifier)}")
     print_reading(classifier)
-    print_structure(classifier)
+    print_learned(classifier)
     if query is not None:
         print()
         query.print(classifier.structure_)

@@ -8,14 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from anbexact._runtime.units import counted
 from anbexact.classifiers import (
-    A2DEClassifier,
-    AODEClassifier,
-    AveragedClassifier,
     DiscreteClassifier,
-    MeasuredClassifier,
     NetworkClassifier,
     PooledClassifier,
-    RefittedClassifier,
     TableClassifier,
 )
 from anbexact.classifiers.fitted_pool import first_table_classifier
@@ -33,21 +28,15 @@ from anbexact.cli.options import (
 )
 from anbexact.cli.tables import take_weights, training_table
 from anbexact.discretize import AUTO, cut_texts
+from anbexact.networks.density_network import DensityNetwork
 from anbexact.networks.probable_levels import most_probable_levels
 from anbexact.report import feature_report
-from anbexact.report.averaged import print_averaged
+from anbexact.report.facts import facts, print_learned, print_reading, sample_sizes
 from anbexact.report.text import (
     class_sizes,
-    describe,
     print_features,
     print_json,
-    print_mixture,
-    print_pool,
-    print_reading,
-    print_refit,
-    print_structure,
     print_wrapped,
-    sample_sizes,
 )
 from anbexact.tables.missing import EM
 
@@ -168,7 +157,7 @@ def _document(
         "weights": args.weights,
         "counts": args.counts,
         "model": args.model,
-        **describe(classifier),
+        **facts(classifier),
         "training_accuracy": accuracy,
         "saved_to": args.output,
     }
@@ -178,30 +167,16 @@ def _print_classifier(args: argparse.Namespace, chosen: DiscreteClassifier, accu
     """Print what was learned: cells of continuous columns, structure, refit and accuracy."""
     classifier = first_table_classifier(chosen)
     print_reading(classifier)
-    if isinstance(chosen, PooledClassifier):
-        print(f"\n{titles()[args.model]}")
-        print_pool(chosen)
-        _print_accuracy(accuracy)
-        return
-    if isinstance(classifier, MeasuredClassifier) and classifier.universal_score_ is not None:
-        _print_cells(classifier)
-    else:
-        _print_cuts(classifier, AUTO if args.discretizer in (None, "auto") else args.discretizer)
-    print()
     title = titles()[args.model]
-    if isinstance(classifier, NetworkClassifier) and not classifier.structure_.certificate.optimal:
-        title = title.removeprefix("optimal ")
-    print(f"{title}, {sample_sizes(classifier)}")
-    if isinstance(classifier, AODEClassifier | A2DEClassifier):
-        print_mixture(classifier)
-    elif isinstance(classifier, AveragedClassifier):
-        print_averaged(classifier)
-    elif isinstance(classifier, NetworkClassifier):
-        print_structure(classifier)
-        if (em := getattr(classifier, "em_", None)) is not None:
-            print_wrapped(str(em))
-    if isinstance(chosen, RefittedClassifier):
-        print_refit(chosen)
+    if not isinstance(chosen, PooledClassifier):  # whose members are cut in different ways
+        if isinstance(classifier.model_, DensityNetwork):
+            _print_cells(classifier.model_)
+        else:
+            _print_cuts(classifier, AUTO if args.discretizer in (None, "auto") else args.discretizer)
+        if isinstance(classifier, NetworkClassifier) and not classifier.structure_.certificate.optimal:
+            title = title.removeprefix("optimal ")
+    print(f"\n{', '.join(filter(None, [title, sample_sizes(chosen)]))}")
+    print_learned(chosen)
     _print_accuracy(accuracy)
 
 
@@ -232,14 +207,12 @@ def _print_cuts(classifier: DiscreteClassifier, rule: str) -> None:
             print_wrapped(f"a single group, which carries no information about the class: {', '.join(useless)}")
 
 
-def _print_cells(classifier: MeasuredClassifier) -> None:
+def _print_cells(model: DensityNetwork) -> None:
     """Print into how many cells continuous columns fall, at their finest and at their most probable levels."""
-    assert classifier.universal_score_ is not None
-    assert classifier.densities_ is not None
-    most_probable = most_probable_levels(classifier.densities_)
+    most_probable = most_probable_levels(model.densities)
     cells = [
         f"{name} {len(partition.cuts_at(most_probable[name])) + 1} of {len(partition.masses)}"
-        for name, partition in classifier.universal_score_.partitions.items()
+        for name, partition in model.measure.partitions.items()
     ]
     if cells:
         print_wrapped(f"universal measure; cells at the most probable level, of the finest: {'; '.join(cells)}")

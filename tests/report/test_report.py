@@ -24,7 +24,8 @@ from anbexact import (
 from anbexact.datasets import load_iris, load_monks
 from anbexact.report import feature_report
 from anbexact.report.case_study import Query
-from anbexact.report.text import describe, print_json, sample_sizes
+from anbexact.report.facts import facts, sample_sizes
+from anbexact.report.text import print_json
 from anbexact.selection import log_bayes_factors
 
 
@@ -134,7 +135,7 @@ def test_measured_classifiers_are_described(measure, rows, text, capsys):
     X, y = rows()
     classifier = ANBClassifier(continuous=measure).fit(X, y)
     assert re.fullmatch(text, sample_sizes(classifier))
-    document = describe(classifier)
+    document = facts(classifier)
     cut_points = classifier.to_discrete().cut_points_
     assert document["cut_points"] == {name: cuts.tolist() for name, cuts in cut_points.items()}
     assert document["score_name"] == "universal"
@@ -148,7 +149,7 @@ def test_measured_classifiers_are_described(measure, rows, text, capsys):
 
 def test_discretised_classifiers_are_described():
     X, y = load_iris()
-    document = describe(NaiveBayesClassifier(ess=2.0, smoothing=3.0).fit(X, y))
+    document = facts(NaiveBayesClassifier(ess=2.0, smoothing=3.0).fit(X, y))
     assert (document["ess"], document["smoothing"]) == (2.0, 3.0)
     assert not {"levels", "level_cost"} & document.keys()
 

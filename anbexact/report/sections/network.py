@@ -9,8 +9,8 @@ from anbexact.classifiers import RefittedClassifier
 from anbexact.drawing.network import MOST_FEATURES, diagram, network_svg
 from anbexact.networks.arc_strengths import arc_strengths
 from anbexact.report.document import Block, Column, Paragraph, Picture, Records, Section
+from anbexact.report.facts import sample_sizes
 from anbexact.report.subject import Subject
-from anbexact.report.text import sample_sizes
 
 MOST_ARCS = 200
 """Arcs that are listed."""
