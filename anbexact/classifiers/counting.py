@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.networks.drift import Drift, measure_drift
 from anbexact.networks.network import Network, TableNetwork
@@ -36,6 +37,7 @@ class Counting(TableClassifier):
         empty = copy(self)
         return empty._keep_network(self.model_.without_rows())
 
+    @all_or_nothing
     def merge(self, *others: Counting) -> Self:
         """Add the counts of other classifiers with the same structure; the rows themselves need not be pooled.
 

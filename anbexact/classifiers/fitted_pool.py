@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.pool_fit import log_posteriors
@@ -36,6 +37,7 @@ class FittedPool(DiscreteClassifier):
     members_: pd.DataFrame
     common_: FixedStructureClassifier | None
 
+    @all_or_nothing
     def set_pool(
         self,
         estimators: list[tuple[str, DiscreteClassifier]],

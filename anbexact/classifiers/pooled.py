@@ -18,6 +18,7 @@ from anbexact._runtime.deadline import Deadline, abandonable, check_limit
 from anbexact._runtime.progress import progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fitted_pool import FittedPool
 from anbexact.classifiers.fixed import FixedStructureClassifier
@@ -174,6 +175,7 @@ class PooledClassifier(PooledParameters, FittedPool):
     True
     """
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the members in folds, fit their weights, and learn the members of positive weight from all rows.
 
