@@ -48,8 +48,8 @@ class Counting(TableClassifier):
         Parameters
         ----------
         *others : NetworkClassifier
-            Fitted classifiers with the same variables, states, cut points, arcs and equivalent sample sizes. A row
-            that two of them have counted counts twice.
+            Fitted classifiers with the same variables, states, cut points, arcs, scores and equivalent sample sizes,
+            whether copied, pickled or loaded from files in between. A row that two of them have counted counts twice.
 
         Returns
         -------
@@ -58,8 +58,8 @@ class Counting(TableClassifier):
         Raises
         ------
         ValueError
-            If the classifiers differ in one of these, which the message names, or have no counts. Nothing is added
-            then.
+            If the classifiers differ in one of these, which the message names, if they have no counts, or if their
+            score is a conditional likelihood, which does not follow from counts. Nothing is added then.
         """
         check_is_fitted(self)
         network: Any = self.model_
