@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers import ANBClassifier, GBNClassifier, NetworkClassifier, TANClassifier
 
 with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
@@ -66,6 +67,7 @@ class _ExactEstimator(StructureEstimator):  # type: ignore[misc]  # pgmpy has no
         self.class_node = class_node
         self.parameters = parameters
 
+    @all_or_nothing
     def estimate(self, weighted: bool = False) -> DAG:
         """Return the optimal structure, with all columns as nodes in their order.
 

@@ -243,7 +243,8 @@ def changes_to_class(
     most_nodes : int
         Nodes that are searched at most, for each number of changes.
     lead : (rows,) float64
-        Receives the least log odds of the class against another after the changes; -inf where none suffice.
+        Not -inf for rows that stay as they are. For the others, it receives the least log odds of the class against
+        another after the changes; -inf where none suffice.
     proved : (rows,) bool
         Receives whether fewer changes do not suffice (or, where none are found, that none do).
     """
@@ -258,7 +259,9 @@ def changes_to_class(
         for j in range(features):
             row[j] = codes[j, t]
             found[t, j] = row[j]
-        lead[t], proved[t] = -np.inf, True
+        proved[t] = True
+        if lead[t] > -np.inf:
+            continue
         for budget in range(order.shape[0] + 1):
             room = (
                 np.empty((buckets.message_offsets[-1], budget + 1)),

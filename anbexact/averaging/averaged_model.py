@@ -28,8 +28,8 @@ from anbexact.tables.vocabulary import CodeArray
 
 ESS_GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Equivalent sample sizes that are averaged over, all of them equally probable a priori."""
-LEAST_SHARE = 1e-6
-"""Equivalent sample sizes that are less probable than this are left out of predictions."""
+LOG_ROUNDING = log(2.0**-54)
+"""ln of the share of a probability that no double notices."""
 MOST_COMPLETIONS = 1024
 """Maximum number of joint states of a row's missing cells for which predictions sum over all of them."""
 ROWS_AT_ONCE = 1 << 14
@@ -161,14 +161,13 @@ class AveragedModel(Model):
         """The evaluator of the joint and posterior probabilities of the class."""
         terms = []
         if self.exact:
-            shares = self.ess_shares.to_numpy()
-            kept = shares / shares[shares >= LEAST_SHARE].sum()
+            log_shares = log_softmax([posterior.log_evidence for _, posterior, _ in self._summed]).tolist()
             terms = [
-                (log(share), predictive)
-                for share, (_, _, predictive) in zip(kept, self._summed, strict=True)
-                if share >= LEAST_SHARE and predictive is not None
+                (log_share, predictive)
+                for log_share, (_, _, predictive) in zip(log_shares, self._summed, strict=True)
+                if predictive is not None
             ]
-        return AveragedPosterior(self, terms)
+        return AveragedPosterior(self, sorted(terms, key=lambda term: -term[0]))
 
     @property
     def n_parameters(self) -> int:
@@ -206,7 +205,8 @@ class AveragedPosterior:
     model : AveragedModel
         The model.
     terms : sequence of (float, Predictive)
-        ln of the share of every equivalent sample size, and its predictor; empty if structures are drawn.
+        ln of the share of every equivalent sample size, and its predictor, the most probable size first; empty if
+        structures are drawn.
     """
 
     def __init__(self, model: AveragedModel, terms: Sequence[tuple[float, Predictive]]) -> None:
@@ -253,14 +253,28 @@ class AveragedPosterior:
                 columns.append(full)
                 owners.append(r)
         complete = np.array(columns, dtype=np.int16).reshape(len(columns), len(arities)).T
-        terms = [log_share + predictive.log_joint(complete, n_jobs) for log_share, predictive in self._terms]
-        logs = logsumexp(terms, axis=0)
+        logs = self._of_all_sizes(complete, n_jobs)
         if len(owners) == codes.shape[1]:
-            return np.asarray(logs)
+            return logs
         starts = np.flatnonzero(np.diff(owners, prepend=-1))
         highest = np.maximum.reduceat(logs, starts)
         shares = np.exp(logs - highest[owners])
         return np.asarray(highest + np.log(np.add.reduceat(shares, starts)))
+
+    def _of_all_sizes(self, complete: CodeArray, n_jobs: int | None) -> Floats:
+        """Return ln P(c, x) of complete rows, the sum over all equivalent sample sizes.
+
+        A size adds no more than its share, as P(c, x) ≤ 1. It is left out for rows whose sums are so large that no
+        double would notice.
+        """
+        log_share, predictive = self._terms[0]
+        logs: Floats = log_share + predictive.log_joint(complete, n_jobs)
+        for log_share, predictive in self._terms[1:]:
+            rows = np.flatnonzero(log_share > logs.min(axis=1) + LOG_ROUNDING)
+            if len(rows):
+                added = log_share + predictive.log_joint(complete[:, rows], n_jobs)
+                logs[rows] = np.logaddexp(logs[rows], added)
+        return logs
 
     def _by_draws(self, codes: CodeArray, n_jobs: int | None) -> Floats:
         logs = [log_share + network.log_joint(codes, n_jobs) for log_share, network in self._networks]

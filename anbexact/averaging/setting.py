@@ -48,10 +48,10 @@ class Limits:
         accepted = SearchRequirements(search, class_free=not augmented).accept(score)
         name = class_of(table)
         required = tuple(self.required)
-        rest = SingleStates.of(table, accepted, required, tuple(self.forbidden))
-        own = rest.table if augmented else rest.table.without_class()
+        given = table if augmented else table.without_class()  # in which the class, too, may have one state
+        rest = SingleStates.of(given, accepted, required, tuple(self.forbidden))
         work = Work(thread_count(self.n_jobs), self.progress, self.memory_limit)
-        return Setting(accepted, own, self.max_parents, required, work, StructureMaker(name, augmented, rest))
+        return Setting(accepted, rest.table, self.max_parents, required, work, StructureMaker(name, augmented, rest))
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ class StructurePosterior(Displayed):
         DataFrame
             Columns ``parent``, ``child``, ``probability`` and ``adjacent``, the probability that the two variables
             are joined by an arc in either direction. Arcs from the class, which are certain where it is a parent of
-            every feature, and arcs of features with a single state are left out.
+            every feature, and arcs of variables with a single state are left out.
         """
         found = self.sums.arcs()
         place = {name: k for k, name in enumerate(self.sums.names)}
@@ -307,6 +307,8 @@ def _lattice_sums(setting: Setting, prior: str) -> OrderSums | GraphSums:
 def _tree_sums(setting: Setting, *, forest: bool) -> TreeSums:
     """Return the sums over all trees, or forests."""
     features = setting.table.vocabulary.features
+    if not features:  # the one structure without arcs
+        return TreeSums((), np.empty((0, 0)), np.empty(0), forest=forest)
     constraints = one_parent(features, setting.required, setting.maker.rest.forbidden)
     scorer = FamilyScorer(setting.table, setting.score, setting.work.threads, Deadline(None))
     scores = pair_scores(scorer, setting.work.progress)

@@ -20,7 +20,7 @@ class StructureMaker:
     augmented : bool
         Whether the class is a parent of every feature; otherwise it is an ordinary variable.
     rest : SingleStates
-        The features of one state.
+        The features of one state; if the class is an ordinary variable, it may be one of them.
     """
 
     class_name: Hashable
@@ -41,5 +41,5 @@ class StructureMaker:
             for child in self.rest.names
             if child in parents and child != self.class_name
         }
-        found[self.class_name] = () if self.augmented else self.in_order(parents[self.class_name])
+        found[self.class_name] = self.in_order(parents.get(self.class_name, ()))
         return self.rest.added_to(Structure(self.class_name, found, score, certificate), below_class=self.augmented)

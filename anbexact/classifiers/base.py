@@ -232,8 +232,9 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
 
     def set_model(self, model: Model) -> Self:
         """Store a network that was learned elsewhere; see :meth:`TableClassifier.set_model`."""
+        super().set_model(model)
         self._network = None
-        return super().set_model(model)
+        return self
 
     def _structure_learner(self, table: DiscreteTable, validation: Validation = PLAIN) -> Callable[..., Learned]:
         """Return a function that learns the structure and the equivalent sample sizes of score and tables."""
@@ -246,8 +247,7 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         )  # fmt: skip
         ess = 1.0 if isinstance(self.ess, str) else float(self.ess)
         smoothing = None if self.smoothing is None or isinstance(self.smoothing, str) else float(self.smoothing)
-        limit = getattr(self, "time_limit", None)
-        return partial(learn_structure, table, learner, ess, smoothing, time_limit=limit)
+        return partial(learn_structure, table, learner, ess, smoothing, time_limit=getattr(self, "time_limit", None))
 
     def _alternatives(self, table: DiscreteTable) -> tuple[tuple[Learn, ...], bool]:  # likewise
         """Return alternative searches with fewer parents for few rows, and whether the rehearsal suffices."""

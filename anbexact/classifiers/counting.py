@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.networks.drift import Drift, measure_drift
 from anbexact.networks.network import Network, TableNetwork
@@ -36,6 +37,7 @@ class Counting(TableClassifier):
         empty = copy(self)
         return empty._keep_network(self.model_.without_rows())
 
+    @all_or_nothing
     def merge(self, *others: Counting) -> Self:
         """Add the counts of other classifiers with the same structure; the rows themselves need not be pooled.
 
@@ -46,8 +48,8 @@ class Counting(TableClassifier):
         Parameters
         ----------
         *others : NetworkClassifier
-            Fitted classifiers with the same variables, states, cut points, arcs and equivalent sample sizes. A row
-            that two of them have counted counts twice.
+            Fitted classifiers with the same variables, states, cut points, arcs, scores and equivalent sample sizes,
+            whether copied, pickled or loaded from files in between. A row that two of them have counted counts twice.
 
         Returns
         -------
@@ -56,8 +58,8 @@ class Counting(TableClassifier):
         Raises
         ------
         ValueError
-            If the classifiers differ in one of these, which the message names, or have no counts. Nothing is added
-            then.
+            If the classifiers differ in one of these, which the message names, if they have no counts, or if their
+            score is a conditional likelihood, which does not follow from counts. Nothing is added then.
         """
         check_is_fitted(self)
         network: Any = self.model_

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.pool_fit import log_posteriors
@@ -18,7 +19,7 @@ from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.table_classifier import TableClassifier
 from anbexact.discretize import Cuts
 from anbexact.inputs.reader import Reader
-from anbexact.pooling.weights import PoolWeights
+from anbexact.pooling.weights import PoolWeights, shares
 from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ class FittedPool(DiscreteClassifier):
     members_: pd.DataFrame
     common_: FixedStructureClassifier | None
 
+    @all_or_nothing
     def set_pool(
         self,
         estimators: list[tuple[str, DiscreteClassifier]],
@@ -83,10 +85,13 @@ class FittedPool(DiscreteClassifier):
 
     @property
     def class_prior_(self) -> npt.NDArray[np.float64]:
-        """P(class) when no feature is known, shape (classes,): the weighted mean over the members."""
+        """P(class) when no feature is known, shape (classes,): the weighted mean over the members.
+
+        If all weights are 0, it is the mean over the members.
+        """
         check_is_fitted(self)
         priors = np.stack([model.class_prior_ for _, model in self.estimators_])
-        return np.asarray(self.weights_ @ priors / self.weights_.sum())
+        return np.asarray(shares(self.weights_) @ priors)
 
     def predict_proba(self, X: Any, *, class_prior: Any = None) -> npt.NDArray[np.float64]:
         """Return P(class | row), shape (rows, classes), columns as in ``classes_``.

@@ -110,9 +110,10 @@ class MeasuredClassifier(NetworkClassifier):
 
     def set_model(self, model: Model) -> Self:
         """Store a network that was learned elsewhere; see :meth:`NetworkClassifier.set_model`."""
+        super().set_model(model)
         if not isinstance(model, DensityNetwork):
             self.__dict__.pop("level_cost_", None)  # of an earlier fit
-        return super().set_model(model)
+        return self
 
     def _learn_measured(self, universal: UniversalMeasure, read: TrainingColumns) -> Network:
         """Return the network of densities by a universal measure."""

@@ -18,6 +18,7 @@ from anbexact._runtime.deadline import Deadline, abandonable, check_limit
 from anbexact._runtime.progress import progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.fitted_pool import FittedPool
 from anbexact.classifiers.fixed import FixedStructureClassifier
@@ -135,7 +136,8 @@ class PooledClassifier(PooledParameters, FittedPool):
     estimators_ : list of (name, classifier)
         The members of the pool, learned from all rows.
     weights_ : (members,) array
-        Their weights, above 0.
+        Their weights, above 0. If the weights of all members are 0, the pool has the first member alone, of weight 0,
+        and predicts the same probabilities, those of ``biases_``, for every row.
     biases_ : (classes,) array
         The constant added to the log odds of every class, in nats; the biases add up to 0.
     ridge_ : float
@@ -174,6 +176,7 @@ class PooledClassifier(PooledParameters, FittedPool):
     True
     """
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the members in folds, fit their weights, and learn the members of positive weight from all rows.
 

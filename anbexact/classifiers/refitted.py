@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.deadline import check_limit
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
 from anbexact.classifiers.discrete import DiscreteClassifier
@@ -114,6 +115,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
     estimator_: NetworkClassifier
     logit_: LogitModel
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn the network, and refit it.
 
@@ -150,6 +152,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         check_max_iter(self.max_iter)
         check_limit("time_limit", self.time_limit)
 
+    @all_or_nothing
     def set_params(self, **params: Any) -> Self:
         """Set parameters, also of the network, such as ``estimator__ess``.
 
@@ -196,6 +199,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         learned: NetworkClassifier = clone(network).fit(X, y, sample_weight=sample_weight)
         return learned
 
+    @all_or_nothing
     def set_refitted(self, network: NetworkClassifier, model: LogitModel) -> Self:
         """Store what was learned."""
         self.estimator_, self.logit_, self._network = network, model, None

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from anbexact._runtime.progress import Progress, progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
 from anbexact.discretize import Cuts
@@ -102,6 +103,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         """Cut points of every column that was discretised."""
         return dict(self.model_.cut_points)
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from the rows of a table.
 
@@ -127,12 +129,15 @@ class TableClassifier(TableParameters, DiscreteClassifier):
             If the input is not suitable for training; the message names the column and the value.
         SearchTooLargeError
             If the search needs more memory than allowed.
+
+        Whatever is raised, also by an interrupt from the keyboard, the classifier is then as it was before the call.
         """
         read = self._read(X, y, None, sample_weight)
         self._keep(self._model_learner()(read), read)
         self._refit(X, y, sample_weight)
         return self
 
+    @all_or_nothing
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add rows to what was learned: counts add up, so the tables are those of all rows together.
 
@@ -202,6 +207,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         """Return the columns that are never left out, even if they look like identifiers."""
         return ()
 
+    @all_or_nothing
     def set_model(self, model: Model) -> Self:
         """Store a model that was learned elsewhere, such as one read from a file; this classifier is then fitted.
 

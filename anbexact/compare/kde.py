@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.tables.table import check_weights
 
 ERROR = 1e-4
@@ -58,6 +59,7 @@ class KernelNaiveBayes(
     units_: Floats
     densities_: list[list[KernelDensity]]
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from rows; those of weight 0 are ignored."""
         X, y = validate_data(self, X, y, dtype=np.float64)

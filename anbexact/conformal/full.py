@@ -9,6 +9,7 @@ import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.averaging.relearner import Relearner, check_relearnable
 from anbexact.averaging.setting import Limits
 from anbexact.classifiers import ANBClassifier
@@ -93,6 +94,7 @@ class FullConformalClassifier(ConformalClassifier):
         self.smoothed = smoothed
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Read the training rows, and learn from them.
 

@@ -7,8 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_consistent_length
 
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers import ANBClassifier
 from anbexact.conformal.base import ConformalClassifier
 from anbexact.conformal.ranks import METHODS, Others, Rank, rank
@@ -85,6 +86,7 @@ class SplitConformalClassifier(ConformalClassifier):
         self.smoothed = smoothed
         self.random_state = random_state
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the classifier to some of the rows, and rank the others.
 
@@ -100,12 +102,13 @@ class SplitConformalClassifier(ConformalClassifier):
         Raises
         ------
         ValueError
-            If ``calibration`` is not a share, or if it leaves no row on either side.
+            If ``calibration`` is not a share, if it leaves no row on either side, or if X and y differ in length.
         """
         self._check()
         share: Any = self.calibration
         if isinstance(share, bool) or not isinstance(share, Real) or not 0 < float(share) <= 1:
             raise ValueError(f"calibration must be a share above 0, and 1 at most, not {share!r}")
+        check_consistent_length(X, y)
         labels = np.asarray(y, dtype=object)
         n = len(labels)
         order = np.random.default_rng(self.random_state).permutation(n)

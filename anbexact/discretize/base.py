@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.discretize.cuts import Cuts, cut_codes, midpoint
 from anbexact.tables.table import Weights, check_weights
 
@@ -104,6 +105,7 @@ class CutPointDiscretizer(
     supervised: ClassVar[bool] = False
     """Whether the rule uses the classes."""
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Find the cut points.
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 
 from anbexact._kernels.groups import best_division, joined_values, log_divisions, moved_values
 from anbexact._kernels.modl import joined_blocks
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.discretize.base import Labels, row_weights, with_coarse_cuts
 from anbexact.discretize.modl import TIE_NATS, Prices, Sums, interval_prices, log_gammas, modl_partition
 from anbexact.tables.columns import Column
@@ -84,6 +85,7 @@ class MODLGrouper(
 
     groups_: list[Groups]
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Find the groups.
 

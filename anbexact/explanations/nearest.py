@@ -67,7 +67,8 @@ def nearest_change(
     changeable &= elimination.relevant
     decided = source.log_posterior(codes).argmax(axis=1).astype(np.int64)
     n_features, n_rows = codes.shape
-    found, lead = np.empty((n_rows, n_features), dtype=np.int64), np.empty(n_rows)
+    found = np.empty((n_rows, n_features), dtype=np.int64)
+    lead = np.where(decided == (-1 if wanted is None else wanted), 0.0, -np.inf)  # no change to the decision itself
     proved = np.ones(n_rows, dtype=np.bool_)
     arguments = codes, elimination.buckets, source.arities, changeable
 

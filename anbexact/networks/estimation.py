@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+import joblib
 
 from anbexact.parameters.counts import Counts
 from anbexact.parameters.hierarchical import Strengths, hierarchical_tables
@@ -16,7 +18,7 @@ ESTIMATES = ("eap", "ml", "friedman", "acll", "hierarchical")
 HIERARCHICAL = "hierarchical"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Estimation:
     """How the conditional tables of a network were estimated from its counts.
 
@@ -40,6 +42,15 @@ class Estimation:
     smoothing: float
     rule: str = "eap"
     strengths: Strengths = field(default_factory=Strengths)
+
+    def as_value(self) -> Estimation:
+        """Return this, equal to any other that gives the same tables and scores.
+
+        A score without an ``==`` of its own, which would be equal to itself alone, is replaced by a digest of its
+        class and its attributes.
+        """
+        own = type(self.score).__eq__ is object.__eq__
+        return replace(self, score=joblib.hash(self.score)) if own else self
 
     def tables(self, counts: Counts, class_name: Hashable) -> Tables:
         """Return the conditional tables that follow from counts."""

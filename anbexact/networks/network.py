@@ -19,6 +19,7 @@ from anbexact.networks.model import Model
 from anbexact.networks.posterior import Posterior
 from anbexact.parameters.counts import Counts, count_families
 from anbexact.parameters.tables import Tables
+from anbexact.scores.capabilities import scores_structures
 from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
@@ -209,16 +210,20 @@ class TableNetwork(Network):
         Raises
         ------
         ValueError
-            If they differ in one of these, or have no counts; the message says in which.
+            If they differ in one of these, have no counts, or have a score that does not follow from counts; the
+            message says in which.
         """
-        if self.counts is None or self.estimation is None or other.counts is None:
+        if self.counts is None or self.estimation is None or other.counts is None or other.estimation is None:
             raise ValueError("networks whose tables were given, not estimated from counts, cannot be merged")
         pairs = {
             "variables": (self.vocabulary.names, other.vocabulary.names),
             "states": (self.vocabulary, other.vocabulary),
             "cut points": (_plain(self.cut_points), _plain(other.cut_points)),
             "arcs": (dict(self.structure.parents), dict(other.structure.parents)),
-            "score, equivalent sample size or rule of the tables": (self.estimation, other.estimation),
+            "score, equivalent sample size or rule of the tables": (
+                self.estimation.as_value(),
+                other.estimation.as_value(),
+            ),
         }
         unlike = [what for what, (own, others) in pairs.items() if own != others]
         if unlike:
@@ -231,6 +236,10 @@ class TableNetwork(Network):
     def _with(self, added: Counts, estimation: Estimation) -> TableNetwork:
         """Return the network with counts added."""
         assert self.counts is not None
+        if scores_structures(estimation.score):
+            raise ValueError(
+                f"rows cannot be added: the score of all rows by {estimation.score.name} does not follow from counts"
+            )
         counts = {name: family + added[name] for name, family in self.counts.items()}
         total = sum(
             estimation.score.local_score(family.table(self.vocabulary), name, family.parents)

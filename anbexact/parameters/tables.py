@@ -151,7 +151,8 @@ def friedman_tables(counts: Mapping[Hashable, FamilyCounts], pseudo: float = 5.0
 
     ``θ_ijk = (N_ijk + N₀ p_ik) / (N_ij + N₀)``, where p_ik is the share of the weight of the rows in which the
     variable has state k. A parent configuration without rows gets p_i; a state without any row gets probability 0, so
-    some rows may be impossible under the network. The table of a variable without parents is p_i for any N₀.
+    some rows may be impossible under the network. The table of a variable without parents is p_i for any N₀. Counts
+    without rows give p_i the uniform distribution.
 
     Parameters
     ----------
@@ -178,7 +179,8 @@ def friedman_tables(counts: Mapping[Hashable, FamilyCounts], pseudo: float = 5.0
     tables = {}
     for name, family in counts.items():
         values = family.dense()
-        frequencies = values.sum(axis=tuple(range(1, values.ndim))) / values.sum()
+        of_states = values.sum(axis=tuple(range(1, values.ndim)))
+        frequencies = of_states / of_states.sum() if of_states.any() else np.full(len(values), 1 / len(values))
         values += pseudo * frequencies.reshape(-1, *[1] * (values.ndim - 1))
         values /= values.sum(axis=0)
         tables[name] = ConditionalTable(name, family.parents, values)

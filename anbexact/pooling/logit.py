@@ -113,25 +113,26 @@ class PooledLogit(LogitPosterior):
         ------
         MemoryError
             If its tables would not fit into memory; the message says how much they need.
+        ValueError
+            If a probability would be too small for a number.
         """
         return self._closed
 
     @cached_property
     def _closed(self) -> LogitModel:
         spread = spread_over(self.potentials, self.structure, self._arities)
-        return LogitModel(self.network, self.classifier, spread, self.structure)
+        network = LogitModel(self.network, self.classifier, spread, self.structure).to_network()
+        return LogitModel(network, self.classifier, spread)  # of this posterior, to sum out missing cells
 
     def to_network(self) -> TableNetwork:
         """Return one network with the posterior of the pool, after :meth:`close`.
 
         Raises
         ------
-        MemoryError
+        MemoryError, ValueError
             As :meth:`close` does.
-        ValueError
-            If a probability would be too small for a number.
         """
-        return self._closed.to_network()
+        return self._closed.network
 
     def to_classifier(self) -> FixedStructureClassifier:
         """Return a network classifier with the posterior of the pool; see :meth:`to_network`."""

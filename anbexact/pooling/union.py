@@ -13,6 +13,7 @@ from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
 from anbexact.logit.potentials import Potential, Potentials, over
 from anbexact.pooling.reading import Reading
+from anbexact.pooling.weights import shares
 from anbexact.structures.structure import Structure
 
 ARRAYS_AT_ONCE = 3
@@ -26,7 +27,7 @@ class MemberTerms:
     Attributes
     ----------
     weight : float
-        Its weight, above 0.
+        Its weight, 0 or more.
     reading : Reading
         Its states.
     potentials : tuple of Potential
@@ -42,8 +43,8 @@ def union_of_terms(members: Sequence[MemberTerms], biases: Floats, common: Readi
     """Return the weighted sum of the members' potentials, one potential for every set of features.
 
     ``ln P(c | x) = Σ potentials + a function of x``. The mean of a member's logs over the classes, on which no class
-    posterior depends, gets the weight w_m / Σ w: a pooled joint distribution is a geometric mean of the members'. The
-    potentials include one without features and one of every single feature.
+    posterior depends, gets the weight w_m / Σ w (equal weights if all w are 0): a pooled joint distribution is a
+    geometric mean of the members'. The potentials include one without features and one of every single feature.
 
     Parameters
     ----------
@@ -65,16 +66,16 @@ def union_of_terms(members: Sequence[MemberTerms], biases: Floats, common: Readi
     ordered = {of_set: tuple(sorted(of_set, key=place.__getitem__)) for of_set in sets}
     shape = {name: vocabulary.arity(name) for name in vocabulary.features}
     _check_memory(ordered.values(), shape, len(biases), "the terms of the pool")
-    total = sum(member.weight for member in members)
+    in_joint = shares(np.array([member.weight for member in members])).tolist()
     found = {of_set: np.zeros([*(shape[v] for v in names), len(biases)]) for of_set, names in ordered.items()}
     found[frozenset()] += biases
-    for member in members:
+    for member, share in zip(members, in_joint, strict=True):
         for potential in member.potentials:
             names = ordered[frozenset(potential.features)]
             axes = [potential.features.index(name) for name in names]
             logs = potential.logs.transpose([*axes, len(axes)])
             mean = logs.mean(axis=-1, keepdims=True)
-            logs = member.weight * (logs - mean) + member.weight / total * mean
+            logs = member.weight * (logs - mean) + share * mean
             for axis, name in enumerate(names):
                 logs = np.take(logs, member.reading.places_of(common, name), axis=axis)
             found[frozenset(names)] += logs

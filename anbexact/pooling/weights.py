@@ -101,6 +101,12 @@ class PoolWeights:
         return float(held_out.weights @ of_class)
 
 
+def shares(weights: Floats) -> Floats:
+    """Return weights w_m / Σ w, which add up to 1, shape (members,); equal ones if all weights are 0."""
+    total = float(weights.sum())
+    return weights / total if total else np.full(len(weights), 1.0 / len(weights))
+
+
 def finite_logs(logs: Floats) -> Floats:
     """Return log probabilities without infinities; see `LEAST_LOG`."""
     return np.maximum(np.nan_to_num(logs, nan=LEAST_LOG, neginf=LEAST_LOG), LEAST_LOG)

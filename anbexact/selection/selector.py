@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from anbexact._runtime.whole import all_or_nothing
 from anbexact.discretize import Cuts
 from anbexact.inputs.training import training_columns
 from anbexact.selection.bayes_factor import check_thresholds, log_bayes_factors, relevant
@@ -91,6 +92,7 @@ class BayesFactorSelector(
         self.handle_missing = handle_missing
         self.n_jobs = n_jobs
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Compute the Bayes factor of every feature.
 

@@ -93,3 +93,13 @@ class TestInPgmpy:
         effect = CausalInference(network).query(["jacket_color"], do={"is_monk": "yes"}, show_progress=False)
         ours = posterior(network, "jacket_color", pd.DataFrame({"is_monk": ["yes"]})).iloc[0]
         np.testing.assert_allclose(effect.values, ours, atol=1e-10)  # nothing causes the class here
+
+
+def test_an_estimate_that_is_refused_leaves_the_classifier_of_the_last_one(frame):
+    estimator = TANEstimator(frame, "is_monk", ess=1.0)
+    estimator.estimate()
+    before = estimator.classifier_
+    estimator.parameters = {"ess": -1.0}
+    with pytest.raises(ValueError, match="ess must be"):
+        estimator.estimate()
+    assert estimator.classifier_ is before

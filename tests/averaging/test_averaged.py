@@ -207,3 +207,26 @@ def test_of_no_feature():
     for networks in ("anb", "tan"):
         joint = model_of(problem, networks=networks, ess=(2.0,)).log_joint(np.zeros((0, 2), dtype=np.int16))
         np.testing.assert_allclose(np.exp(joint), [[expected[c,] for c in range(problem.arities[0])]] * 2)
+
+
+@pytest.mark.parametrize(("networks", "prior"), [("anb", "orders"), ("tan", None)])
+def test_improbable_sample_sizes_count(networks, prior):
+    """Sizes of a share below 10⁻⁶ were left out, which made an error of 10⁻⁵ for rare rows."""
+    problem = random_problem(1, 2, n_rows=120, max_arity=3, n_classes=2)
+    model = model_of(problem, networks=networks, prior=prior)
+    rows = list(product(*map(range, problem.arities[:-1])))
+    expected = [averaged(problem, networks, prior, model.averaging.ess, dict(enumerate(row))) for row in rows]
+    found = model.log_joint(np.array(rows, dtype=np.int16).T)
+    np.testing.assert_allclose(found, [logs for logs, _ in expected], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(model.ess_shares, expected[0][1], rtol=1e-9)
+    assert (model.ess_shares < 1e-6).any()
+
+
+def test_a_size_that_no_double_notices_is_not_asked(monkeypatch):
+    problem = random_problem(0, 3, n_rows=30, n_classes=2)
+    model = model_of(problem, networks="tan", ess=(1.0, 2.0))
+    rows = np.array(problem.rows, dtype=np.int16).T[:-1]
+    (_, first), (_, second) = model.class_posterior._terms
+    monkeypatch.setattr(model.class_posterior, "_terms", [(0.0, first), (-60.0, second)])
+    monkeypatch.setattr(second, "log_joint", None)
+    np.testing.assert_array_equal(model.log_joint(rows), first.log_joint(rows, None))

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import oracles
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,3 +147,13 @@ class TestAnswers:
 def test_refusals(options, words):
     with pytest.raises(ValueError, match=words):
         near_optimal(random_problem(0, 2).table, **options)
+
+
+def test_a_class_of_one_state_is_left_out_of_networks():
+    frame = pd.DataFrame({"a": list("uvuvuuvv"), "b": list("pqpqpqpq"), "k": ["z"] * 8})
+    found = near_optimal(DiscreteTable.from_frame(frame, class_name="k"), networks="gbn", bayes_factor=1e6)
+    assert found.members == (1, 2)  # no arc, and an arc in both directions
+    assert found.pairs[["first", "second"]].to_numpy().tolist() == [["a", "b"]]
+    assert all(structure.parents["k"] == () for structure in found.structures)
+    constants = DiscreteTable.from_frame(frame.assign(a="u", b="p"), class_name="k")
+    assert near_optimal(constants, networks="gbn").members == (1,)

@@ -303,3 +303,47 @@ class TestRefusals:
     def test_unknown_child(self):
         with pytest.raises(ValueError, match="'x' is not one of the variables"):
             structure_posterior(random_problem(0, 2).table).parent_sets("x")
+
+
+@pytest.fixture(scope="module")
+def one_class():
+    """Two features, and a class of one state that stands last, first or between them."""
+    return pd.DataFrame({"a": list("uvuvuuvv"), "b": list("pqpqpqpq"), "k": ["z"] * 8})
+
+
+@pytest.mark.parametrize("prior", ["orders", "graphs"])
+@pytest.mark.parametrize("names", [["a", "b", "k"], ["k", "a", "b"]])
+def test_a_class_of_one_state_is_left_out_of_networks(one_class, prior, names):
+    """P(a → b) = .28664 with equally probable graphs, and no other arc."""
+    table = DiscreteTable.from_frame(one_class[names], class_name="k")
+    found = structure_posterior(table, networks="gbn", prior=prior)
+    features = DiscreteTable.from_frame(one_class[["a", "b"]], ["z", "y"] * 4).restricted(["a", "b"])
+    local = BDeu().local_score
+    alone = local(features, "a", []) + local(features, "b", [])
+    arc = local(features, "a", []) + local(features, "b", ["a"])
+    # of two variables, one order admits each arc and both admit no arc; parents of size 0 and 1 have weight 1
+    weights = np.exp(np.array([alone, arc, arc]) - arc) * ([1, 1, 1] if prior == "graphs" else [2, 1, 1])
+    expected = float(weights[1] / weights.sum())
+    if prior == "graphs":
+        assert expected == pytest.approx(0.28664, abs=5e-6)
+    assert found.arcs["probability"].tolist() == pytest.approx([expected, expected])
+    assert found.arcs["adjacent"].tolist() == pytest.approx([2 * expected, 2 * expected])
+    assert {frozenset(pair) for pair in found.arcs[["parent", "child"]].to_numpy().tolist()} == {frozenset("ab")}
+    assert all(drawn.parents["k"] == () for drawn in found.draw(5, random_state=0))
+    assert list(found.draw(1)[0].parents) == list(table.vocabulary.names)
+    assert 1 <= found.effective_networks() <= 3
+    assert "a - b" in str(found) or prior == "orders"
+    assert "anbexact" in found._repr_html_()
+
+
+def test_networks_of_constants_alone(one_class):
+    table = DiscreteTable.from_frame(one_class.assign(a="u", b="p"), class_name="k")
+    found = structure_posterior(table, networks="gbn")
+    assert found.arcs.empty
+    assert found.draw(1)[0].parents == {"a": (), "b": (), "k": ()}
+
+
+def test_a_required_arc_keeps_a_class_of_one_state(one_class):
+    table = DiscreteTable.from_frame(one_class, class_name="k")
+    found = structure_posterior(table, networks="gbn", prior="graphs", required=[("a", "k")])
+    assert all(drawn.parents["k"][0] == "a" for drawn in found.draw(5, random_state=0))

@@ -98,3 +98,36 @@ def test_refusals():
         case.classifier.nearest_change(case.X, keep=["f9"])
     with pytest.raises(ValueError, match="target='no' is not a class"):
         case.classifier.nearest_change(case.X, target="no")
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_predicted_class_among_tied_ones_needs_no_change(n_classes):
+    """There was a change of its own to a class that is predicted already, because others are as probable."""
+    X, y = pd.DataFrame({"a": [0, 1] * n_classes}), np.repeat(np.arange(n_classes), 2)
+    model = NaiveBayesClassifier(ess=1.0).fit(X, y)
+    found = model.nearest_change(X, target=0)
+    assert model.predict(X).tolist() == found["decision"].tolist() == [0] * len(X)
+    assert found["exists"].all()
+    assert found["smallest"].all()
+    assert found["size"].tolist() == [0] * len(X)
+    assert found["becomes"].tolist() == [0] * len(X)
+    np.testing.assert_allclose(found["probability"], 1 / n_classes)
+    assert not model.nearest_change(X, target=1)["exists"].any()
+
+
+def test_no_change_leads_from_a_class_to_itself():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (40, 3)), columns=list("abc"))
+    X = pd.concat([X, X], ignore_index=True)
+    y = np.repeat([0, 1], 40)
+    y = np.where(X["c"] == 1, 2, y)
+    model = NaiveBayesClassifier(ess=1.0).fit(X, y)
+    logs = np.sort(model.predict_proba(X), axis=1)
+    assert (logs[:, -1] == logs[:, -2]).any()
+    for target in range(3):
+        found = model.nearest_change(X, target=target)
+        same = found["decision"] == target
+        assert same.any() or target == 1
+        assert (found["size"][same] == 0).all()
+        assert (found["size"][~same & found["exists"]] > 0).all()
+        assert (found["becomes"][found["exists"]] == target).all()

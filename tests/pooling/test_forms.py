@@ -23,6 +23,7 @@ from anbexact.persistence.restore import restore
 from anbexact.pooling import union
 from anbexact.pooling.reading import DifferentReadingsError, Reading, common_refinement
 from anbexact.pooling.union import MemberTerms, closed_structure, spread_over, union_of_terms
+from anbexact.report import report
 from anbexact.tables.vocabulary import Vocabulary
 
 
@@ -308,3 +309,47 @@ class TestUnion:
             for potentials in (found, spread):
                 total = sum(p.logs[tuple(row[v] for v in p.features)] for p in potentials)
                 assert total[1] - total[0] == pytest.approx(expected[1] - expected[0], abs=1e-9)
+
+
+def test_the_closed_regression_sums_out_missing_cells_under_its_own_network(pooled):
+    """It summed them out under the naive Bayes of the common states."""
+    pool, _, new = pooled
+    model = pool.to_logit()
+    np.testing.assert_allclose(model.close().predict_proba(holes(new)), model.predict_proba(holes(new)), rtol=1e-9)
+
+
+class TestWeightsOfZero:
+    """Members that all predict worse than the frequencies: the pool has one of them, of weight 0."""
+
+    @pytest.fixture
+    def rows(self):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({name: rng.integers(0, 4, 30) for name in "abcde"}).astype(str)
+        return X, pd.Series(rng.choice(["u", "v"], 30), name="k")
+
+    @pytest.fixture
+    def pool(self, rows):
+        return PooledClassifier([("NB", NaiveBayesClassifier(ess=1.0)), ("TAN", TANClassifier(ess=1.0))]).fit(*rows)
+
+    @pytest.mark.filterwarnings("error::RuntimeWarning")
+    def test_all_its_forms_are_the_biases(self, rows, pool, tmp_path):
+        X, _ = rows
+        assert pool.weights_.tolist() == [0.0]
+        expected = np.tile(np.exp(pool.biases_) / np.exp(pool.biases_).sum(), (len(X), 1))
+        np.testing.assert_allclose(pool.predict_proba(X), expected, rtol=1e-12)
+        for form in (pool.to_logit(), pool.to_logit().close(), pool.to_logit().to_classifier()):
+            np.testing.assert_allclose(form.predict_proba(X), expected, rtol=1e-9)
+            np.testing.assert_allclose(form.predict_proba(X.assign(a=None)), expected, rtol=1e-9)
+        np.testing.assert_allclose(pool.class_prior_, pool.estimators_[0][1].class_prior_)
+        shifted = pool.predict_proba(X, class_prior=pool.class_prior_)
+        np.testing.assert_allclose(shifted, expected, rtol=1e-9)
+        assert "log odds" in str(pool.explain(X[:1])[0])
+        pool.save(tmp_path / "pool.json")
+        np.testing.assert_array_equal(anbexact.load(tmp_path / "pool.json").predict_proba(X), pool.predict_proba(X))
+
+    @pytest.mark.filterwarnings("error::RuntimeWarning")
+    def test_it_is_shown(self, rows, pool):
+        text = str(report(pool, *rows).to_html())
+        assert "The pool" in text
+        assert "evidence panel is not available" not in text
+        assert "A pool of 1 members" in pool._repr_html_()

@@ -1,5 +1,9 @@
 """Tables and classifiers that were counted apart, against all rows at once."""
 
+import copy
+import pickle
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,8 +12,12 @@ from hypothesis import strategies as st
 from strategies import problems
 from tiers import examples
 
-from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier
+from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier, load
+from anbexact.classifiers import BNC2PClassifier
 from anbexact.datasets import load_iris, load_monks
+from anbexact.networks.estimation import ESTIMATES
+from anbexact.scores import ACLL, HQ, BDeu
+from anbexact.scores.registry import SCORE_TYPES, SCORES
 
 
 def same_tables(first, second):
@@ -73,6 +81,92 @@ class TestTables:
         frame = pd.DataFrame({"a": ["x", "y"], "b": ["x", "y"]})
         with pytest.raises(ValueError, match="different classes: 'a' and 'b'"):
             DiscreteTable.from_frame(frame, class_name="a") + DiscreteTable.from_frame(frame, class_name="b")
+
+
+class OwnScore:
+    """A score of somebody else, without an ``==`` of its own."""
+
+    name, score_equivalent, has_set_score = "own", True, False
+
+    def __init__(self, price=1.0):
+        self.price = np.array([price])
+
+    def local_score(self, table, child, parents):
+        return BDeu(1.0).local_score(table, child, parents) - float(self.price[0]) * len(parents)
+
+
+def from_file(model, folder):
+    model.save(folder / "model.json")
+    return load(folder / "model.json")
+
+
+SENT = {
+    "copied": lambda model, _: copy.copy(model),
+    "copied deeply": lambda model, _: copy.deepcopy(model),
+    "pickled": lambda model, _: pickle.loads(pickle.dumps(model)),
+    "saved": from_file,
+}
+"""The ways of a classifier from one place to another."""
+
+
+class TestSent:
+    """What was sent elsewhere and comes back is merged: values are compared, not objects."""
+
+    def merged(self, model, way, tmp_path):
+        X, y = load_monks(1)
+        first = model.fit(X[::2], y[::2])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "\\d+ joint states of parents do not occur")
+            sent = SENT[way](SENT[way](first.without_rows(), tmp_path).partial_fit(X[1::2], y[1::2]), tmp_path)
+        together = copy.deepcopy(first).partial_fit(X[1::2], y[1::2])
+        np.testing.assert_array_equal(first.merge(sent).predict_proba(X), together.predict_proba(X))
+
+    @pytest.mark.parametrize("way", SENT)
+    @pytest.mark.parametrize("rule", ESTIMATES)
+    def test_by_every_rule_of_tables(self, rule, way, tmp_path):
+        self.merged(TANClassifier(parameters=rule), way, tmp_path)
+
+    @pytest.mark.parametrize("score", [*SCORES, ACLL(pseudo_count=2.0), HQ(0.2)])
+    def test_by_every_score(self, score, tmp_path):
+        for way in SENT:
+            self.merged(TANClassifier(structure_score=score), way, tmp_path)
+
+    @pytest.mark.parametrize("way", ["copied deeply", "pickled"])
+    def test_by_a_score_of_somebody_else(self, way, tmp_path):
+        self.merged(ANBClassifier(structure_score=OwnScore()), way, tmp_path)
+
+    def test_a_score_of_somebody_else_with_another_value(self):
+        X, y = load_monks(1)
+        one, other = (NaiveBayesClassifier(structure_score=OwnScore(price)).fit(X, y) for price in (1.0, 2.0))
+        with pytest.raises(ValueError, match="same score"):
+            one.merge(other)
+
+    @pytest.mark.parametrize("score", SCORE_TYPES.values())
+    def test_scores_are_values(self, score):
+        assert score() == score() == copy.deepcopy(score()) == pickle.loads(pickle.dumps(score()))
+
+    def test_a_conditional_likelihood_does_not_follow_from_counts(self):
+        X, y = load_monks(1)
+        model = BNC2PClassifier().fit(X, y)
+        with pytest.raises(ValueError, match="the score of all rows by CLL does not follow from counts"):
+            model.merge(copy.deepcopy(model))
+
+
+@pytest.mark.parametrize("rule", ESTIMATES)
+def test_tables_without_rows_are_uniform_and_kept_in_files(rule, tmp_path):
+    """NaN, with ``friedman``, which no file could be read with."""
+    X, y = load_monks(1)
+    model = TANClassifier(parameters=rule).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        warnings.filterwarnings("ignore", r"\d+ joint states of parents do not occur", UserWarning)
+        empty = model.without_rows()
+        back = from_file(empty, tmp_path)
+        for found in (empty, back):
+            for table in found.conditional_tables_.values():
+                np.testing.assert_allclose(table.values, 1 / len(table.values), rtol=1e-12)
+            np.testing.assert_allclose(found.predict_proba(X[:3]), 0.5)
+            np.testing.assert_allclose(found.to_logit().predict_proba(X[:3]), 0.5)
 
 
 class TestClassifiers:
