@@ -33,13 +33,13 @@ from anbexact.compare.folds import prepare
 from anbexact.compare.models import MODELS, UNCUT, known_names, rivals
 from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
+from anbexact.report.plain import print_json
 from anbexact.report.text import (
     TABLE_WIDTH,
     about,
     class_sizes,
     describe,
     print_comparison,
-    print_json,
     print_reading,
     print_structure,
     print_wrapped,

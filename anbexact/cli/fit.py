@@ -36,11 +36,11 @@ from anbexact.discretize import AUTO, cut_texts
 from anbexact.networks.probable_levels import most_probable_levels
 from anbexact.report import feature_report
 from anbexact.report.averaged import print_averaged
+from anbexact.report.plain import print_json
 from anbexact.report.text import (
     class_sizes,
     describe,
     print_features,
-    print_json,
     print_mixture,
     print_pool,
     print_reading,

@@ -24,7 +24,8 @@ from anbexact import (
 from anbexact.datasets import load_iris, load_monks
 from anbexact.report import feature_report
 from anbexact.report.case_study import Query
-from anbexact.report.text import describe, print_json, sample_sizes
+from anbexact.report.plain import print_json
+from anbexact.report.text import describe, sample_sizes
 from anbexact.selection import log_bayes_factors
 
 
