@@ -247,6 +247,9 @@ def main(arguments: Any = None) -> int:
     parser.add_argument("table", help="a CSV file with a header; - reads standard input")
     parser.add_argument("--delimiter", default=",", help="what separates the cells")
     options = parser.parse_args(arguments)
+    for stream in (sys.stdin, sys.stdout):
+        if hasattr(stream, "reconfigure") and not stream.isatty():  # pipes are UTF-8, as files are
+            stream.reconfigure(encoding="utf-8-sig" if stream is sys.stdin else "utf-8")
     with sys.stdin if options.table == "-" else open(options.table, encoding="utf-8-sig", newline="") as source:
         reader = csv.DictReader(source, delimiter=options.delimiter)
         header = list(reader.fieldnames or [])

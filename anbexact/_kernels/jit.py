@@ -1,8 +1,21 @@
-"""How kernels are compiled: with the interpreter lock released, and kept on disk."""
+"""How kernels are compiled: with the interpreter lock released, and kept on disk where a folder can be written."""
 
 from numba import njit
 
-OPTIONS = {"cache": True, "nogil": True, "no_cfunc_wrapper": True}
+
+def _is_kept() -> bool:
+    """Whether numba finds a folder for compiled code: beside the source, the user's own, or ``NUMBA_CACHE_DIR``."""
+    try:
+        njit(cache=True)(_is_kept)
+    except RuntimeError as error:
+        if "cannot cache function" not in str(error):
+            raise
+        return False
+    return True
+
+
+KEPT = _is_kept()
+OPTIONS = {"cache": KEPT, "nogil": True, "no_cfunc_wrapper": True}
 
 kernel = njit(**OPTIONS)  # type: ignore[call-overload]  # the last option is not in numba's types
 """Decorator of what other packages call."""
@@ -11,3 +24,6 @@ inner = njit(**OPTIONS, no_cpython_wrapper=True)  # type: ignore[call-overload] 
 """Decorator of what kernels alone call. Without the code for calls from Python it is compiled a sixth faster; such a
 call would crash the interpreter.
 """
+
+inlined = njit(cache=KEPT, nogil=True, inline="always")
+"""Decorator of what becomes a part of the kernels that call it."""

@@ -12,9 +12,8 @@ s is a multiple of `CLASSES`: tables of other numbers of classes get impossible 
 import math
 
 import numpy as np
-from numba import njit
 
-from anbexact._kernels.jit import kernel
+from anbexact._kernels.jit import inlined, kernel
 from anbexact._kernels.posterior import exponentials
 
 CLASSES = 4
@@ -25,7 +24,7 @@ NEGLIGIBLE = 1e-60
 """Probabilities below this count as 0 in derivatives: their products would be subnormal numbers, which are slow."""
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _gather(cells, t, table, sums):
     """Add to ``sums`` the rows of ``table`` that are named in row t of ``cells``."""
     for q in range(0, sums.shape[0], 4):
@@ -39,7 +38,7 @@ def _gather(cells, t, table, sums):
         sums[q], sums[q + 1], sums[q + 2], sums[q + 3] = w, x, y, z
 
 
-@njit(cache=True, nogil=True, inline="always")
+@inlined
 def _scatter(cells, t, values, table):
     """Add ``values`` to the rows of ``table`` that are named in row t of ``cells``."""
     for q in range(0, values.shape[0], 4):

@@ -9,11 +9,17 @@ import time
 
 from numba.core.event import Event, Listener, register
 
+from anbexact._kernels.jit import KEPT
 from anbexact._runtime.progress import is_watched
+from anbexact._runtime.warn import warn
 
 COMPILED_SECONDS = 0.2
 """Seconds from which a kernel was compiled, and not loaded from disk."""
 ONCE = "anbexact: compiling, once: the first use after installation takes some seconds longer"
+ALWAYS = (
+    "compiled code cannot be kept, since no folder for it can be written; every process compiles again, which takes "
+    "seconds to minutes: set the environment variable NUMBA_CACHE_DIR to a folder that can be written and lasts"
+)
 
 
 class _Compilation(Listener):
@@ -48,13 +54,15 @@ class _Compilation(Listener):
                 self._tell(event, took)
 
     def _tell(self, event: Event, seconds: float) -> None:
-        """Say, once and to people who watch, that kernels of this package are being compiled."""
+        """Say once that kernels are being compiled: to people who watch, or to everybody if it is not for good."""
         if self._told or seconds < COMPILED_SECONDS:
             return
         kernel = getattr((event.data or {}).get("dispatcher"), "py_func", None)
         if getattr(kernel, "__module__", "").startswith("anbexact."):
             self._told = True
-            if is_watched(sys.stderr):
+            if not KEPT:
+                warn(ALWAYS)
+            elif is_watched(sys.stderr):
                 print(ONCE, file=sys.stderr, flush=True)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import TextIO
+from typing import TextIO, TypeGuard
 
 Progress = Callable[[str, float], None]
 """Called with the name of the phase and the finished fraction of it, 0 to 1."""
@@ -24,7 +24,7 @@ def progress_line(stream: TextIO | None = None, *, after: float = 0.0) -> Progre
     Parameters
     ----------
     stream : text stream, optional
-        Where to.
+        Where to. Where there is none, nothing is written.
     after : float, default 0.0
         Seconds, from now, before which nothing is written.
     """
@@ -35,11 +35,11 @@ def progress_line(stream: TextIO | None = None, *, after: float = 0.0) -> Progre
     def show(phase: str, fraction: float) -> None:
         nonlocal shown, width
         now = time.monotonic()
-        if now < began + after:
+        if now < began + after or not _is_open(out):
             return
         if not is_watched(out):
             if fraction >= 1:
-                print(f"{phase}: done", file=out, flush=True)
+                print(f"{phase}: done", file=out, flush=hasattr(out, "flush"))
         elif fraction >= 1 or now - shown > 0.2:
             shown = now
             text = f"{phase}: {fraction:4.0%}" if fraction < 1 else ""
@@ -66,6 +66,19 @@ def progress_of(verbose: int) -> Progress | None:
     return progress_line() if verbose > 0 else default_progress()
 
 
-def is_watched(stream: TextIO) -> bool:
+def is_watched(stream: TextIO | None) -> bool:
     """Whether a stream is a terminal, or the output of a notebook's cell."""
-    return stream.isatty() or type(stream).__module__.startswith("ipykernel")
+    if not _is_open(stream):
+        return False
+    is_terminal = hasattr(stream, "isatty") and stream.isatty()
+    return is_terminal or type(stream).__module__.startswith("ipykernel")
+
+
+def _is_open(stream: TextIO | None) -> TypeGuard[TextIO]:
+    """Whether a stream can be written to; programs without a console have none, or objects that only write."""
+    return stream is not None and not getattr(stream, "closed", False)
+
+
+def takes_every_character(stream: TextIO | None) -> bool:
+    """Whether a stream has an encoding of Unicode, or none."""
+    return (getattr(stream, "encoding", None) or "utf-8").lower().startswith("utf")

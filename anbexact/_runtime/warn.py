@@ -8,8 +8,8 @@ import warnings
 from types import FrameType
 
 PACKAGE_NAME = "anbexact"
-OUTER_PACKAGES = ("sklearn", "joblib", "concurrent", "threading")
-"""Packages whose frames lie between a caller and a fit that a meta-estimator asks for."""
+OUTER_PACKAGES = ("sklearn", "joblib", "concurrent", "threading", "numba", "contextlib")
+"""Packages whose frames lie between a caller and a fit that a meta-estimator asks for, or what the compiler says."""
 _given: set[tuple[str, int, str]] = set()
 
 

@@ -20,6 +20,7 @@ from anbexact._runtime.advice import heard_once
 from anbexact.cli import compare, convert, fit, panel, predict, report
 from anbexact.cli.messages import InputError, in_options, note, noted_once
 from anbexact.cli.options import FORMATTER
+from anbexact.cli.streams import usable_streams
 
 COMMANDS = (fit, predict, compare, report, panel, convert)
 """In the order of the help text."""
@@ -54,6 +55,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         0, 1, 2 or 130; see the module.
     """
+    with usable_streams():
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
     try:
         args = _parser().parse_args(argv)
     except SystemExit as stop:

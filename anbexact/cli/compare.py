@@ -34,12 +34,12 @@ from anbexact.compare.models import MODELS, UNCUT, known_names, rivals
 from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER
 from anbexact.report.facts import facts, print_learned, print_reading, sample_sizes
+from anbexact.report.plain import print_json
 from anbexact.report.text import (
     TABLE_WIDTH,
     about,
     class_sizes,
     print_comparison,
-    print_json,
     print_wrapped,
     read_comparison,
 )

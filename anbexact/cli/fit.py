@@ -32,10 +32,10 @@ from anbexact.networks.density_network import DensityNetwork
 from anbexact.networks.probable_levels import most_probable_levels
 from anbexact.report import feature_report
 from anbexact.report.facts import facts, print_learned, print_reading, sample_sizes
+from anbexact.report.plain import print_json
 from anbexact.report.text import (
     class_sizes,
     print_features,
-    print_json,
     print_wrapped,
 )
 from anbexact.tables.missing import EM

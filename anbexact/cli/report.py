@@ -14,6 +14,7 @@ from anbexact.cli.model_columns import check_columns, features_of, known_states,
 from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights, add_workers
 from anbexact.cli.row_counts import repeat_rows
+from anbexact.cli.streams import like_a_file
 from anbexact.cli.tables import find_columns, no_column, open_table, read_frame, recognised, take_weights
 from anbexact.cli.writing import check_place
 
@@ -88,8 +89,8 @@ def _names(text: str) -> tuple[str, ...]:
 def run(args: argparse.Namespace) -> None:
     """Read the classifier and the table, make the report, write it."""
     from anbexact.report.making import Settings, make_report
+    from anbexact.report.plain import print_json
     from anbexact.report.subject import Subject
-    from anbexact.report.text import print_json
 
     path = None if args.json or args.markdown else _output(args.output or DEFAULT_OUTPUT)
     if path is None and args.output is not None:
@@ -112,7 +113,8 @@ def run(args: argparse.Namespace) -> None:
     elif args.json:
         print_json(made.to_dict())
     else:
-        print(made.to_markdown(), end="")
+        with like_a_file():
+            print(made.to_markdown(), end="")
 
 
 def _output(path: str) -> str:

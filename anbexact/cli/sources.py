@@ -65,6 +65,8 @@ class Source:
         self._path = path
         self._data: bytes | None = None
         if path == STANDARD_INPUT:
+            if sys.stdin is None:
+                raise InputError("there is no standard input: pass the path of a table")
             if sys.stdin.isatty():
                 note("reading the table from standard input; end it with Ctrl-D")
             self._data = sys.stdin.buffer.read()

@@ -19,6 +19,7 @@ import pandas as pd
 from anbexact.cli.formats import require
 from anbexact.cli.messages import InputError
 from anbexact.cli.sources import COMPRESSIONS
+from anbexact.cli.streams import like_a_file
 from anbexact.persistence import atomic
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ def check_place(path: str) -> None:
 def write_table(frame: pd.DataFrame, path: str | None) -> None:
     """Write a table to a file, which appears under its name when it is complete, or as CSV to standard output."""
     if path is None or path == STANDARD_OUTPUT:
-        frame.to_csv(sys.stdout, index=False)
+        with like_a_file():
+            frame.to_csv(sys.stdout, index=False)
         return
     with atomic.atomic_path(Path(path)) as draft:
         _write(frame, str(draft))
@@ -80,7 +82,8 @@ def written_in_parts(path: str | None) -> Iterator[Callable[[pd.DataFrame], None
         with tempfile.TemporaryFile("w+", newline="", encoding="utf-8") as draft:
             yield _parts_writer(draft, ",")
             draft.seek(0)
-            shutil.copyfileobj(draft, sys.stdout)
+            with like_a_file():
+                shutil.copyfileobj(draft, sys.stdout)
         return
     separator = "\t" if _format(path)[0] == "tsv" else ","
     with atomic.atomic_path(Path(path)) as place, place.open("w", newline="", encoding="utf-8") as file:

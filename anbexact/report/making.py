@@ -19,6 +19,7 @@ from anbexact.persistence.atomic import write_atomically
 from anbexact.report.document import Block, Document, Fragment, Listing, Paragraph, Section
 from anbexact.report.evidence_panel import panel_or_reason
 from anbexact.report.page.page import page
+from anbexact.report.plain import plain_values
 from anbexact.report.sections.decisions import decisions_section
 from anbexact.report.sections.features import cases_section, features_section
 from anbexact.report.sections.limits import limits_section, warnings_of
@@ -30,7 +31,6 @@ from anbexact.report.sections.rows import rows_section
 from anbexact.report.sections.shapes import shapes_section
 from anbexact.report.sections.stability import stability_section
 from anbexact.report.subject import Subject
-from anbexact.report.text import plain_values
 from anbexact.report.validation import Validation, obstacle, validate
 
 PANEL_BYTES = 900_000

@@ -1,8 +1,7 @@
-"""Lines of text for a terminal, values for JSON, and the measures of a comparison as both."""
+"""Lines of text for a terminal: features, and the measures of a comparison."""
 
 from __future__ import annotations
 
-import json
 import math
 import textwrap
 from collections.abc import Callable, Hashable, Sequence
@@ -24,21 +23,6 @@ MOST_LINES = 10
 
 def print_wrapped(text: str, indent: str = "", width: int = WIDTH) -> None:
     print(textwrap.fill(text, width, initial_indent=indent, subsequent_indent=indent + "  "))
-
-
-def print_json(document: object) -> None:
-    print(json.dumps(plain_values(document), indent=2, ensure_ascii=False, allow_nan=False))
-
-
-def plain_values(value: Any) -> Any:
-    """Return a value that JSON has: no infinity, no NaN (null instead), no dates (text)."""
-    if isinstance(value, dict):
-        return {str(key): plain_values(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_values(item) for item in value]
-    if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value if value is None or isinstance(value, str | int) else str(value)
 
 
 def print_features(report: pd.DataFrame, class_name: Hashable) -> None:

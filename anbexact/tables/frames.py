@@ -89,6 +89,9 @@ def read_columns(X: Any, *, min_rows: int = 1, estimator: object = None) -> list
 
 def read_column(values: Any, name: Hashable) -> Column:
     """Read one column: a pandas, polars or pyarrow series, a 1-d array or a list."""
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow is not None and isinstance(values, pyarrow.Array):
+        values = pyarrow.chunked_array([values])
     if isinstance(values, pd.Series | pd.Index | pd.Categorical):
         return read_pandas(pd.Series(values), name)
     if is_series(values):

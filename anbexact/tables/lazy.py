@@ -255,7 +255,11 @@ class LazySource:
         repeats = frame[ROWS].to_numpy().astype(np.int64)
         weights = repeats if self.weight is None else frame[WEIGHTS].to_numpy()
         columns = read_columns(frame.select(*(f"k{j}" for j in range(len(names)))).to_native())
-        named = [column.renamed(name) for column, name in zip(columns, names, strict=True)]
+        named = [
+            # DuckDB hands out its enumerations as dictionaries that say nothing of their order
+            replace(column, name=name, ordered=column.ordered or self.dtypes[name] == nw.Enum)
+            for column, name in zip(columns, names, strict=True)
+        ]
         return Groups(named, weights.astype(np.float64), repeats)
 
 

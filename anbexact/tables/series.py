@@ -29,7 +29,7 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
         return Column(name, numbers=np.asarray(array))
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
         return _read_arrow(array.__arrow_array__(), name)
-    if isinstance(dtype, pd.ArrowDtype) and _ordered_in_arrow(dtype.pyarrow_dtype):
+    if isinstance(dtype, pd.ArrowDtype) and _read_as_arrow(dtype.pyarrow_dtype):
         return _read_arrow(array.__arrow_array__(), name, "pandas")
     if dtype.kind in "mM" or isinstance(dtype, pd.PeriodDtype):
         return _of_time(array, name)
@@ -112,7 +112,7 @@ def read_narwhals(series: Any) -> Column:
             return read_pandas(series.to_pandas(), name)
         codes = nw.from_native(native.to_physical(), series_only=True).cast(nw.Int64).fill_null(-1).to_numpy()
         if dtype == nw.Enum:
-            return Column(name, codes, tuple(series.cat.get_categories().to_list()), declared=True)
+            return Column(name, codes, tuple(series.cat.get_categories().to_list()), declared=True, ordered=True)
         # Physical codes of a Categorical are shared by the whole process: number those that occur here.
         codes, physical = pd.factorize(np.where(codes < 0, np.nan, codes), use_na_sentinel=True)
         first = np.zeros(len(physical), dtype=np.int64)
@@ -132,6 +132,16 @@ def _ordered_in_arrow(dtype: Any) -> bool:
     return str(dtype).startswith(("date", "decimal", "duration", "time"))  # times of day and timestamps
 
 
+def _declares_in_arrow(dtype: Any) -> bool:
+    """Whether a pyarrow type is a dictionary, whose values are declared states."""
+    return hasattr(dtype, "index_type") and hasattr(dtype, "value_type")
+
+
+def _read_as_arrow(dtype: Any) -> bool:
+    """Whether pandas' cells of a pyarrow type would say less than pyarrow's."""
+    return _ordered_in_arrow(dtype) or _declares_in_arrow(dtype)
+
+
 def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
     """Read a pyarrow chunked array that holds no numbers; a dictionary's categories count as declared.
 
@@ -142,19 +152,19 @@ def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
     if str(values.type).startswith(("date", "duration", "timestamp")):
         array = values.to_pandas(date_as_object=False).array
         return _of_time(array, name, "date" if str(values.type).startswith("date") else objects)
-    declared = hasattr(values.type, "value_type") and hasattr(values.type, "index_type")
+    declared = _declares_in_arrow(values.type)
     encoded = values.unify_dictionaries() if declared else values.dictionary_encode()
     encoded = encoded.combine_chunks()
     if hasattr(encoded, "chunks"):
         encoded = encoded.chunk(0)
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+    codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)  # indices may be unsigned
     categories = encoded.dictionary.to_pylist()
-    if None in categories:
-        kept = [k for k, value in enumerate(categories) if value is not None]
-        place = np.full(len(categories) + 1, -1)
-        place[kept] = np.arange(len(kept))
-        codes, categories = place[codes], [categories[k] for k in kept]
-    column = Column(name, codes, tuple(categories), declared)
+    kept = [value for value in dict.fromkeys(categories) if value is not None and value == value]
+    if len(kept) < len(categories):  # the dictionary holds null, NaN, or a value twice
+        place = {value: k for k, value in enumerate(kept)}
+        codes = np.array([*(place.get(value, -1) for value in categories), -1])[codes]
+        categories = kept
+    column = Column(name, codes, tuple(categories), declared, ordered=declared and values.type.ordered)
     return _measured(column) if _ordered_in_arrow(values.type) else column
 
 

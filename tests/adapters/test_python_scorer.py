@@ -127,6 +127,18 @@ def test_the_command_line_says_what_is_wrong(scorer, tmp_path, capsys):
         assert what in capsys.readouterr().err
 
 
+def test_pipes_of_a_narrow_encoding_carry_every_character(scorer, monkeypatch):
+    X = pd.DataFrame({"Größe ł": ["Łódź", "мир", "Łódź", "мир"]})
+    made = scorer(TANClassifier().fit(X, ["да", "нет", "да", "нет"]))
+    piped = io.BytesIO("Größe ł\nŁódź\nмир\n".encode("utf-8-sig"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(piped, encoding="cp1252"))
+    monkeypatch.setattr("sys.stdout", io.TextIOWrapper(io.BytesIO(), encoding="cp1252"))
+    assert made["main"](["-"]) == 0
+    sys.stdout.flush()
+    rows = list(csv.reader(sys.stdout.buffer.getvalue().decode("utf-8").splitlines()))
+    assert [row[:2] for row in rows] == [["Größe ł", "prediction"], ["Łódź", "да"], ["мир", "нет"]]
+
+
 @pytest.mark.slow
 def test_the_file_runs_without_any_other_package(tmp_path):
     X, y = load_monks(1)

@@ -259,6 +259,25 @@ def test_enumerations_keep_their_order():
     assert_same(lazy, eager)
 
 
+def test_enumerations_of_duckdb_keep_their_order():
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect() as connection:
+        connection.sql("CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy')")
+        rows = connection.sql(
+            "SELECT (CASE WHEN i % 2 = 0 THEN 'happy' WHEN i % 7 > 0 THEN 'ok' END)::mood AS a, i % 3 = 0 AS y "
+            "FROM range(40) t(i)"
+        )
+        table = rows.to_arrow_table()
+        lazy, _ = fitted(NaiveBayesClassifier(), rows, "y")
+        eager, _ = fitted(NaiveBayesClassifier(), table.select(["a"]), table["y"].to_pandas().rename("y"))
+        (column,) = LazySource.of(rows).marginal(["a"]).columns
+    assert lazy.vocabulary_.states["a"] == ("sad", "ok", "happy", "(missing)")
+    assert_same(lazy, eager)
+    assert column.ordered
+    in_pandas = table.to_pandas()
+    np.testing.assert_array_equal(lazy.predict_proba(table.select(["a"])), lazy.predict_proba(in_pandas[["a"]]))
+
+
 PLAIN = pl.DataFrame({"a": [1, 2, 1, 2], "y": ["u", "v", "u", "u"], "w": [1.0, -1.0, 1.0, 1.0]})
 NO_CLASS = PLAIN.with_columns(y=pl.Series(["u", None, "v", "u"]))
 INFINITE = pl.DataFrame({"a": [*range(20), float("inf")], "y": ["u", "v", "u"] * 7}, strict=False)

@@ -25,7 +25,7 @@ from anbexact.datasets import load_iris, load_monks
 from anbexact.report import feature_report
 from anbexact.report.case_study import Query
 from anbexact.report.facts import facts, sample_sizes
-from anbexact.report.text import print_json
+from anbexact.report.plain import print_json
 from anbexact.selection import log_bayes_factors
 
 

@@ -1,12 +1,18 @@
 """People are told once that kernels are being compiled, and only if they watch."""
 
 import gc
+import os
+import shutil
+import subprocess
 import sys
+import warnings
 from io import StringIO
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+import anbexact
 from anbexact._runtime import compilation
 from anbexact._runtime.compilation import ONCE
 from anbexact._runtime.compilation import compilation as heard
@@ -40,6 +46,49 @@ def test_the_line(monkeypatch, stream, module, seconds, expected):
         listener.on_end(kernel_of(module))
     assert sys.stderr.getvalue() == expected
     assert listener.seconds == 2 * seconds
+
+
+def test_code_that_cannot_be_kept_is_told_of_once(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", StringIO())  # also where nobody watches
+    monkeypatch.setattr(compilation, "KEPT", False)
+    clock = iter([0.0, 1.0] * 2)
+    monkeypatch.setattr(compilation.time, "perf_counter", lambda: next(clock))
+    listener = type(heard)()
+    kernel = kernel_of("anbexact._kernels.lattice")
+    listener.on_start(kernel)
+    with pytest.warns(UserWarning, match="NUMBA_CACHE_DIR"):
+        listener.on_end(kernel)
+    listener.on_start(kernel)
+    with warnings.catch_warnings(action="error"):
+        listener.on_end(kernel)
+
+
+WITHOUT_A_HOME = """
+import pandas as pd
+from anbexact import NaiveBayesClassifier, __file__
+X, y = pd.DataFrame({"a": ["x", "y"] * 20}), ["p", "q"] * 20
+print(__file__, *NaiveBayesClassifier().fit(X, y).predict(X)[:2])
+"""
+
+
+@pytest.mark.slow
+def test_an_installation_that_cannot_be_written_works_without_a_home(tmp_path):
+    """Files in the place of folders, so that no user, not even root, can write there."""
+    root = Path(anbexact.__file__).parents[1]
+    for package in ("anbexact", "adapters"):
+        shutil.copytree(root / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "anbexact/_kernels/__pycache__").touch()
+    kept = ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in kept}
+    environment.update(PYTHONPATH=str(tmp_path), PYTHONDONTWRITEBYTECODE="1", HOME=os.devnull)
+    command = [sys.executable, "-c", WITHOUT_A_HOME]
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == [str(tmp_path / "anbexact/__init__.py"), "p", "q"]
+    assert run.stderr.count("NUMBA_CACHE_DIR") == 1
+    environment["NUMBA_CACHE_DIR"] = str(tmp_path / "compiled")
+    run = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert run.stderr == ""
+    assert list((tmp_path / "compiled").rglob("*.nbc"))
 
 
 @pytest.mark.parametrize("collects", [True, False])

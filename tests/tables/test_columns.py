@@ -213,6 +213,39 @@ class TestDeclaredCategories:
         (column,) = read_columns(pa.table({"a": array}))
         assert column.missing.tolist() == [False, True, False]
 
+    @pytest.mark.parametrize("ordered", [False, True])
+    @pytest.mark.parametrize("values", [["c", "a", "z", "b"], [2.5, 0.5, 1.5, -1.0], [True, False]], ids=repr)
+    @pytest.mark.parametrize("index", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+    def test_dictionaries_declare_their_states_in_every_door(self, index, values, ordered):
+        chunk = pa.DictionaryArray.from_arrays(pa.array([1, None, 0], type=index), pa.array(values), ordered=ordered)
+        whole = pa.chunked_array([chunk, chunk.slice(1)])
+        for door in (
+            read_columns(pa.table({"a": whole}))[0],
+            read_column(whole, "a"),
+            read_column(pd.Series(pd.arrays.ArrowExtensionArray(whole)), "a"),
+            read_column(pd.Index(pd.arrays.ArrowExtensionArray(whole)), "a"),
+        ):
+            assert same(door.values(), [values[1], None, values[0], None, values[0]])
+            assert (door.categories, door.declared, door.ordered) == (tuple(values), True, ordered)
+        assert read_column(chunk, "a").values() == [values[1], None, values[0]]
+        (empty,) = read_columns(pa.table({"a": whole.slice(0, 0)}), min_rows=0)
+        assert (len(empty), empty.categories) == (0, tuple(values))
+
+    def test_dictionaries_may_hold_a_value_twice_or_none(self):
+        array = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, 3, 4]), pa.array([2.5, 1.5, 2.5, None, np.nan]))
+        (column,) = read_columns(pa.table({"a": array}))
+        assert column.categories == (2.5, 1.5)
+        assert column.values() == [2.5, 1.5, 2.5, None, None]
+
+    @pytest.mark.parametrize("dtype", [pl.Enum(["b", "z", "a"]), pl.Categorical], ids=str)
+    def test_polars_in_the_form_of_arrow(self, dtype):
+        X = pl.DataFrame({"a": pl.Series(["b", None, "a"], dtype=dtype)})
+        for same_rows in (X.to_arrow(), X.to_pandas(), X.to_pandas(use_pyarrow_extension_array=True)):
+            assert cells(same_rows)[0] == ["b", None, "a"]
+            (column,) = read_columns(same_rows)
+            assert column.ordered == read_columns(X)[0].ordered
+            assert column.categories == (("b", "z", "a") if dtype != pl.Categorical else ("b", "a"))
+
     def test_sliced_pyarrow(self):
         X = pa.table({"a": ["x", "y", None, "z"]}).slice(1, 3)
         assert cells(X)[0] == ["y", None, "z"]
