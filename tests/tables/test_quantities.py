@@ -258,7 +258,9 @@ class TestLikeNumbers:
         got = NaiveBayesClassifier(handle_missing="marginalize").fit(make(seen), labels(seen))
         assert got.reader_.codes(make([None, None])).tolist() == [[MISSING, MISSING]]
 
-    @pytest.mark.parametrize("numbers", [[None, *range(0, 120, 3)], [None, 5, 5, 5]], ids=["no cut point", "one value"])
+    @pytest.mark.parametrize(
+        "numbers", [[None, *range(0, 120, 3)], [None, 5, 5, 5]], ids=["no cut point", "one value"]
+    )
     def test_a_missing_cell_beside_a_single_state(self, kind, name, numbers):
         make, y = CONTAINERS[kind][name], [k % 2 for k in range(len(numbers))]
         model = NaiveBayesClassifier(discretizer="mdlp", handle_missing="marginalize", handle_unknown="error")
