@@ -12,12 +12,26 @@ __all__ = ["skops_types"]
 VALUES = (
     "anbexact._kernels.elimination_plan.Net",
     "anbexact._kernels.posterior.Families",
+    "anbexact.averaging.averaged_model.AveragedModel",
+    "anbexact.averaging.averaged_model.Averaging",
+    "anbexact.averaging.averaged_model.Member",
+    "anbexact.classifiers.em_record.EMRecord",
+    "anbexact.classifiers.em_record.EMStart",
     "anbexact.logit.design.Design",
     "anbexact.logit.fit.Fit",
     "anbexact.logit.model.LogitModel",
     "anbexact.logit.potentials.Potential",
     "anbexact.logit.prior_precision.Strength",
     "anbexact.logit.refit.Refit",
+    "anbexact.logit.smooth.SmoothRefit",
+    "anbexact.logit.smooth_fit.SmoothProblem",
+    "anbexact.logit.smooth_terms.Axis",
+    "anbexact.logit.smooth_terms.SmoothTerm",
+    "anbexact.logit.smoothness.Smoothness",
+    "anbexact.networks.a2de.A2DE",
+    "anbexact.networks.a2de.TripleCounts",
+    "anbexact.networks.aode.AODE",
+    "anbexact.networks.aode.PairCounts",
     "anbexact.networks.cells.Axes",
     "anbexact.networks.densities.FamilyDensity",
     "anbexact.networks.density_network.DensityNetwork",
@@ -31,22 +45,34 @@ VALUES = (
     "anbexact.parameters.counts.FamilyCounts",
     "anbexact.parameters.hierarchical.Strengths",
     "anbexact.parameters.tables.ConditionalTable",
+    "anbexact.search.structural_em.Round",
     "anbexact.structures.proof.Component",
     "anbexact.structures.proof.Exhaustion",
+    "anbexact.structures.proof.FewestClassParameters",
     "anbexact.structures.proof.Proof",
     "anbexact.structures.structure.Certificate",
     "anbexact.structures.structure.Structure",
+    "anbexact.tables.table.DiscreteTable",
     "anbexact.tables.vocabulary.Vocabulary",
     "builtins.frozenset",
+    "datetime.date",
+    "datetime.datetime",
+    "datetime.time",
+    "datetime.timedelta",
+    "datetime.timezone",
+    "decimal.Decimal",
+    "zoneinfo.ZoneInfo",
 )
 """Types of the values that make up fitted classifiers: numbers, names and states, but no user-defined functions."""
 
 
 def skops_types() -> list[str]:
-    """Return the types of this package that ``skops.io.load`` has to trust, for its argument ``trusted``.
+    """Return the types that ``skops.io.load`` has to trust to read a classifier, for its argument ``trusted``.
 
-    They are the classifiers, their scores and rules, and the values that store what was learned. None of them runs
-    code from a file. skops refuses a file that contains any other type, as it should.
+    They are the classifiers, their scores and rules, the values that store what was learned, and the dates, times and
+    decimals that states may be. None of them runs code from a file. skops refuses a file that contains any other
+    type, as it should. It writes time stamps, durations and periods of pandas, but cannot read them: save a
+    classifier that has such states by its own ``save``.
 
     Returns
     -------

@@ -34,7 +34,7 @@ class FittedPool(DiscreteClassifier):
     weights_: Floats
     biases_: Floats
     ridge_: float
-    members_: pd.DataFrame
+    _considered: dict[Hashable, list[Any]]
     common_: FixedStructureClassifier | None
 
     @all_or_nothing
@@ -64,9 +64,14 @@ class FittedPool(DiscreteClassifier):
         """
         self.estimators_ = estimators
         self.weights_, self.biases_, self.ridge_ = found.weights, found.biases, found.ridge
-        self.members_, self.common_ = members, common
+        self._considered, self.common_ = members.reset_index().to_dict(orient="list"), common
         self.classes_ = estimators[0][1].classes_
         return self
+
+    @property
+    def members_(self) -> pd.DataFrame:
+        """The members that were considered, with their weights and outcomes."""
+        return pd.DataFrame(self._considered).set_index("member")
 
     def _logs(self, X: Any) -> Floats:
         """Return ln P_m(class | row), shape (rows, members, classes)."""

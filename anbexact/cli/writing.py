@@ -11,6 +11,7 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from decimal import Decimal
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -20,6 +21,7 @@ from anbexact.cli.formats import require
 from anbexact.cli.messages import InputError
 from anbexact.cli.sources import COMPRESSIONS
 from anbexact.cli.streams import like_a_file
+from anbexact.drawing.markup import shortened
 from anbexact.persistence import atomic
 
 if TYPE_CHECKING:
@@ -38,6 +40,14 @@ WRITERS = {
 """Formats by extension."""
 PACKED = (*COMPRESSIONS, ".zip")
 """Extensions that compress a format of text."""
+LARGEST_SHEET = (1_048_576, 16_384)
+"""Rows and columns of an Excel sheet."""
+LONGEST_EXCEL_TEXT = 32_767
+"""Characters that an Excel cell can hold."""
+EXCEL_DIGITS = 15
+"""Digits of a number that Excel shows."""
+EXCEL_EPOCH = (1900, 3)
+"""The year and month from which Excel's dates are those of the calendar; it has a 29 February 1900."""
 OUTPUT_HELP = ", ".join(WRITERS) + f"; the first four also with {', '.join(PACKED)}"
 
 
@@ -115,7 +125,7 @@ def _write(frame: pd.DataFrame, path: str) -> None:
     elif form == "feather":
         frame.to_feather(path)
     elif form == "xlsx":
-        _without_zones(frame).to_excel(path, index=False)
+        _write_workbook(frame, path)
     else:
         _write_json(frame, path, lines=form == "jsonl")
 
@@ -158,7 +168,61 @@ def _json_cell(cell: Any) -> Any:
     return cell.isoformat() if isinstance(cell, datetime.date) else str(cell)
 
 
-def _without_zones(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose dates Excel can hold: those with a time zone as text."""
-    zoned = [name for name in frame if getattr(frame[name].dtype, "tz", None) is not None]
-    return frame.astype(dict.fromkeys(zoned, str))
+def _write_workbook(frame: pd.DataFrame, path: str) -> None:
+    """Write the one sheet of an Excel workbook.
+
+    All text is a cell of the kind and format "text": Excel neither computes a text that begins with ``=``, nor takes
+    it for a formula or a number when the cell is edited.
+
+    Raises
+    ------
+    InputError
+        For more rows or columns than a sheet has, or a text that a cell cannot hold.
+    """
+    from openpyxl import Workbook
+    from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE, Cell
+
+    other = "write to another format, such as .csv or .parquet"
+    if len(frame) >= LARGEST_SHEET[0] or len(frame.columns) > LARGEST_SHEET[1]:
+        raise InputError(
+            f"an Excel sheet has {LARGEST_SHEET[0]:,} rows and {LARGEST_SHEET[1]:,} columns, fewer than "
+            f"{len(frame):,} rows below their names and {len(frame.columns):,} columns: {other}"
+        )
+    book = Workbook()
+    sheet = book.active
+
+    def excel(name: str, value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if len(value) > LONGEST_EXCEL_TEXT or ILLEGAL_CHARACTERS_RE.search(value):
+            raise InputError(f"column {name!r}: Excel cannot hold the text {shortened(value, 60)!r}: {other}")
+        cell = Cell(sheet, value=value)
+        cell.data_type, cell.number_format = "s", "@"
+        return cell
+
+    names = list(map(str, frame))
+    sheet.append([excel(name, name) for name in names])
+    columns = [map(_excel_value, frame[name].astype(object)) for name in frame]
+    for row in zip(*columns, strict=True):
+        sheet.append(list(map(excel, names, row)))
+    book.save(path)
+
+
+def _excel_value(cell: Any) -> Any:
+    """Return a cell as an Excel cell holds and shows it: as text if it would lose digits or its meaning as a number.
+
+    Excel shows 15 digits of a number, has no time zones, and counts its days from 1900.
+    """
+    if pd.isna(cell):
+        return None
+    if hasattr(cell, "item"):
+        return _excel_value(cell.item())
+    if isinstance(cell, bool) or (isinstance(cell, float) and math.isfinite(cell)):
+        return cell
+    if isinstance(cell, int | Decimal):
+        digits = Decimal(cell).normalize().as_tuple().digits
+        return cell if len(digits) <= EXCEL_DIGITS and math.isfinite(cell) else str(cell)
+    if isinstance(cell, datetime.date):
+        known = getattr(cell, "tzinfo", None) is None and (cell.year, cell.month) >= EXCEL_EPOCH
+        return cell if known else str(cell)
+    return str(cell)

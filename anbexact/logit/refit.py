@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from anbexact._runtime.by_fields import ByFields
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.tasks import one_blas_thread
 from anbexact.logit.design import Design, cell_states, make_design
@@ -27,7 +28,7 @@ NOTABLE = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Refit:
+class Refit(ByFields):
     """A network's potentials after a fit by conditional likelihood, and the record of the fit.
 
     Attributes

@@ -75,7 +75,7 @@ def _gain(
     others: Sequence[Hashable],
 ) -> float:
     """Return the gain in score from an arc; NaN if the score cannot evaluate the two families."""
-    if score is None:
+    if not isinstance(score, Score):  # none, or one of whole structures
         return np.nan
     try:
         gain = score.local_score(table, child, list(parents)) - score.local_score(table, child, list(others))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Self
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.by_fields import ByFields
 from anbexact.discretize import Cuts
 from anbexact.networks.posterior import ClassPosterior
 from anbexact.tables.table import DiscreteTable
@@ -15,7 +16,7 @@ from anbexact.tables.vocabulary import CodeArray, Vocabulary
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Model(ABC):
+class Model(ByFields, ABC):
     """A fitted model of a class and features. Subclasses define its contents.
 
     Attributes

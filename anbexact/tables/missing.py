@@ -248,7 +248,8 @@ def filled(column: Column, single: Mapping[Hashable, Any]) -> Column:
     state = single[column.name]
     if state not in categories:
         categories = (*categories, state)
-    return Column(column.name, np.where(codes < 0, categories.index(state), codes), categories, column.declared)
+    complete = np.where(codes < 0, categories.index(state), codes)
+    return Column(column.name, complete, categories, column.declared, quantity=column.quantity)
 
 
 def _states(column: Column, kept: Mask, categories: Categories) -> Sequence[Any]:

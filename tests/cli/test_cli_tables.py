@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import zipfile
+from decimal import Decimal
 from numbers import Number
 from pathlib import Path
 
@@ -342,6 +343,78 @@ class TestPredict:
         assert got["predicted"].tolist() == predicted
         assert got["code"].tolist() == frame["code"].tolist()
         assert got.columns.tolist() == [*frame.columns, "predicted"]
+
+    def test_workbooks_hold_what_was_passed(self, capsys):
+        """No text becomes a formula or an error, and no number, date or duration loses what Excel does not show."""
+        openpyxl = pytest.importorskip("openpyxl", reason="openpyxl is not installed")
+        labels = ["=high", "+low", "-1", "@x"]
+        kept = {
+            "=name": ["=1+1", "#N/A", '=HYPERLINK("http://x")', " plain"],
+            "number": [2**53 + 1, 10**15 - 1, -(10**15) - 1, 1],
+            "wide": np.array([2**63 + 1, 10**19, 7, 8], dtype=np.uint64),
+            "decimal": [Decimal("0.12345678901234567"), Decimal("1.50"), Decimal(10**17 + 1), None],
+            "zoned": pd.to_datetime(["2020-03-29T01:30Z"] * 4).tz_convert("Europe/Zurich"),
+            "early": [datetime.date(1880, 1, 2), datetime.date(2020, 2, 29), None, datetime.date(1900, 3, 1)],
+            "moment": pd.to_datetime(["2020-03-29 01:30:00", "1899-12-31 00:00:00", None, "2020-01-01 12:00:00"]),
+            "duration": pd.to_timedelta(["02:30:00", "1 days", None, "-1 days"]),
+            "share": [0.375, np.inf, np.nan, 1e-300],
+            "flag": [True, False, True, False],
+        }
+        frame = pd.DataFrame({"a": list("xyzw"), **kept})
+        NaiveBayesClassifier(ess=0.01).fit(frame[["a"]], labels).save("signs.json")
+        frame.to_parquet("t.parquet")
+        assert run(capsys, "predict", "signs.json", "t.parquet", "--keep", "--proba", "-o", "o.xlsx")[0] == 0
+        sheet = openpyxl.load_workbook("o.xlsx").active
+        cells = {column[0].value: column[1:] for column in sheet.iter_cols()}
+        assert [*cells][1:-5] == list(kept)
+        assert [cell.value for cell in cells["predicted"]] == labels
+        for name, texts in {
+            "=name": kept["=name"],
+            "number": ["9007199254740993", 10**15 - 1, "-1000000000000001", 1],
+            "wide": ["9223372036854775809", 10**19, 7, 8],
+            "decimal": ["0.12345678901234567", 1.5, f"{10**17 + 1}.{0:017d}", None],
+            "zoned": ["2020-03-29 03:30:00+02:00"] * 4,
+            "early": ["1880-01-02", datetime.datetime(2020, 2, 29), None, datetime.datetime(1900, 3, 1)],
+            "moment": [
+                datetime.datetime(2020, 3, 29, 1, 30),
+                "1899-12-31 00:00:00",
+                None,
+                datetime.datetime(2020, 1, 1, 12),
+            ],
+            "duration": ["0 days 02:30:00", "1 days 00:00:00", None, "-1 days +00:00:00"],
+            "share": [0.375, "inf", None, 1e-300],
+            "flag": kept["flag"],
+        }.items():
+            assert [cell.value for cell in cells[name]] == texts
+        for cell in (cell for row in sheet.iter_rows() for cell in row):
+            assert (cell.data_type, cell.number_format) == ("s", "@") or not isinstance(cell.value, str)
+            assert cell.data_type not in "fe"
+        assert read("o.xlsx", ["number"])["number"].tolist() == list(map(str, kept["number"]))
+
+    @pytest.mark.parametrize("text", ["a\x01b", "long " * 7000])
+    def test_workbooks_refuse_text_that_excel_cannot_hold(self, capsys, text):
+        frame = table().assign(note=text)
+        frame.to_parquet("t.parquet")
+        message = refusal(capsys, "predict", "m.json", "t.parquet", "--id", "note", "-o", "o.xlsx")
+        assert message.startswith(f"column 'note': Excel cannot hold the text {text[:2]!r}"[:-1])
+        assert message.endswith("write to another format, such as .csv or .parquet")
+        assert not Path("o.xlsx").exists()
+
+    def test_workbooks_refuse_more_rows_than_a_sheet_has(self, capsys, monkeypatch):
+        monkeypatch.setattr(writing, "LARGEST_SHEET", (60, 100))
+        message = refusal(capsys, "predict", "m.json", "t.csv", "-o", "o.xlsx")
+        assert message.startswith("an Excel sheet has 60 rows and 100 columns, fewer than 60 rows below their names")
+
+    def test_csv_holds_text_as_it_is(self, capsys):
+        """CSV has no formulas; what reads it may, but a sign in front would be another value."""
+        frame = pd.DataFrame({"a": ["x", "y"], "b": ["=1+1", "@z"]})
+        NaiveBayesClassifier(ess=0.01).fit(frame[["a"]], ["=high", "-1"]).save("signs.json")
+        frame.to_csv("t.csv", index=False)
+        assert run(capsys, "predict", "signs.json", "t.csv", "--keep")[1].split() == [
+            "a,b,predicted",
+            "x,=1+1,=high",
+            "y,@z,-1",
+        ]
 
     @pytest.mark.parametrize("extension", [".gz", ".bz2", ".xz", ".zip"])
     @pytest.mark.parametrize("form", ["csv", "jsonl"])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, Structure, UniversalMeasure
+from anbexact.classifiers import BNC2PClassifier
 from anbexact.datasets import load_iris, load_monks
 from anbexact.drawing.layout import layered
 from anbexact.drawing.markup import Markup, element, escaped, shortened, shortened_apart
@@ -150,6 +151,15 @@ def test_arcs_of_measured_columns_are_those_of_the_most_probable_cells():
         expected = conditional_information(problem, place[child], place[parent], [place[name] for name in others])
         assert information == pytest.approx(expected, abs=1e-9)
         assert math.isnan(gain)
+
+
+def test_scores_of_whole_structures_have_no_gains():
+    """Displays and reports draw such networks, too."""
+    classifier = BNC2PClassifier().fit(*load_monks(1))
+    found = arc_strengths(classifier.model_)
+    assert found
+    assert all(arc.information >= 0 and math.isnan(arc.gain) for arc in found)
+    assert "anbexact-network" in classifier._repr_html_()
 
 
 def parsed(structure, strengths=None):

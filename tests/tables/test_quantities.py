@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, cross_val_score
 from tiers import examples
 
@@ -256,6 +257,23 @@ class TestLikeNumbers:
         seen = [number for number in numbers if number is not None]
         got = NaiveBayesClassifier(handle_missing="marginalize").fit(make(seen), labels(seen))
         assert got.reader_.codes(make([None, None])).tolist() == [[MISSING, MISSING]]
+
+    @pytest.mark.parametrize(
+        "numbers", [[None, *range(0, 120, 3)], [None, 5, 5, 5]], ids=["no cut point", "one value"]
+    )
+    def test_a_missing_cell_beside_a_single_state(self, kind, name, numbers):
+        make, y = CONTAINERS[kind][name], [k % 2 for k in range(len(numbers))]
+        model = NaiveBayesClassifier(discretizer="mdlp", handle_missing="marginalize", handle_unknown="error")
+        expected, got = model.fit(integers(numbers), y).reader_, clone(model).fit(make(numbers), y)
+        assert len(got.vocabulary_.states[got.vocabulary_.features[0]]) == 1
+        others = [make, *CONTAINERS[kind].values()]
+        for other in others:
+            codes = got.reader_.codes(renamed(other(numbers), got))
+            assert codes.tolist() == expected.codes(integers(numbers)).tolist()
+        for write in TEXT[kind]:
+            texts = pd.DataFrame({"a": [None if k is None else write(k) for k in numbers]})
+            assert got.reader_.codes(renamed(texts, got)).tolist() == codes.tolist()
+        assert got.partial_fit(make(numbers), y).predict(make(numbers)).shape == (len(numbers),)
 
     @examples(2)
     @given(numbers=st.one_of(many, few))
