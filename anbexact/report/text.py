@@ -28,7 +28,6 @@ from anbexact.logit.smooth_terms import strengths_text
 from anbexact.report.averaged import describe_averaged
 from anbexact.report.pools import describe_pool, pool_lines
 from anbexact.scores import Universal
-from anbexact.tables.vocabulary import MISSING_STATE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,9 +122,8 @@ def _describe_reading(classifier: TableClassifier) -> dict[str, Any]:
 
 def _missing_as_states(classifier: TableClassifier) -> list[Hashable]:
     """Return the features that have a state for missing cells."""
-    states = classifier.vocabulary_.states
-    rules = classifier.handle_missing_
-    return [name for name, rule in rules.items() if rule == "own_state" and MISSING_STATE in states[name]]
+    own = classifier.vocabulary_.own_missing
+    return [name for name, rule in classifier.handle_missing_.items() if rule == "own_state" and name in own]
 
 
 def print_reading(classifier: TableClassifier) -> None:
