@@ -36,6 +36,7 @@ from anbexact.adapters.safe_names import (
     describe_names,
     names_path,
     network_name,
+    new_states,
     read_names,
     renamed,
     restored,
@@ -44,6 +45,7 @@ from anbexact.adapters.safe_names import (
 from anbexact.classifiers.fixed import FixedStructureClassifier
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.persistence.atomic import check_place, write_atomically
+from anbexact.tables.vocabulary import Vocabulary
 
 with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -127,7 +129,8 @@ def to_file(classifier: HasNetwork, path: str | Path) -> None:
         name: dict(zip(of_name, safe_names(of_name, "v"), strict=True)) for name, of_name in vocabulary.states.items()
     }
     document = describe_names(source, names, states)
-    twin = renamed(source, names, states, names[vocabulary.class_name], {}, {}, {})
+    plain = Vocabulary(new_states(names, states), names[vocabulary.class_name])
+    twin = renamed(source, names, states, plain, {})
     text = _written(to_pgmpy(twin), kind, network_name(document))
     try:
         _compare(twin.conditional_tables_, dict(twin.vocabulary_.states), _parsed(text.encode("ascii"), kind))

@@ -41,7 +41,9 @@ def to_onnx(
     same side as the classifier does. Pass ``double=True`` for a model that reads float64, if values such as 0.1 lie
     at cut points of your data. States that are numbers are compared as float32 too.
 
-    NaN and the empty text are missing cells. A missing cell is a state of its own where the classifier has one. A
+    NaN and the empty text are missing cells. Where the empty text is a state, ``"(missing)"`` is a missing cell, or
+    another text if this is a state, too; the model's metadata has these texts by column, under
+    ``anbexact_missing_texts``. A missing cell is a state of its own where the classifier has one. A
     missing or unknown cell of a feature that is not a parent of another variable is summed out. In any other column,
     the graph can neither sum over the cell nor refuse the row: the probabilities are then NaN, and the label is the
     empty text, or the smallest int64. The names of these columns are in the model's metadata, under
@@ -125,6 +127,7 @@ def _metadata(form: ScoringForm) -> dict[str, str]:
         "anbexact_features": json.dumps([column.name for column in form.columns]),
         "anbexact_classes": json.dumps(list(form.classes)),
         "anbexact_complete_columns": json.dumps(needed),
+        "anbexact_missing_texts": json.dumps([[c.name, c.missing_text] for c in form.columns if c.missing_text]),
     }
 
 

@@ -274,10 +274,10 @@ def at_most(cut: float, dtype: Any) -> Any:
 
 
 def _text_states(graph: Graph, column: CodedColumn, extended: _Extended, source: Source) -> str:
-    """Add the states of a column of text, shape (rows, 1), float32; an empty text is a missing cell."""
+    """Add the states of a column of text, shape (rows, 1), float32."""
     tensor, place = source
     cells = graph.add("Gather", tensor, graph.constant("text_column", np.array([place])), axis=1)
-    states = {"": extended.state(column.missing), **column.codes}
+    states = {column.missing_text: extended.state(column.missing), **column.codes}
     attributes: dict[str, Any] = {
         "keys_strings": list(states),
         "values_int64s": list(states.values()),

@@ -21,7 +21,7 @@ from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.structures.structure import Structure
 from anbexact.tables.native_values import sorted_positions
-from anbexact.tables.vocabulary import MISSING_STATE, Vocabulary
+from anbexact.tables.vocabulary import Vocabulary
 
 with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -41,6 +41,9 @@ GROUPS = "anbexact_groups"
 QUANTITIES = "anbexact_quantities"
 """Where it keeps the meaning of the numbers in columns of dates, durations, decimals and similar types."""
 
+OWN_MISSING = "anbexact_own_missing"
+"""Where it keeps the nodes whose last state is that of missing cells."""
+
 Tables = dict[Hashable, ConditionalTable]
 States = dict[Hashable, tuple[Any, ...]]
 
@@ -53,7 +56,8 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
     as native Python objects in the order of ``vocabulary_``, and equals ``conditional_tables_``; its columns sum to 1
     within 1e-12. In the network, the states of a discretised column are named intervals; its cut points are kept in
     ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them. So are the groups of values of
-    grouped columns, in ``network.graph["anbexact_groups"]``.
+    grouped columns, in ``network.graph["anbexact_groups"]``, and the nodes whose last state is that of missing cells,
+    in ``network.graph["anbexact_own_missing"]``.
 
     Parameters
     ----------
@@ -102,6 +106,8 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
         network.graph[QUANTITIES] = {nodes[name]: quantity for name, quantity in vocabulary.quantities.items()}
     if vocabulary.groups:
         network.graph[GROUPS] = {nodes[name]: groups for name, groups in vocabulary.groups.items()}
+    if vocabulary.own_missing:
+        network.graph[OWN_MISSING] = [nodes[name] for name in vocabulary.names if name in vocabulary.own_missing]
     network.add_nodes_from(nodes.values())
     network.add_edges_from((nodes[parent], nodes[child]) for parent, child in source.structure.edges)
     for name in vocabulary.names:
@@ -141,8 +147,9 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
     to correct them.
 
     There are no training rows, so ``structure_.score`` is NaN. A value that is not a known state is summed out, as
-    always; ``set_params(handle_unknown="error")`` refuses it. A network from :func:`to_pgmpy` discretises numbers
-    like the classifier. If it was read from a file, it has lost the cut points; then pass names of intervals.
+    always; ``set_params(handle_unknown="error")`` refuses it. A missing cell is summed out, too. A network from
+    :func:`to_pgmpy` knows which states are those of missing cells, and discretises numbers like the classifier. If it
+    was read from a file, it has lost both; then pass names of intervals.
 
     Parameters
     ----------
@@ -192,9 +199,9 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
             tables[name] = ConditionalTable(name, table.parents, values)
     quantities = network.graph.get(QUANTITIES, {})
     groups = {name: of_name for name, of_name in network.graph.get(GROUPS, {}).items() if name in features}
-    vocabulary = Vocabulary(
-        {name: states[name] for name in (*features, class_name)}, class_name, quantities=quantities, groups=groups
-    )
+    own_missing = {name for name in network.graph.get(OWN_MISSING, ()) if name in features}
+    of_names = {name: states[name] for name in (*features, class_name)}
+    vocabulary = Vocabulary(of_names, class_name, quantities=quantities, groups=groups, own_missing=own_missing)
     tables = {name: tables[name] for name in (class_name, *features)}
     parents = {name: table.parents for name, table in tables.items()}
     cut_points = {
@@ -202,7 +209,7 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
     }
     for name, cuts in cut_points.items():
         intervals = interval_names(cuts, quantities.get(name))
-        if states[name] not in (intervals, (*intervals, MISSING_STATE)):
+        if vocabulary.observed_states(name) != intervals:
             raise ValueError(
                 f"the states of node {name!r}, {list(states[name])}, are not the intervals of its cut points in "
                 f"network.graph[{CUT_POINTS!r}], {cuts.tolist()}: delete these"

@@ -21,11 +21,12 @@ from anbexact.discretize import Cuts, interval_names
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.persistence.classifiers import digest
+from anbexact.persistence.missing_states import own_missing_of_earlier
 from anbexact.persistence.values import decode, encode, encode_as
 from anbexact.structures.structure import Structure
 from anbexact.tables.native_values import sorted_positions
 from anbexact.tables.quantities import Quantity
-from anbexact.tables.vocabulary import Groups, Vocabulary
+from anbexact.tables.vocabulary import Vocabulary
 
 with warnings.catch_warnings():  # pgmpy warns on import about names that are not used here
     warnings.simplefilter("ignore", FutureWarning)
@@ -129,6 +130,7 @@ def describe_names(
         "class": names[classifier.structure_.class_name],
         "named_columns": hasattr(classifier, "feature_names_in_") or not _all_text(classifier.vocabulary_.features),
         "parameters": {key: getattr(classifier, key) for key in KEPT_PARAMETERS},
+        "own_missing": [safe for name, safe in names.items() if name in classifier.vocabulary_.own_missing],
         "variables": [
             {
                 "safe": safe,
@@ -185,14 +187,19 @@ def read_names(path: Path) -> dict[str, Any] | None:
                 if intervals != tuple(state for _, state in variable["states"])[: len(cuts) + 1]:
                     raise ValueError(f"the states of {variable['name']!r} are not the intervals of its cut points")
         names = {variable["safe"]: variable["name"] for variable in document["variables"]}
-        states = {variable["name"]: [state for _, state in variable["states"]] for variable in document["variables"]}
+        states = {
+            variable["name"]: tuple(state for _, state in variable["states"]) for variable in document["variables"]
+        }
         groups = {
             variable["name"]: decode(variable["groups"]) for variable in document["variables"] if "groups" in variable
         }
-        document["groups"] = groups
-        Vocabulary(
-            {name: tuple(of_name) for name, of_name in states.items()}, names[document["class"]], groups=groups
-        )
+        class_name = names[document["class"]]
+        if "own_missing" in document:
+            own_missing = {names[safe] for safe in document["own_missing"]}
+        else:
+            own_missing = own_missing_of_earlier(states, class_name, document["parameters"]["handle_missing"])
+        document["groups"], document["own_missing"] = groups, own_missing
+        Vocabulary(states, class_name, groups=groups, own_missing=own_missing)
         if min(len(names), len(states)) < len(document["variables"]):
             raise ValueError("two variables have the same name")
     except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
@@ -200,14 +207,19 @@ def read_names(path: Path) -> dict[str, Any] | None:
     return document
 
 
+def new_states(
+    names: Mapping[Hashable, Hashable], states: Mapping[Hashable, Mapping[Any, Any]]
+) -> dict[Hashable, tuple[Any, ...]]:
+    """Return the new states by new names; parameters as below."""
+    return {new: tuple(states[name].values()) for name, new in names.items()}
+
+
 def renamed(
     network: NetworkClassifier,
     names: Mapping[Hashable, Hashable],
     states: Mapping[Hashable, Mapping[Any, Any]],
-    class_name: Hashable,
+    vocabulary: Vocabulary,
     cut_points: dict[Hashable, Cuts],
-    quantities: Mapping[Hashable, Quantity],
-    groups: Mapping[Hashable, Groups],
     **parameters: Any,
 ) -> FixedStructureClassifier:
     """Return a classifier with the same network under other names.
@@ -220,8 +232,8 @@ def renamed(
         The new names of all variables, in the new order: features, class.
     states : mapping of name to mapping of state to new state
         The new states of all variables, in their new order.
-    class_name, cut_points, quantities, groups
-        By their new names.
+    vocabulary, cut_points
+        What is known of the variables by their new names; :func:`new_states` gives the states.
     **parameters
         Parameters of the constructor.
     """
@@ -230,20 +242,14 @@ def renamed(
         table = network.conditional_tables_[name]
         values = table.values
         for axis, variable in enumerate(table.variables):
-            order = [network.vocabulary_.code(variable, state) for state in states[variable]]
+            place = {state: k for k, state in enumerate(network.vocabulary_.states[variable])}
+            order = [place[state] for state in states[variable]]
             if order != sorted(order):
                 values = np.ascontiguousarray(values.take(order, axis=axis))
         tables[names[name]] = ConditionalTable(names[name], tuple(names[parent] for parent in table.parents), values)
     parents = {name: table.parents for name, table in tables.items()}
-    vocabulary = Vocabulary(
-        {new: tuple(states[name].values()) for name, new in names.items()},
-        class_name,
-        quantities=quantities,
-        groups=groups,
-    )
-    new = TableNetwork(
-        vocabulary=vocabulary, cut_points=cut_points, structure=Structure.given(class_name, parents), tables=tables
-    )
+    structure = Structure.given(vocabulary.class_name, parents)
+    new = TableNetwork(vocabulary=vocabulary, cut_points=cut_points, structure=structure, tables=tables)
     return FixedStructureClassifier.from_network(new, **parameters)
 
 
@@ -290,9 +296,10 @@ def restored(
         if variable["quantity"] is not None
     }
     safe = from_pgmpy(network, chosen)
-    classifier = renamed(
-        safe, names, states, names[chosen], cut_points, quantities, document["groups"], **document["parameters"]
+    vocabulary = Vocabulary(
+        new_states(names, states), names[chosen], quantities, document["groups"], document["own_missing"]
     )
+    classifier = renamed(safe, names, states, vocabulary, cut_points, **document["parameters"])
     features = classifier.vocabulary_.features
     if document["named_columns"] and _all_text(features):
         classifier.feature_names_in_ = np.array(features, dtype=object)

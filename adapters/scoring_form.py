@@ -18,7 +18,7 @@ from anbexact.logit.potentials import Potentials
 from anbexact.logit.predictions import LogitPosterior
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
-from anbexact.tables.vocabulary import MISSING_STATE
+from anbexact.tables.vocabulary import MISSING, missing_label
 
 SUMMED_OUT = -1
 """Code of a cell that is summed out."""
@@ -56,8 +56,13 @@ class CodedColumn:
 
     @property
     def numeric(self) -> bool:
-        """Whether all values, if any, are numbers, apart from the state of missing cells."""
-        return all(isinstance(value, int | float) or value == MISSING_STATE for value in self.codes)
+        """Whether all values, if any, are numbers."""
+        return all(isinstance(value, int | float) for value in self.codes)
+
+    @property
+    def missing_text(self) -> str:
+        """What stands for a missing cell among cells that are all text: the empty text, unless that is a state."""
+        return missing_label(self.codes) if "" in self.codes else ""
 
     @property
     def numbers(self) -> dict[Any, int]:
@@ -197,12 +202,11 @@ def _column(reader: Reader, name: Hashable, what: str) -> CodedColumn:
         raise ValueError(
             f"{what} cannot carry column {name!r}, which holds {quantity.noun}: learn from its numbers instead"
         )
-    states, rule = vocabulary.states[name], reader.missing_rules[name]
+    rule = reader.missing_rules[name]
     unknown = REFUSED if reader.handle_unknown == "error" else SUMMED_OUT
     missing = {"marginalize": SUMMED_OUT, "error": REFUSED}.get(rule)
     if missing is None:
-        missing = states.index(MISSING_STATE) if MISSING_STATE in states else SUMMED_OUT
-        missing = unknown if missing == SUMMED_OUT and rule == "own_state" else missing
+        missing = unknown if vocabulary.missing_code(name) == MISSING else vocabulary.missing_code(name)
     cuts = reader.cut_points.get(name)
     codes: dict[Any, int] = {}
     if cuts is None and not ignored:
@@ -210,7 +214,7 @@ def _column(reader: Reader, name: Hashable, what: str) -> CodedColumn:
         for value in codes:
             _check_plain(value, f"the state {value!r} of column {name!r}", what)
     points = None if cuts is None else tuple(cuts.tolist())
-    return CodedColumn(name, len(states), points, codes, missing, unknown, ignored)
+    return CodedColumn(name, vocabulary.arity(name), points, codes, missing, unknown, ignored)
 
 
 def _check_plain(value: Any, named: str, what: str) -> None:

@@ -18,7 +18,7 @@ from anbexact.adapters.sql_dialects import DIALECTS, Dialect, quoted
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
-from anbexact.tables.vocabulary import LEFT_OUT, MISSING_STATE, Vocabulary
+from anbexact.tables.vocabulary import Vocabulary
 
 Logs = npt.NDArray[np.float64]
 
@@ -178,22 +178,21 @@ class _Query:
 
     def code(self, name: Hashable) -> str:
         """Return the expression of a feature's code; NULL where the cell is missing or unknown."""
-        states = self.vocabulary.states[name]
-        if states == (LEFT_OUT,):
+        if name in self.vocabulary.left_out:
             return "0"
         cell = self.name(name)
-        own_state = self.rules[name] == "own_state" and MISSING_STATE in states
-        gap = str(states.index(MISSING_STATE)) if own_state else "NULL"
-        plain = [state for state in states if not (state == MISSING_STATE and own_state)]
+        own_state = self.rules[name] == "own_state" and name in self.vocabulary.own_missing
+        gap = str(self.vocabulary.missing_code(name)) if own_state else "NULL"
+        values = self.vocabulary.values(name)
         cuts = self.network.cut_points.get(name)
         if cuts is not None:
             return self.interval(name, cell, cuts, gap)
         cases = [f"WHEN {cell} IS NULL THEN {gap}"]
-        if any(isinstance(state, float) for state in plain) and self.dialect.is_nan:
+        if any(isinstance(value, float) for value in values) and self.dialect.is_nan:
             cases.append(f"WHEN {self.dialect.is_nan.format(cell)} THEN {gap}")
-        groups = self.vocabulary.groups.get(name) or tuple((state,) for state in plain)
-        for code, values in enumerate(groups):
-            cases.append(f"WHEN {cell} IN ({', '.join(self.literal(value, name) for value in values)}) THEN {code}")
+        groups = self.vocabulary.groups.get(name) or tuple((value,) for value in values)
+        for code, group in enumerate(groups):
+            cases.append(f"WHEN {cell} IN ({', '.join(self.literal(value, name) for value in group)}) THEN {code}")
         return f"CASE {' '.join(cases)} END"
 
     def interval(self, name: Hashable, cell: str, cuts: npt.NDArray[np.float64], gap: str) -> str:

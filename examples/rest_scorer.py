@@ -4,8 +4,9 @@
     pip install anbexact fastapi uvicorn
     ANBEXACT_MODEL=model.json uvicorn rest_scorer:app --app-dir examples
 
-POST a row to /predict: {"age": 61, "smoker": "yes"}. Features that are left out are summed out. A value that is not
-a state, or a name that is not a feature, is answered by 422 and the reason. The schema is at /docs.
+POST a row to /predict: {"age": 61, "smoker": "yes"}. Features that are left out are summed out, and so is null,
+unless missing cells are a state of the feature. A value that is not a state, or a name that is not a feature, is
+answered by 422 and the reason. The schema is at /docs.
 """
 
 import os
@@ -33,8 +34,12 @@ def make_app(classifier: Any) -> FastAPI:
 
     @app.post("/predict")
     def predict(row: row_model(classifier)) -> dict[str, Any]:  # type: ignore[valid-type]
-        known = {name: getattr(row, f"column_{j}") for j, name in enumerate(classifier.vocabulary_.features)}
-        posterior = classifier.query({name: value for name, value in known.items() if value is not None})
+        vocabulary, known = classifier.vocabulary_, {}
+        for j, name in enumerate(vocabulary.features):
+            value = getattr(row, f"column_{j}")
+            if value is not None or (f"column_{j}" in row.model_fields_set and name in vocabulary.own_missing):
+                known[name] = value
+        posterior = classifier.query(known)
         return {"prediction": posterior.idxmax(), "probabilities": {str(c): p for c, p in posterior.items()}}
 
     return app

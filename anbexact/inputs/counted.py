@@ -307,7 +307,8 @@ class LargeColumns(CountedColumns):
         found = {name: part.vocabulary for part in parts for name in part.vocabulary.names}
         states = {name: found[name].states[name] for name in (*names, self.target.name)}
         quantities = {name: quantity for part in parts for name, quantity in part.vocabulary.quantities.items()}
-        vocabulary = Vocabulary(states, self.target.name, quantities, self.groups)
+        own = {name for part in parts for name in part.vocabulary.own_missing}
+        vocabulary = Vocabulary(states, self.target.name, quantities, self.groups, own)
         refusal = (
             f"{self.refusal}. Only the counts of a few columns at a time are at hand. They are enough for "
             "NaiveBayesClassifier, TANClassifier, FANClassifier and KDBClassifier, and for ANBClassifier with a low "

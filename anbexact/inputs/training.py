@@ -18,9 +18,9 @@ from anbexact.inputs.labels import check_classes, read_target
 from anbexact.inputs.row_weights import advise_on_weights
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import frame_names, read_columns
-from anbexact.tables.incomplete import IncompleteTable, with_unlabelled
+from anbexact.tables.incomplete import IncompleteTable
 from anbexact.tables.lazy import is_lazy
-from anbexact.tables.missing import EM, missing_cells
+from anbexact.tables.missing import EM, missing_cells, refuse_missing_class
 from anbexact.tables.table import (
     DiscreteTable,
     Weights,
@@ -28,7 +28,7 @@ from anbexact.tables.table import (
     check_weights,
     table_from_columns,
 )
-from anbexact.tables.vocabulary import MISSING_STATE, Groups
+from anbexact.tables.vocabulary import Groups
 
 
 def record_columns(estimator: BaseEstimator, X: Any, y: Any) -> list[Column]:
@@ -115,18 +115,17 @@ class TrainingColumns:
         rule that looks at the class sees the rows that have one.
         """
         cut_points = fit_cut_points(self.columns, self.target, self.weights, discretizer, self.categories)
-        kept, target, categories = self.weights > 0, self.target, dict(self.categories)
+        kept = self.weights > 0
         gaps = {c.name for c in self.columns if self.handle_missing == EM and (c.missing & kept).any()}
-        if self.missing_class == EM and (target.missing & kept).any():
-            gaps.add(target.name)
-            target = with_unlabelled(target)
-            if target.name in categories:
-                categories[target.name] = [*categories[target.name], MISSING_STATE]
+        if self.missing_class == EM and (self.target.missing & kept).any():
+            gaps.add(self.target.name)
+        else:
+            refuse_missing_class(self.target, self.weights)
         table = table_from_columns(
             [discretise(column, cut_points) for column in self.columns],
-            target,
+            self.target,
             self.weights,
-            categories=categories,
+            categories=self.categories,
             groups=self.groups,
             handle_missing="own_state",
         )
@@ -135,6 +134,7 @@ class TrainingColumns:
 
     def table(self, cut_points: Mapping[Hashable, Cuts], measured: Collection[Hashable] = ()) -> DiscreteTable:
         """Return the table, columns cut as given; in those ``measured`` a missing cell cannot be a state."""
+        refuse_missing_class(self.target, self.weights)
         return table_from_columns(
             [discretise(column, cut_points) for column in self.columns],
             self.target,

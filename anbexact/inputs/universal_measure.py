@@ -13,7 +13,7 @@ from anbexact.inputs.continuous import continuous_columns, discretise, numbers_o
 from anbexact.scores.universal import Universal, most_levels
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_column, read_columns
-from anbexact.tables.missing import missing_cells
+from anbexact.tables.missing import missing_cells, refuse_missing_class
 from anbexact.tables.partitions import NestedPartition
 from anbexact.tables.table import DiscreteTable, Weights, check_weights, class_name_of, table_from_columns
 
@@ -96,6 +96,7 @@ class UniversalMeasure:
             target = read_column(y, class_name_of(y, [column.name for column in columns], class_name))
         elif class_name is not None:
             raise ValueError(f"class_name={class_name!r} names y, which is not given")
+        refuse_missing_class(target, weights)
         columns = [column.exactly(weights > 0) for column in columns]
         measured = self.measured(columns, weights, categories or {})
         cells = missing_cells(columns, target, weights, categories, handle_missing, measured)

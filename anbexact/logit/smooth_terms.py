@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from anbexact.logit.design import Design
 from anbexact.logit.potentials import Floats
-from anbexact.tables.vocabulary import MISSING_STATE, Vocabulary
+from anbexact.tables.vocabulary import Vocabulary
 
 Codes = npt.NDArray[np.int64]
 KINDS = ("slope", "curvature", "level", "interaction")
@@ -186,15 +186,14 @@ def ordered_features(
         for name in vocabulary.features
         if name in cut
         or name in declared
-        or all(type(state) in (int, float) for state in vocabulary.states[name] if state != MISSING_STATE)
+        or all(type(state) in (int, float) for state in vocabulary.observed_states(name))
     }
 
 
 def full_axis(vocabulary: Vocabulary, feature: Hashable, ordered: bool) -> Axis:
     """Return the axis on which every state of a feature is a group of its own."""
-    states = vocabulary.states[feature]
-    in_order = len(states) - (states[-1] == MISSING_STATE)
-    return Axis(feature, np.arange(len(states)), len(states), in_order if ordered and in_order > 1 else 0)
+    size, in_order = vocabulary.arity(feature), len(vocabulary.observed_states(feature))
+    return Axis(feature, np.arange(size), size, in_order if ordered and in_order > 1 else 0)
 
 
 def grouped_axis(axis: Axis, weights: Floats, size: int) -> Axis:

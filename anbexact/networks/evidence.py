@@ -73,13 +73,16 @@ def code_evidence(reader: Reader, evidence: Mapping[Hashable, Any]) -> CodeArray
         if name not in evidence:
             codes[j] = MISSING
         elif codes[j] == UNKNOWN or codes[j] == MISSING:
-            _refuse(name, evidence[name], list(vocabulary.states[name]))
+            _refuse(name, evidence[name], list(vocabulary.observed_states(name)), name in vocabulary.own_missing)
     return codes
 
 
-def _refuse(name: Hashable, value: Any, states: list[Any]) -> None:
+def _refuse(name: Hashable, value: Any, states: list[Any], own_missing: bool) -> None:
     alike = [state for state in states if str(state) == str(value)]
-    advice = f"did you mean {alike[0]!r} ({type(alike[0]).__name__})?" if alike else f"its states: {_listed(states)}"
+    missing = ", and None for a missing cell" if own_missing else ""
+    advice = f"its states: {_listed(states)}{missing}"
+    if alike:
+        advice = f"did you mean {alike[0]!r} ({type(alike[0]).__name__})?"
     shown = f"{value!r} ({type(value).__name__})" if alike else repr(value)
     raise ValueError(f"{shown} is not a state of {name!r}; {advice}")
 

@@ -127,6 +127,7 @@ def _describe_learned_by(classifier: DiscreteClassifier) -> dict[str, Any]:
             }
             for name, states in vocabulary.states.items()
         ],
+        "own_missing": [number[name] for name in vocabulary.names if name in vocabulary.own_missing],
         "cut_points": [[number[name], encode(cuts.tolist())] for name, cuts in classifier.cut_points_.items()],
         "dropped": [[number[name], reason] for name, reason in classifier.dropped_.items()],
         **_describe_quantities(vocabulary, number),

@@ -49,6 +49,7 @@ from anbexact.persistence.checked import (
     whole,
 )
 from anbexact.persistence.em import restore_em
+from anbexact.persistence.missing_states import own_missing_of_earlier
 from anbexact.persistence.pools import restore_pool
 from anbexact.persistence.proofs import restore_proof
 from anbexact.persistence.refits import restore_refit
@@ -200,7 +201,13 @@ def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
             raise ValueError("a tuple of tuples was expected")
     with reading("class"):
         class_name = list(states)[whole(document["class"], 0, len(states) - 1)]
-        return Vocabulary(states, class_name, quantities=quantities, groups=groups)
+    with reading("own_missing"):
+        if "own_missing" in document:
+            own_missing = frozenset(list(states)[k] for k in references(document["own_missing"], len(states)))
+        else:
+            rule = decode(mapped(document["parameters"])["handle_missing"])
+            own_missing = own_missing_of_earlier(states, class_name, rule)
+        return Vocabulary(states, class_name, quantities=quantities, groups=groups, own_missing=own_missing)
 
 
 def _read_cut_points(document: Mapping[str, Any], vocabulary: Vocabulary) -> dict[Hashable, Cuts]:

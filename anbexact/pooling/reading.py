@@ -73,4 +73,5 @@ def _kind(reading: Reading, name: Hashable) -> object:
     states = vocabulary.states[name]
     cut = name in reading.cut_points
     beside = states[len(reading.cut_points[name]) + 1 :] if cut else states
-    return cut, beside, vocabulary.groups.get(name), vocabulary.quantities.get(name)
+    own = name in vocabulary.own_missing
+    return cut, beside, own, vocabulary.groups.get(name), vocabulary.quantities.get(name)

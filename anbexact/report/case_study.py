@@ -11,7 +11,7 @@ import numpy.typing as npt
 from anbexact.classifiers import NaiveBayesClassifier
 from anbexact.networks.explanation_text import value_text
 from anbexact.report.text import MOST_LINES, TABLE_WIDTH, print_cells, print_wrapped
-from anbexact.tables.vocabulary import MISSING_STATE, is_missing
+from anbexact.tables.vocabulary import is_missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,6 +75,11 @@ class Query:
         left_out_columns = classifier.vocabulary_.left_out
         known_names = [name for name in X if known_cells[name] and name not in left_out_columns]
         self.evidence = {name: of_row[name].tolist()[0] for name in known_names}
+        states = classifier.vocabulary_.states
+        self.shown = [
+            f"{name} = {value_text(states[name][-1] if is_missing(value) else value)}"
+            for name, value in self.evidence.items()
+        ]
         features = self.explanation.terms["feature"].tolist()
         telling = [name for name in features if name in self.evidence]
         telling += [name for name in self.evidence if name not in telling]
@@ -117,10 +122,8 @@ class Query:
             + (" Its arcs are the same as above." if same else " Its arcs differ from those above."),
             width=TABLE_WIDTH,
         )
-        cells = {name: MISSING_STATE if is_missing(value) else value for name, value in self.evidence.items()}
-        shown = [f"{name} = {value_text(value)}" for name, value in cells.items()]
-        hidden = f"; and {len(shown) - MOST_LINES} more" if len(shown) > MOST_LINES else ""
-        print_wrapped("; ".join(shown[:MOST_LINES]) + hidden, "  ", width=TABLE_WIDTH)
+        hidden = f"; and {len(self.shown) - MOST_LINES} more" if len(self.shown) > MOST_LINES else ""
+        print_wrapped("; ".join(self.shown[:MOST_LINES]) + hidden, "  ", width=TABLE_WIDTH)
         columns = self._shown_classes()
         lines = [["evidence", *(f"P({self.classes[k]})" for k in columns)]]
         before: list[Any] = []

@@ -25,7 +25,7 @@ from anbexact.logit.smooth import SmoothRefit
 from anbexact.logit.smooth_terms import strengths_text
 from anbexact.networks.density_network import DensityNetwork
 from anbexact.report.text import MOST_LINES, print_cells, print_wrapped
-from anbexact.tables.vocabulary import MISSING_STATE, Vocabulary
+from anbexact.tables.vocabulary import Vocabulary
 
 LEAST_JOINED = 0.5
 """Pairs of features that an average joins with this probability or more are printed."""
@@ -163,9 +163,8 @@ def _cut_points(cut_points: Mapping[Hashable, Cuts], vocabulary: Vocabulary) -> 
 
 def missing_as_states(classifier: TableClassifier) -> list[Hashable]:
     """Return the features that have a state for missing cells."""
-    states = classifier.vocabulary_.states
-    rules = classifier.handle_missing_
-    return [name for name, rule in rules.items() if rule == "own_state" and MISSING_STATE in states[name]]
+    own = classifier.vocabulary_.own_missing
+    return [name for name, rule in classifier.handle_missing_.items() if rule == "own_state" and name in own]
 
 
 # ---- lines for a terminal

@@ -10,10 +10,8 @@ import numpy as np
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
 from anbexact.tables.collapsing import row_groups
-from anbexact.tables.columns import Column
-from anbexact.tables.native_values import sorted_positions
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import MISSING, MISSING_STATE, CodeArray, Vocabulary
+from anbexact.tables.vocabulary import MISSING, CodeArray, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +37,7 @@ class IncompleteTable:
 
     @classmethod
     def with_gaps(cls, table: DiscreteTable, gaps: Collection[Hashable]) -> IncompleteTable:
-        """Return the rows of a table in which the state ``"(missing)"`` of some variables is a missing cell.
+        """Return the rows of a table in which the state of missing cells of some variables is a missing cell.
 
         A variable with a single other state has it in every row.
 
@@ -53,17 +51,13 @@ class IncompleteTable:
         for j, name in enumerate(vocabulary.names):
             if name not in gaps:
                 continue
-            kept = [k for k, state in enumerate(states[name]) if state != MISSING_STATE]
-            if not kept:
+            states[name] = vocabulary.observed_states(name)
+            if not states[name]:
                 what = "no row has a class" if name == vocabulary.class_name else "it has no observed value"
                 raise ValueError(f"column {name!r}: {what}, so there is nothing to learn its states from")
-            if name == vocabulary.class_name:
-                kept = [kept[i] for i in sorted_positions([states[name][k] for k in kept])]
-            place = np.full(len(states[name]), MISSING if len(kept) > 1 else 0, dtype=np.int16)
-            place[kept] = np.arange(len(kept))
-            states[name] = tuple(states[name][k] for k in kept)
-            codes[:, j] = place[codes[:, j]]
-        own = Vocabulary(states, vocabulary.class_name, quantities=vocabulary.quantities, groups=vocabulary.groups)
+            missing = MISSING if len(states[name]) > 1 else 0
+            codes[codes[:, j] == vocabulary.missing_code(name), j] = missing
+        own = replace(vocabulary, states=states, own_missing=vocabulary.own_missing - set(gaps))
         distinct, inverse = row_groups(
             (codes + np.int16(1)).T, [own.arity(name) + 1 for name in own.names], len(codes)
         )
@@ -162,18 +156,3 @@ def all_completions(table: IncompleteTable, rows: Integers) -> tuple[CodeArray, 
         codes[gap, j] = rest[gap] % arity
         rest[gap] //= arity
     return codes, row
-
-
-def with_unlabelled(target: Column) -> Column:
-    """Return the class with the state ``"(missing)"`` in rows without one.
-
-    Raises
-    ------
-    ValueError
-        If a class is called so.
-    """
-    codes, classes = target.coded
-    if MISSING_STATE in classes:
-        raise ValueError(f"a class of {target.name!r} is called {MISSING_STATE!r}: rename it")
-    filled = np.where(target.missing, len(classes), codes)
-    return Column(target.name, filled, (*classes, MISSING_STATE), target.declared)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from anbexact.tables.native_values import sorted_positions
-from anbexact.tables.vocabulary import MISSING_STATE, CodeArray, Vocabulary
+from anbexact.tables.vocabulary import CodeArray, Vocabulary, missing_label
 
 if TYPE_CHECKING:
     from anbexact.tables.table import DiscreteTable, Weights
@@ -41,24 +42,26 @@ def united(first: Vocabulary, second: Vocabulary) -> Vocabulary:
                     f"column {name!r} does not have the same {what} in both tables: read both with the same "
                     "classifier, or declare the same categories= for both tables"
                 )
-    states = {name: _united_states(name, first.states[name], second.states[name]) for name in first.names}
-    return Vocabulary(states, first.class_name, quantities=first.quantities, groups=first.groups)
+    states = {name: _united_states(name, first, second) for name in first.names}
+    with_missing = first.own_missing | second.own_missing
+    states |= {
+        name: (*states[name], missing_label(states[name], first.groups.get(name, ()))) for name in with_missing
+    }
+    return replace(first, states=states, own_missing=with_missing)
 
 
-def _united_states(name: Hashable, first: Sequence[Any], second: Sequence[Any]) -> tuple[Any, ...]:
-    if tuple(first) == tuple(second):
-        return tuple(first)
-    plain = [[state for state in states if state != MISSING_STATE] for states in (first, second)]
-    if plain[0] != plain[1] and any(sorted_positions(states) != list(range(len(states))) for states in plain):
+def _united_states(name: Hashable, first: Vocabulary, second: Vocabulary) -> tuple[Any, ...]:
+    """Return the states of a variable in two tables, without that of its missing cells."""
+    own, other = first.observed_states(name), second.observed_states(name)
+    if own == other:
+        return own
+    if any(sorted_positions(states) != list(range(len(states))) for states in (own, other)):
         raise ValueError(
-            f"column {name!r} has the states {tuple(first)!r} in one table and {tuple(second)!r} in the other, "
-            "and not in ascending order: declare the same categories= for both tables"
+            f"column {name!r} has the states {own!r} in one table and {other!r} in the other, and not in ascending "
+            "order: declare the same categories= for both tables"
         )
-    together = plain[0] if plain[0] == plain[1] else list(dict.fromkeys([*plain[0], *plain[1]]))
-    if plain[0] != plain[1]:
-        together = [together[k] for k in sorted_positions(together)]
-    missing = (MISSING_STATE,) if MISSING_STATE in (*first, *second) else ()
-    return (*together, *missing)
+    together = list(dict.fromkeys([*own, *other]))
+    return tuple(together[k] for k in sorted_positions(together))
 
 
 def rows_together(first: DiscreteTable, second: DiscreteTable) -> tuple[Vocabulary, CodeArray, Weights]:
@@ -75,7 +78,9 @@ def _recoded(table: DiscreteTable, vocabulary: Vocabulary) -> CodeArray:
     """Return the codes of a table's rows by another vocabulary."""
     columns = []
     for name in vocabulary.names:
-        place = {state: code for code, state in enumerate(vocabulary.states[name])}
-        of_own = np.array([place[state] for state in table.vocabulary.states[name]], dtype=np.int16)
-        columns.append(of_own[table.column(name)])
+        place = {state: code for code, state in enumerate(vocabulary.observed_states(name))}
+        of_own = [place[state] for state in table.vocabulary.observed_states(name)]
+        if name in table.vocabulary.own_missing:
+            of_own.append(vocabulary.missing_code(name))
+        columns.append(np.array(of_own, dtype=np.int16)[table.column(name)])
     return np.stack(columns, axis=1)

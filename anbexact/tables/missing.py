@@ -175,7 +175,7 @@ def known_missing_cells(
     single = {
         name: vocabulary.groups[name][0][0] if name in vocabulary.groups else vocabulary.states[name][0]
         for name in gaps
-        if rules[name] == "marginalize" and vocabulary.arity(name) == 1
+        if rules[name] == "marginalize" and vocabulary.arity(name) == 1 and name not in vocabulary.own_missing
     }
     costly = {name: gap for name, gap in gaps.items() if name not in own and name not in single}
     if not costly:

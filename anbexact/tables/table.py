@@ -26,7 +26,7 @@ from anbexact.tables.missing import (
     refuse_missing_class,
 )
 from anbexact.tables.native_values import native, sorted_positions
-from anbexact.tables.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
+from anbexact.tables.vocabulary import CodeArray, Groups, Vocabulary, group_names, missing_label
 
 Weights = npt.NDArray[np.float64]
 DENSE_CELLS_PER_ROW = 8
@@ -117,6 +117,7 @@ class DiscreteTable:
             target = named[class_name]
             columns = [column for column in columns if column is not target]
         weights = check_weights(sample_weight, n_rows)
+        refuse_missing_class(target, weights)
         return table_from_columns(columns, target, weights, categories=categories, handle_missing=handle_missing)
 
     @cached_property
@@ -239,23 +240,27 @@ def table_from_columns(
     """Make a table from columns that are all discrete (see :meth:`DiscreteTable.from_frame`).
 
     If a column has ``groups``, these are its states. In the columns ``measured``, a missing cell cannot be a state of
-    its own. If equal rows were merged before, ``repeats`` is the number of rows that each row represents.
+    its own. If equal rows were merged before, ``repeats`` is the number of rows that each row represents. In
+    rows of no class, that is a state of the class, if the caller does not refuse them.
     """
     groups = groups or {}
     names = [column.name for column in columns]
     if target is not None and target.name in names:
         raise ValueError(f"the class and a feature are both called {target.name!r}: rename one of them")
     check_declared(categories, [*names, *([target.name] if target is not None else [])])
-    refuse_missing_class(target, weights)
     cells = missing_cells(columns, target, weights, categories, handle_missing, measured, groups, repeats)
     columns, target, weights, rows = _usable_rows(columns, target, weights, cells)
-    states = {column.name: _states(column, categories, groups, column.name in cells.own_state) for column in columns}
+    states = {column.name: _states(column, categories, groups) for column in columns}
+    own = {column.name for column in columns if column.name in cells.own_state and column.missing.any()}
     if target is not None:
-        class_states = _states(target, categories, {}, False)
+        class_states = _states(target, categories, {})
         states[target.name] = tuple(class_states[i] for i in sorted_positions(class_states))
+        own |= {target.name} if target.missing.any() else set()
+    states |= {name: (*states[name], missing_label(states[name], groups.get(name, ()))) for name in own}
     declared = {} if categories is None else categories
     quantities = {c.name: c.quantity for c in columns if c.quantity is not None and c.name not in declared}
-    vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities, groups=groups)
+    class_name = None if target is None else target.name
+    vocabulary = Vocabulary(states, class_name, quantities=quantities, groups=groups, own_missing=own)
     all_columns = [*columns, *([target] if target is not None else [])]
     advice = "declare it in categories= too, or leave out such rows"
     table = _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
@@ -374,24 +379,16 @@ def check_declared(categories: Categories, names: Sequence[Hashable]) -> None:
         raise ValueError(f"categories names {unknown[0]!r}, but the columns are {list(names)}")
 
 
-def _states(
-    column: Column, categories: Categories, groups: Mapping[Hashable, Groups], missing_is_state: bool
-) -> tuple[Any, ...]:
+def _states(column: Column, categories: Categories, groups: Mapping[Hashable, Groups]) -> tuple[Any, ...]:
     """Return the states of a column: groups, else declared ones, else the observed values."""
     codes, values = column.coded
     if column.name in groups:
-        states: tuple[Any, ...] = group_names(groups[column.name])
-    elif categories is not None and column.name in categories:
-        states = tuple(native(value) for value in categories[column.name])
-    elif column.declared:
-        states = values
-    else:
-        observed = np.zeros(len(values) + 1, dtype=bool)
-        observed[codes] = True
-        seen = tuple(value for value, is_seen in zip(values, observed[:-1], strict=True) if is_seen)
-        states = tuple(seen[i] for i in sorted_positions(seen))
-    if missing_is_state and column.missing.any():
-        if MISSING_STATE in states:
-            raise ValueError(f"column {column.name!r} already has a state {MISSING_STATE!r}: rename it")
-        states = (*states, MISSING_STATE)
-    return states
+        return group_names(groups[column.name])
+    if categories is not None and column.name in categories:
+        return tuple(native(value) for value in categories[column.name])
+    if column.declared:
+        return values
+    observed = np.zeros(len(values) + 1, dtype=bool)
+    observed[codes] = True
+    seen = tuple(value for value, is_seen in zip(values, observed[:-1], strict=True) if is_seen)
+    return tuple(seen[i] for i in sorted_positions(seen))

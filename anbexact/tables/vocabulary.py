@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -19,8 +19,6 @@ MISSING = -1
 """Code of a missing cell."""
 UNKNOWN = -2
 """Code of a cell whose value is not a state of the vocabulary."""
-MISSING_STATE = "(missing)"
-"""The state of missing cells in columns where these are a state of their own."""
 LEFT_OUT = "(left out)"
 """The only state of a column that was left out because it looks like an identifier."""
 MAX_STATES = 32_767
@@ -62,6 +60,23 @@ def group_names(groups: Groups) -> tuple[str, ...]:
     return tuple(names)
 
 
+def missing_label(states: Iterable[Any], groups: Groups = ()) -> str:
+    """Return the name of the state of missing cells beside these states, which no other state and no value has.
+
+    Examples
+    --------
+    >>> missing_label(("no", "yes"))
+    '(missing)'
+    >>> missing_label(("(missing)", "no", "yes"))
+    '(missing cell)'
+    """
+    label = "(missing)"
+    taken = {*states, *(value for group in groups for value in group)}
+    while label in taken:
+        label = f"{label[:-1]} cell)"
+    return label
+
+
 def is_missing(value: Any) -> bool:
     """Whether a value is a missing cell."""
     return bool(pd.api.types.is_scalar(value) and pd.isna(value))
@@ -95,12 +110,16 @@ class Vocabulary:
     groups : Mapping
         For every variable whose states are groups of values: the values of each group, in the order of the states
         (the state of missing cells has no values). A cell with one of the values has the group's state.
+    own_missing : frozenset
+        The variables whose last state is that of their missing cells. It is called ``"(missing)"``, or otherwise if
+        an ordinary state is called so. No value is read as this state, whatever it is called.
     """
 
     states: Mapping[Hashable, tuple[Any, ...]]
     class_name: Hashable | None = None
     quantities: Mapping[Hashable, Quantity] = field(default_factory=dict)
     groups: Mapping[Hashable, Groups] = field(default_factory=dict)
+    own_missing: Set[Hashable] = frozenset()
     _places: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
     _values: Mapping[Hashable, Mapping[Any, int]] = field(init=False, repr=False, compare=False)
 
@@ -124,18 +143,23 @@ class Vocabulary:
         object.__setattr__(self, "groups", MappingProxyType(groups))
         own = {name: quantity for name, quantity in self.quantities.items() if name in states}
         object.__setattr__(self, "quantities", MappingProxyType(own))
+        object.__setattr__(self, "own_missing", frozenset(name for name in states if name in self.own_missing))
         object.__setattr__(self, "_places", places)
-        object.__setattr__(self, "_values", places | {name: self._codes_of_values(name) for name in groups})
+        special = {name: self._codes_of_values(name) for name in (*groups, *self.own_missing)}
+        object.__setattr__(self, "_values", places | special)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities), dict(self.groups))
+        own = [name for name in self.states if name in self.own_missing]
+        return Vocabulary, (dict(self.states), self.class_name, dict(self.quantities), dict(self.groups), own)
 
     def _codes_of_values(self, name: Hashable) -> dict[Any, int]:
-        """Return the code of every value of a grouped variable; refuse groups that do not match its states."""
+        """Return the code of every value of a variable; refuse groups that do not match its states."""
+        if name not in self.groups:
+            return {state: code for code, state in enumerate(self.observed_states(name))}
         groups = self.groups[name]
         values = {value: code for code, group in enumerate(groups) for value in group}
         expected = group_names(groups)
-        if self.states[name] not in (expected, (*expected, MISSING_STATE)) or len(values) < sum(map(len, groups)):
+        if self.observed_states(name) != expected or len(values) < sum(map(len, groups)):
             raise ValueError(
                 f"the states of column {name!r}, {self.states[name]!r}, are not the names of its groups of distinct "
                 f"values, {groups!r}"
@@ -166,23 +190,30 @@ class Vocabulary:
         """Return the rule of every feature; ``"auto"`` is decided by its states."""
         if handle_missing != "auto":
             return dict.fromkeys(self.features, handle_missing)
-        own = {name: MISSING_STATE in self._places[name] for name in self.features}
-        return {name: "own_state" if own[name] else "marginalize" for name in self.features}
+        return {name: "own_state" if name in self.own_missing else "marginalize" for name in self.features}
 
     def without(self, names: Iterable[Hashable]) -> Vocabulary:
         """Return the vocabulary without some features."""
         gone = set(names)
         states = {name: states for name, states in self.states.items() if name not in gone}
-        return Vocabulary(states, self.class_name, self.quantities, self.groups)
+        return replace(self, states=states)
 
     def arity(self, name: Hashable) -> int:
         """Return the number of states of a variable."""
         return len(self.states[name])
 
+    def observed_states(self, name: Hashable) -> tuple[Any, ...]:
+        """Return the states of a variable without that of its missing cells."""
+        return self.states[name][:-1] if name in self.own_missing else self.states[name]
+
+    def missing_code(self, name: Hashable) -> int:
+        """Return the code of the state of missing cells; ``MISSING`` if the variable has none."""
+        return self.arity(name) - 1 if name in self.own_missing else MISSING
+
     def code(self, name: Hashable, state: Any) -> int:
-        """Return the code of a state, or of the group that a value is in; ``UNKNOWN`` if there is neither."""
-        code = self._places[name].get(state)
-        return self._values[name].get(state, UNKNOWN) if code is None else code
+        """Return the code of a value, or of a state by its name; ``UNKNOWN`` if there is neither."""
+        code = self._values[name].get(state)
+        return self._places[name].get(state, UNKNOWN) if code is None else code
 
     def values(self, name: Hashable) -> tuple[Any, ...]:
         """Return the values that a column may contain: its states, or the members of its groups."""
@@ -207,9 +238,9 @@ class Vocabulary:
             A value that is not a known state becomes ``UNKNOWN``, or is refused.
         handle_missing : {"marginalize", "auto", "error", "own_state"}
             The treatment of a missing cell. ``"marginalize"``: it becomes ``MISSING``. ``"auto"``: it becomes the
-            state ``"(missing)"`` if the variable has this state, else ``MISSING``. ``"error"``: it is refused.
-            ``"own_state"``: it becomes the state ``"(missing)"`` and is treated as an unknown value if the variable
-            does not have this state.
+            state of missing cells if the variable has one, else ``MISSING``. ``"error"``: it is refused.
+            ``"own_state"``: it becomes the state of missing cells and is treated as an unknown value if the variable
+            has none.
         advice : str
             Text at the end of the message about an unknown value.
         rows : (rows,) integers, optional
@@ -229,8 +260,7 @@ class Vocabulary:
         places = self._values[column.name]
         lookup = np.empty(len(categories) + 1, dtype=np.int16)
         lookup[:-1] = [places.get(value, UNKNOWN) for value in categories]
-        own_state = self._places[column.name].get(MISSING_STATE, MISSING)
-        lookup[-1] = own_state if handle_missing in ("auto", "own_state") else MISSING
+        lookup[-1] = self.missing_code(column.name) if handle_missing in ("auto", "own_state") else MISSING
         codes = lookup[coded]
         self._warn_of_other_types(column.name, [value for value in categories if value not in places])
         if handle_missing == "error":
@@ -239,9 +269,8 @@ class Vocabulary:
         if handle_unknown == "error":
             self._refuse(codes == UNKNOWN, column, "is not a state", advice, rows)
             if handle_missing == "own_state":
-                self._refuse(
-                    codes == MISSING, column, f"is missing, and {MISSING_STATE!r} is not a state", advice, rows
-                )
+                what = "is missing, and missing cells are not a state of this column"
+                self._refuse(codes == MISSING, column, what, advice, rows)
         return codes
 
     def _with_states(self, column: Column) -> Column:
@@ -250,7 +279,7 @@ class Vocabulary:
         A date equals midnight of a datetime, a decimal the float next to it, and a moment itself in any time zone.
         """
         codes, values = column.coded
-        places, states = self._places[column.name], self.states[column.name]
+        places, states = self._values[column.name], self.observed_states(column.name)
         quantity = self.quantities.get(column.name)
         if quantity is None and column.quantity is not None and column.quantity.kind == "decimal":
             quantity = column.quantity if all(isinstance(state, int | float) for state in states) else None

@@ -21,7 +21,7 @@ from anbexact.parameters.tables import eap_tables
 from anbexact.scores.rising import log_rising
 from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.tables.table import DiscreteTable
-from anbexact.tables.vocabulary import MISSING, MISSING_STATE
+from anbexact.tables.vocabulary import MISSING
 from benchmarks.harness.folds import splits
 
 MAX_PARENTS = 2
@@ -55,8 +55,7 @@ class AvailableBDeu:
 
 def observed_counts(table: DiscreteTable, names: list[Hashable]) -> np.ndarray:
     """Return the contingency table of the rows in which all of these variables are observed."""
-    states = table.vocabulary.states
-    observed = (len(states[name]) - (states[name][-1] == MISSING_STATE) for name in names)
+    observed = (len(table.vocabulary.observed_states(name)) for name in names)
     return table.counts(names)[tuple(map(slice, observed))]
 
 
@@ -114,7 +113,5 @@ def observed_codes(encoder: NaiveBayesClassifier, X: pd.DataFrame) -> np.ndarray
     """Return the codes of rows, missing cells being no state."""
     codes = encoder.reader_.codes(X)
     for j, name in enumerate(encoder.vocabulary_.features):
-        last = encoder.vocabulary_.states[name][-1]
-        if last == MISSING_STATE:
-            codes[j][codes[j] == len(encoder.vocabulary_.states[name]) - 1] = MISSING
+        codes[j][codes[j] == encoder.vocabulary_.missing_code(name)] = MISSING
     return codes

@@ -31,7 +31,7 @@ import pandas as pd
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact.tables.columns import Column
 from anbexact.tables.missing import common_gaps
-from anbexact.tables.vocabulary import MISSING, MISSING_STATE
+from anbexact.tables.vocabulary import MISSING
 from benchmarks.harness.folds import judge, means, splits
 from benchmarks.harness.output import show
 from benchmarks.harness.run import Run
@@ -81,7 +81,7 @@ class AutoShare:
         columns = {}
         for name, codes in zip(vocabulary.features, self.encoder_.reader_.codes(X), strict=True):
             words = [f"{k:05}" for k in range(vocabulary.arity(name))]
-            if vocabulary.states[name][-1] == MISSING_STATE:
+            if name in vocabulary.own_missing:
                 words[-1] = None
             columns[name] = [words[k] if k >= 0 else None if k == MISSING else UNKNOWN for k in codes]
         return pd.DataFrame(columns, index=X.index, dtype=object)

@@ -49,7 +49,13 @@ def tables():
     mixed, of_mixed = _table(3, {"x y": "cut", "变量": states[1], "town": "many", "n": "", "label": ["é", "ß", "ł"]})
     gaps, of_gaps = _table(4, {"a": ["p", "q", "r"], "b": "cut", "c": ["u", "v", "w", "<none>"], "d": ""})
     gaps = gaps.astype({"d": float}).mask(np.random.default_rng(5).random(gaps.shape) < 0.15)
+    words, of_words = _table(
+        6, {"job": ["(missing)", "clerk", "nurse", "?"], "blank": ["", "(missing)", "x", "-"], "b": "cut"}
+    )
+    words["town"] = np.where(np.arange(N_ROWS) % 5, _table(7, {"town": "many"})[0]["town"], "(missing)")
+    words = words.astype(object).mask(np.random.default_rng(8).random(words.shape) < 0.15)
     return {
+        "words": (words, of_words, {"handle_missing": "own_state", "group_categories": 4}),
         "hostile": (text, np.array(HOSTILE[:3], dtype=object)[of_text], {}),
         "numbers": (numbers, of_numbers - 1, {}),
         "mixed": (mixed, np.array(["no", "yes", "变"], dtype=object)[of_mixed], {"group_categories": 5}),
@@ -69,7 +75,7 @@ CLASSIFIERS = {
 }
 TABLES = tables()
 MODELS = [(table, classifier) for table in TABLES for classifier in CLASSIFIERS]
-"""35 of them."""
+"""42 of them."""
 
 
 @cache

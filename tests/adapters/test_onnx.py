@@ -24,8 +24,9 @@ def session(model):
 
 
 def fed(ready, X):
-    """Return label and probabilities of rows, missing cells as NaN and empty text."""
+    """Return label and probabilities of rows, missing cells as NaN and as the text that stands for them."""
     inputs = ready.get_inputs()
+    texts = dict(json.loads(ready.get_modelmeta().custom_metadata_map["anbexact_missing_texts"]))
     numbers = {"tensor(float)": np.float32, "tensor(double)": np.float64}
     if [put.name for put in inputs] == ["X"]:
         return ready.run(None, {"X": X.astype(float).to_numpy(numbers[inputs[0].type])})
@@ -33,7 +34,10 @@ def fed(ready, X):
     for j, put in enumerate(inputs):
         cells = X.iloc[:, [j]]
         dtype = numbers.get(put.type)
-        feeds[put.name] = cells.fillna("").to_numpy(object) if dtype is None else cells.astype(float).to_numpy(dtype)
+        text = texts.get(X.columns[j], "")
+        feeds[put.name] = (
+            cells.fillna(text).to_numpy(object) if dtype is None else cells.astype(float).to_numpy(dtype)
+        )
     return ready.run(None, feeds)
 
 
@@ -76,8 +80,6 @@ def test_cells_that_are_no_state(table, classifier):
     fitted = deployed.model(table, classifier)
     refuses = "handle_unknown" in deployed.TABLES[table][2]
     X = deployed.rows(table, 0.15, 0 if refuses else 0.15)
-    if "" in X.to_numpy():  # an empty text is a missing cell, unless it is a state
-        X = X.mask(X.isna(), "")
     model = to_onnx(fitted, double=True)
     label, probabilities = fed(session(model), X)
     vocabulary = fitted.vocabulary if classifier == "logit" else fitted.vocabulary_
@@ -93,7 +95,7 @@ def test_cells_that_are_no_state(table, classifier):
 
 def _hidden(cells, name, fitted, vocabulary):
     """Whether the cells are summed out."""
-    own = "(missing)" in vocabulary.states[name]
+    own = name in vocabulary.own_missing
     if name in cut_points(fitted):
         return [cell is None and not own for cell in cells]
     return [not own if cell is None or cell != cell else vocabulary.code(name, cell) < 0 for cell in cells]

@@ -23,7 +23,12 @@ def example():
 
 @pytest.mark.parametrize(
     ("table", "classifier"),
-    [("numbers", "TAN"), pytest.param("mixed", "ANB", marks=pytest.mark.slow), ("hostile", "refitted TAN")],
+    [
+        ("numbers", "TAN"),
+        pytest.param("mixed", "ANB", marks=pytest.mark.slow),
+        ("hostile", "refitted TAN"),
+        ("words", "TAN"),
+    ],
 )
 def test_the_service_predicts_as_the_classifier(table, classifier, example):
     fitted = deployed.model(table, classifier)
@@ -31,7 +36,10 @@ def test_the_service_predicts_as_the_classifier(table, classifier, example):
     X = deployed.rows(table, 0.2)
     expected = deployed.expected(fitted, X)
     for row, probabilities in zip(X.to_dict("records"), expected, strict=True):
-        answer = client.post("/predict", json={name: cell for name, cell in row.items() if cell is not None})
+        own = fitted.vocabulary_.own_missing
+        row = {name: cell if cell == cell else None for name, cell in row.items()}
+        sent = {name: cell for name, cell in row.items() if cell is not None or name in own}
+        answer = client.post("/predict", json=sent)
         assert answer.status_code == 200
         assert list(answer.json()["probabilities"].values()) == pytest.approx(probabilities.tolist(), abs=1e-12)
         assert answer.json()["prediction"] == fitted.classes_[probabilities.argmax()]

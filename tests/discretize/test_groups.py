@@ -15,7 +15,7 @@ from anbexact._kernels.groups import best_division, joined_values, log_divisions
 from anbexact.adapters import from_file, from_pgmpy, to_file, to_logit
 from anbexact.discretize import MODLGrouper, group_values
 from anbexact.tables.frames import read_column
-from anbexact.tables.vocabulary import MISSING_STATE, Vocabulary, group_names
+from anbexact.tables.vocabulary import Vocabulary, group_names
 
 
 def groups_of(values, labels, weights=None):
@@ -203,7 +203,7 @@ class TestInClassifiers:
         X.loc[::7, "town"] = None
         classifier = NaiveBayesClassifier(handle_missing="own_state").fit(X, y)
         states = classifier.vocabulary_.states["town"]
-        assert states == (*group_names(classifier.groups_["town"]), MISSING_STATE)
+        assert states == (*group_names(classifier.groups_["town"]), "(missing)")
         codes = classifier.reader_.codes(X)[0]
         assert (codes[::7] == len(states) - 1).all()
 

@@ -17,7 +17,7 @@ from tiers import examples
 from anbexact import BDeu, DiscreteTable, Vocabulary
 from anbexact.tables.frames import read_column
 from anbexact.tables.table import check_weights, class_name_of
-from anbexact.tables.vocabulary import MAX_STATES, MISSING, MISSING_STATE, UNKNOWN
+from anbexact.tables.vocabulary import MAX_STATES, MISSING, UNKNOWN
 
 POOLS = {
     "ints": st.integers(-5, 5),
@@ -101,7 +101,7 @@ class TestVocabulary:
             vocabulary.encode(column, handle_unknown="error")
         with pytest.raises(ValueError, match=r"column 'a', row 2: the cell is missing \(1 such rows"):
             vocabulary.encode(column, handle_missing="error")
-        own = Vocabulary({"a": ("x", "y", MISSING_STATE)})
+        own = Vocabulary({"a": ("x", "y", "(missing)")}, own_missing={"a"})
         assert own.encode(column, handle_missing="own_state").tolist() == [1, UNKNOWN, 2, 0]
         assert vocabulary.encode(column, handle_missing="own_state").tolist() == [1, UNKNOWN, MISSING, 0]
 
