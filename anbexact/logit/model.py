@@ -16,6 +16,7 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.discretize import Cuts
+from anbexact.inputs.reader import row_labels
 from anbexact.logit.closure import Closure, close, obstacles
 from anbexact.logit.fit import Effort
 from anbexact.logit.former_names import FormerNames
@@ -269,9 +270,10 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             For a value or class that is not a state, or a parameter out of its range.
         """
         check_limit("time_limit", time_limit)
-        table = self.classifier.reader_.table(X, y, sample_weight)
-        if not len(table.weights):
+        rows = self.classifier.reader_.coded_rows(X, y, sample_weight)
+        if not len(rows.weights):
             raise ValueError("there is no row without a missing feature to refit to")
+        table = rows.table()
         progress = progress or self.classifier.progress()
         effort = Effort(max_iter, time_limit, thread_count(self.classifier.n_jobs), progress)
         strengths = check_smooth(smooth)
@@ -281,7 +283,10 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
             return self._refitted(smooth_refit(table, self.network, smooth=strengths, **how))
         relearn = relearner(self.network, table) if l2 == "auto" else None
         how = {"relearn": relearn, "l2": l2, "solver": solver, "effort": effort}
-        return self._refitted(refit(table, self.structure, self.network.tables, **how))
+        found = refit(table, self.structure, self.network.tables, **how)
+        if found.l2 == 0:  # result() has one row for each of these
+            found = replace(found, design=found.design.in_order_of(rows, row_labels(X, rows.places)))
+        return self._refitted(found)
 
     def _refitted(self, found: Refit) -> LogitModel:
         """Return the model of a refit; warn if the fit is not as requested."""
@@ -331,7 +336,10 @@ class LogitModel(LogitPosterior, HasShapes, FormerNames):
     # ---- other uses of a refitted model
 
     def result(self) -> Any:
-        """Return statsmodels' ``MNLogit`` results (:func:`mnlogit_result`); of a smooth refit a ``SmoothResult``."""
+        """Return statsmodels' ``MNLogit`` results (:func:`mnlogit_result`); of a smooth refit a ``SmoothResult``.
+
+        The rows of the former are those of X, in its order and with its index.
+        """
         if isinstance(self.refitted, SmoothRefit):
             return smooth_result(self.refitted)
         from anbexact.adapters.statsmodels import mnlogit_result

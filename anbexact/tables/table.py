@@ -34,6 +34,35 @@ DENSE_CELLS_PER_ROW = 8
 
 
 @dataclass(frozen=True, eq=False)
+class RowCodes:
+    """Rows as codes, one by one and in the order of the frame that they come from.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        Names and states; column j of ``codes`` belongs to ``vocabulary.names[j]``.
+    codes : (rows, variables) int16
+        The state of every variable in every row.
+    weights : (rows,) float64
+        Positive weights.
+    places : (rows,) intp
+        Positions of the rows in the frame: ascending, without those of weight 0 and those left out for missing cells.
+    """
+
+    vocabulary: Vocabulary
+    codes: CodeArray
+    weights: Weights
+    places: npt.NDArray[np.intp]
+
+    def table(self) -> DiscreteTable:
+        """Return the table of these rows, in which equal ones are merged."""
+        arities = [self.vocabulary.arity(name) for name in self.vocabulary.names]
+        distinct, inverse = row_groups(self.codes.T, arities, len(self.codes))
+        weight_sums = totals(inverse, self.weights, len(distinct))
+        return DiscreteTable(self.vocabulary, np.asfortranarray(self.codes[distinct]), weight_sums, len(self.weights))
+
+
+@dataclass(frozen=True, eq=False)
 class DiscreteTable:
     """Weighted rows of codes, in which equal rows are merged.
 
@@ -258,19 +287,19 @@ def table_from_columns(
     vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities, groups=groups)
     all_columns = [*columns, *([target] if target is not None else [])]
     advice = "declare it in categories= too, or leave out such rows"
-    table = _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
+    table = _coded(vocabulary, all_columns, weights, rows, handle_missing, advice).table()
     return table if repeats is None else replace(table, n_rows=int(repeats[rows].sum()))
 
 
-def table_in_vocabulary(
+def rows_in_vocabulary(
     columns: Sequence[Column],
     target: Column,
     weights: Weights,
     vocabulary: Vocabulary,
     *,
     handle_missing: str = "auto",
-) -> DiscreteTable:
-    """Make a table of a given vocabulary.
+) -> RowCodes:
+    """Return the rows of columns as codes of a given vocabulary.
 
     Raises
     ------
@@ -282,7 +311,7 @@ def table_in_vocabulary(
     columns, class_column, weights, rows = _usable_rows(columns, target, weights, cells)
     assert class_column is not None
     advice = "states are fixed once learned: fit again with all rows, or leave out such rows"
-    return _collapsed(vocabulary, [*columns, class_column], weights, rows, handle_missing, advice)
+    return _coded(vocabulary, [*columns, class_column], weights, rows, handle_missing, advice)
 
 
 def _usable_rows(
@@ -303,23 +332,21 @@ def _usable_rows(
     return columns, target, weights, rows
 
 
-def _collapsed(
+def _coded(
     vocabulary: Vocabulary,
     columns: Sequence[Column],
     weights: Weights,
     rows: npt.NDArray[np.intp],
     handle_missing: str,
     advice: str,
-) -> DiscreteTable:
-    """Encode the columns, which are in the vocabulary's order, and merge equal rows."""
+) -> RowCodes:
+    """Encode the columns, which are in the vocabulary's order."""
     codes = np.empty((len(weights), len(columns)), dtype=np.int16)
     for j, column in enumerate(columns):
         codes[:, j] = vocabulary.encode(
             column, handle_unknown="error", handle_missing=handle_missing, advice=advice, rows=rows
         )
-    distinct, inverse = row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
-    weight_sums = totals(inverse, weights, len(distinct))
-    return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), weight_sums, len(weights))
+    return RowCodes(vocabulary, codes, weights, rows)
 
 
 def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:
