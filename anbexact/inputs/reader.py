@@ -19,7 +19,8 @@ from anbexact.inputs.labels import read_target
 from anbexact.inputs.prediction import cell_values, check_columns, encode_features, in_vocabulary
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
-from anbexact.tables.table import DiscreteTable, RowCodes, Weights, check_weights, rows_in_vocabulary
+from anbexact.tables.row_codes import RowCodes, rows_in_vocabulary
+from anbexact.tables.table import DiscreteTable, Weights, check_weights, merged_table
 from anbexact.tables.vocabulary import UNKNOWN, CodeArray, Vocabulary
 
 Values = npt.NDArray[np.float64]
@@ -53,11 +54,6 @@ class Rows:
         """Return the rows at these positions."""
         values = {name: [of_name[t] for t in places] for name, of_name in self.values.items()}
         return Rows(np.ascontiguousarray(self.codes[:, places]), values, [self.index[t] for t in places])
-
-
-def row_labels(X: Any, places: npt.NDArray[np.intp]) -> pd.Index[Any]:
-    """Return the labels of the rows at these positions: those of a pandas frame's index, else the positions."""
-    return X.index[places] if isinstance(X, pd.DataFrame) else pd.Index(places)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -113,11 +109,15 @@ class Reader:
         """Return rows to be explained."""
         codes = self.codes(X)
         values = cell_values(read_columns(X), self.vocabulary.features)
-        return Rows(codes, values, row_labels(X, np.arange(codes.shape[1])).tolist())
+        return Rows(codes, values, self.labels(X, np.arange(codes.shape[1])).tolist())
+
+    def labels(self, X: Any, places: npt.NDArray[np.intp]) -> pd.Index[Any]:
+        """Return the labels of the rows at these positions: those of a pandas frame's index, else the positions."""
+        return X.index[places] if isinstance(X, pd.DataFrame) else pd.Index(places)
 
     def table(self, X: Any, y: Any, sample_weight: Any = None) -> DiscreteTable:
         """Return rows with their classes and weights as a table of the vocabulary; see :meth:`coded_rows`."""
-        return self.coded_rows(X, y, sample_weight).table()
+        return merged_table(self.coded_rows(X, y, sample_weight))
 
     def coded_rows(self, X: Any, y: Any, sample_weight: Any = None) -> RowCodes:
         """Return rows with their classes and weights as codes of the vocabulary, in the order of X.

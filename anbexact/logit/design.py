@@ -14,7 +14,8 @@ import pandas as pd
 from anbexact._kernels.softmax import add_cells, add_rows
 from anbexact.logit.potentials import Floats, Potential, Potentials
 from anbexact.tables.collapsing import row_groups
-from anbexact.tables.table import DiscreteTable, RowCodes
+from anbexact.tables.row_codes import RowCodes
+from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.warn import warn
 from anbexact.tables.collapsing import row_groups, totals
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_column, read_columns
@@ -19,47 +18,16 @@ from anbexact.tables.lazy import is_lazy
 from anbexact.tables.merging import rows_together
 from anbexact.tables.missing import (
     Categories,
-    MissingCells,
-    filled,
-    known_missing_cells,
     missing_cells,
     refuse_missing_class,
 )
 from anbexact.tables.native_values import native, sorted_positions
+from anbexact.tables.row_codes import RowCodes, coded_rows, usable_rows
 from anbexact.tables.vocabulary import MISSING_STATE, CodeArray, Groups, Vocabulary, group_names
 
 Weights = npt.NDArray[np.float64]
 DENSE_CELLS_PER_ROW = 8
 """Maximum number of cells per distinct row for which a contingency table is laid out completely."""
-
-
-@dataclass(frozen=True, eq=False)
-class RowCodes:
-    """Rows as codes, one by one and in the order of the frame that they come from.
-
-    Attributes
-    ----------
-    vocabulary : Vocabulary
-        Names and states; column j of ``codes`` belongs to ``vocabulary.names[j]``.
-    codes : (rows, variables) int16
-        The state of every variable in every row.
-    weights : (rows,) float64
-        Positive weights.
-    places : (rows,) intp
-        Positions of the rows in the frame: ascending, without those of weight 0 and those left out for missing cells.
-    """
-
-    vocabulary: Vocabulary
-    codes: CodeArray
-    weights: Weights
-    places: npt.NDArray[np.intp]
-
-    def table(self) -> DiscreteTable:
-        """Return the table of these rows, in which equal ones are merged."""
-        arities = [self.vocabulary.arity(name) for name in self.vocabulary.names]
-        distinct, inverse = row_groups(self.codes.T, arities, len(self.codes))
-        weight_sums = totals(inverse, self.weights, len(distinct))
-        return DiscreteTable(self.vocabulary, np.asfortranarray(self.codes[distinct]), weight_sums, len(self.weights))
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +222,11 @@ class DiscreteTable:
         return row_groups([self.column(name) for name in names], self.shape(names), len(self.codes))[1]
 
 
+def merged_table(rows: RowCodes) -> DiscreteTable:
+    """Return the table of rows that were read one by one, in which equal ones are merged."""
+    return DiscreteTable(rows.vocabulary, *rows.merged(), len(rows.weights))
+
+
 def table_from_columns(
     columns: Sequence[Column],
     target: Column | None,
@@ -277,7 +250,7 @@ def table_from_columns(
     check_declared(categories, [*names, *([target.name] if target is not None else [])])
     refuse_missing_class(target, weights)
     cells = missing_cells(columns, target, weights, categories, handle_missing, measured, groups, repeats)
-    columns, target, weights, rows = _usable_rows(columns, target, weights, cells)
+    columns, target, weights, rows = usable_rows(columns, target, weights, cells)
     states = {column.name: _states(column, categories, groups, column.name in cells.own_state) for column in columns}
     if target is not None:
         class_states = _states(target, categories, {}, False)
@@ -287,66 +260,8 @@ def table_from_columns(
     vocabulary = Vocabulary(states, None if target is None else target.name, quantities=quantities, groups=groups)
     all_columns = [*columns, *([target] if target is not None else [])]
     advice = "declare it in categories= too, or leave out such rows"
-    table = _coded(vocabulary, all_columns, weights, rows, handle_missing, advice).table()
+    table = merged_table(coded_rows(vocabulary, all_columns, weights, rows, handle_missing, advice))
     return table if repeats is None else replace(table, n_rows=int(repeats[rows].sum()))
-
-
-def rows_in_vocabulary(
-    columns: Sequence[Column],
-    target: Column,
-    weights: Weights,
-    vocabulary: Vocabulary,
-    *,
-    handle_missing: str = "auto",
-) -> RowCodes:
-    """Return the rows of columns as codes of a given vocabulary.
-
-    Raises
-    ------
-    ValueError
-        For a value that is not a state; the message names the column, the value and the row.
-    """
-    refuse_missing_class(target, weights)
-    cells = known_missing_cells(columns, weights, vocabulary, handle_missing)
-    columns, class_column, weights, rows = _usable_rows(columns, target, weights, cells)
-    assert class_column is not None
-    advice = "states are fixed once learned: fit again with all rows, or leave out such rows"
-    return _coded(vocabulary, [*columns, class_column], weights, rows, handle_missing, advice)
-
-
-def _usable_rows(
-    columns: Sequence[Column], target: Column | None, weights: Weights, cells: MissingCells
-) -> tuple[Sequence[Column], Column | None, Weights, npt.NDArray[np.intp]]:
-    """Leave out rows of weight 0 and rows excluded by missing cells; fill in the columns with a single state.
-
-    Returns columns, target, weights and positions of the rows that are kept, possibly none if the states are known.
-    """
-    if cells.warning:
-        warn(cells.warning)
-    columns = [filled(column, cells.single) for column in columns]
-    rows = np.flatnonzero((weights > 0) & ~cells.incomplete)
-    if len(rows) < len(weights):
-        columns = [column.take(rows) for column in columns]
-        target = target.take(rows) if target is not None else None
-        weights = weights[rows]
-    return columns, target, weights, rows
-
-
-def _coded(
-    vocabulary: Vocabulary,
-    columns: Sequence[Column],
-    weights: Weights,
-    rows: npt.NDArray[np.intp],
-    handle_missing: str,
-    advice: str,
-) -> RowCodes:
-    """Encode the columns, which are in the vocabulary's order."""
-    codes = np.empty((len(weights), len(columns)), dtype=np.int16)
-    for j, column in enumerate(columns):
-        codes[:, j] = vocabulary.encode(
-            column, handle_unknown="error", handle_missing=handle_missing, advice=advice, rows=rows
-        )
-    return RowCodes(vocabulary, codes, weights, rows)
 
 
 def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:
