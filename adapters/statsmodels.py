@@ -13,6 +13,8 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning
 
 from anbexact._runtime.memory import available_memory
 from anbexact._runtime.units import human_bytes
+from anbexact._runtime.warn import warn
+from anbexact.logit.design import Design, RowOrder
 from anbexact.logit.identification import MOST_DESIGN, design_matrix, identified
 
 if TYPE_CHECKING:
@@ -39,6 +41,11 @@ def mnlogit_result(model: LogitModel) -> Any:
     combinations of others (``LogitModel.unidentified``), so statsmodels sees a full-rank design. Its Newton method
     starts at the maximum and makes no step. Names of terms, classes and the class variable are kept.
 
+    Rows (of ``predict()``, ``resid_response``, ``model.endog``, ``model.exog``, ...) are those that the refit was
+    given, in their order. Where statsmodels has an index, it is that of X, or the positions of the rows if X is not a
+    pandas frame. A row of weight k stands there k times in succession; rows of weight 0, and those left out for
+    missing cells, do not occur.
+
     Parameters
     ----------
     model : LogitModel
@@ -57,6 +64,12 @@ def mnlogit_result(model: LogitModel) -> Any:
         rows, or there is only one; or the Hessian is singular.
     MemoryError
         If the design or the Hessian would be too large, because both are dense in statsmodels.
+
+    Warns
+    -----
+    UserWarning
+        If the order of the rows is not known, because the model was loaded from a file of an earlier version: equal
+        rows are then next to each other.
     """
     refitted = model.refitted
     if refitted is None:
@@ -71,18 +84,19 @@ def mnlogit_result(model: LogitModel) -> Any:
         )
     if not refitted.fit.converged:
         raise ValueError(f"the likelihood has no maximum, so statsmodels has no results: {model.convergence_message}")
-    weights = refitted.design.weights
     if len(model.classes_) == 1:
         raise ValueError(f"there is only one class, {model.classes_.tolist()[0]!r}, and so there are no coefficients")
-    absent = [label for label, of_class in zip(model.classes_.tolist(), weights.T, strict=True) if not of_class.any()]
+    of_classes = refitted.design.weights.T
+    absent = [label for label, weights in zip(model.classes_.tolist(), of_classes, strict=True) if not weights.any()]
     if absent:
         raise ValueError(f"no row has the class {absent[0]!r}, so that its coefficients have no maximum")
-    if not np.array_equal(weights, np.rint(weights)):
+    order = _row_order(refitted.design)
+    if not np.array_equal(order.weights, np.rint(order.weights)):
         raise ValueError(
             "some weights are not whole numbers: statsmodels' MNLogit ignores weights, and rows can only be repeated "
             "a whole number of times"
         )
-    n_rows, kept = int(weights.sum()), np.flatnonzero(identified(model))
+    n_rows, kept = int(order.weights.sum()), np.flatnonzero(identified(model))
     free = (len(model.classes_) - 1) * len(kept)
     needed = 8 * n_rows * len(kept)
     if needed > MOST_DESIGN or 2 * needed + 4 * 8 * free**2 > available_memory():
@@ -90,17 +104,30 @@ def mnlogit_result(model: LogitModel) -> Any:
             f"statsmodels needs dense arrays: the design of {n_rows:,} rows and {len(kept):,} terms would take "
             f"{human_bytes(needed)}, the Hessian of {free:,} coefficients {human_bytes(8 * free**2)}"
         )
-    row, of_class = np.nonzero(weights)
-    repeated = np.repeat(np.arange(len(row)), weights[row, of_class].astype(np.int64))
+    repeated = np.repeat(np.arange(len(order.rows)), order.weights.astype(np.int64))
+    index = order.index[repeated]
     design = design_matrix(model)[:, kept]
     start = _coefficients_on(model, design)
     names = model.terms.index[kept]
-    exog = pd.DataFrame(design[row[repeated]], columns=names)
+    exog = pd.DataFrame(design[order.rows[repeated]], index, names)
     labels = model.classes_.tolist()
     shown = list(map(str, labels)) if len({*map(str, labels)}) == len(labels) else list(map(repr, labels))
     categories = pd.Index(list(map(_Label, shown)), dtype=object)
-    endog = pd.Series(pd.Categorical.from_codes(of_class[repeated], categories), name=str(model.structure.class_name))
+    labelled = pd.Categorical.from_codes(order.classes[repeated], categories)
+    endog = pd.Series(labelled, index, name=str(model.structure.class_name))
     return _results(MNLogit(endog, exog), start, model)
+
+
+def _row_order(design: Design) -> RowOrder:
+    """Return the rows one by one; if their order is not known, warn, and return the distinct ones."""
+    if design.order is not None:
+        return design.order
+    warn(
+        "the model was loaded from a file of an earlier version, which does not say in which order the rows of the "
+        "refit were: the rows of this result are sorted. Refit the model to have them in the order of X"
+    )
+    row, of_class = np.nonzero(design.weights)
+    return RowOrder(row, of_class, design.weights[row, of_class], pd.RangeIndex(len(row)))
 
 
 def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) -> Any:

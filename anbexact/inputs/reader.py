@@ -19,7 +19,8 @@ from anbexact.inputs.labels import read_target
 from anbexact.inputs.prediction import cell_values, check_columns, encode_features, in_vocabulary
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_columns
-from anbexact.tables.table import DiscreteTable, Weights, check_weights, table_in_vocabulary
+from anbexact.tables.row_codes import RowCodes, rows_in_vocabulary
+from anbexact.tables.table import DiscreteTable, Weights, check_weights, merged_table
 from anbexact.tables.vocabulary import UNKNOWN, CodeArray, Vocabulary
 
 Values = npt.NDArray[np.float64]
@@ -108,11 +109,18 @@ class Reader:
         """Return rows to be explained."""
         codes = self.codes(X)
         values = cell_values(read_columns(X), self.vocabulary.features)
-        index = X.index.tolist() if isinstance(X, pd.DataFrame) else range(codes.shape[1])
-        return Rows(codes, values, index)
+        return Rows(codes, values, self.labels(X, np.arange(codes.shape[1])).tolist())
+
+    def labels(self, X: Any, places: npt.NDArray[np.intp]) -> pd.Index[Any]:
+        """Return the labels of the rows at these positions: those of a pandas frame's index, else the positions."""
+        return X.index[places] if isinstance(X, pd.DataFrame) else pd.Index(places)
 
     def table(self, X: Any, y: Any, sample_weight: Any = None) -> DiscreteTable:
-        """Return rows with their classes and weights as a table of the vocabulary.
+        """Return rows with their classes and weights as a table of the vocabulary; see :meth:`coded_rows`."""
+        return merged_table(self.coded_rows(X, y, sample_weight))
+
+    def coded_rows(self, X: Any, y: Any, sample_weight: Any = None) -> RowCodes:
+        """Return rows with their classes and weights as codes of the vocabulary, in the order of X.
 
         Raises
         ------
@@ -128,7 +136,7 @@ class Reader:
         weights = apply_class_weight(self.class_weight, target, weights, classes)
         refuse_infinite([column for column in columns if column.name in self.cut_points], weights > 0)
         own = in_vocabulary(columns, vocabulary, self.cut_points)
-        return table_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
+        return rows_in_vocabulary(own, target, weights, vocabulary, handle_missing=self.handle_missing)
 
     def unseen(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Unseen, npt.NDArray[np.bool_]]:
         """Return the values and classes that are not states, and which rows are without one.

@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from anbexact._kernels.softmax import add_cells, add_rows
 from anbexact.logit.potentials import Floats, Potential, Potentials
+from anbexact.tables.collapsing import row_groups
+from anbexact.tables.row_codes import RowCodes
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class RowOrder:
+    """The rows of a design one by one, in the order in which they were passed.
+
+    Attributes
+    ----------
+    rows, classes : (rows,) int64
+        The distinct row of the design, and the class.
+    weights : (rows,) float64
+        Positive weights.
+    index : pandas Index of length rows
+        Labels: those of the frame, or its positions if it has none.
+    """
+
+    rows: npt.NDArray[np.int64]
+    classes: npt.NDArray[np.int64]
+    weights: Floats
+    index: pd.Index[Any]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +54,8 @@ class Design:
     families : mapping of variable to its features
         The class and its children, with the features of each family.
     shape : mapping of feature to its number of states
+    order : RowOrder or None
+        The rows one by one, if they were kept.
     """
 
     weights: Floats
@@ -38,6 +63,7 @@ class Design:
     observed: tuple[npt.NDArray[np.int64], ...]
     families: Mapping[Hashable, tuple[Hashable, ...]]
     shape: Mapping[Hashable, int]
+    order: RowOrder | None = None
 
     @property
     def n_classes(self) -> int:
@@ -53,6 +79,11 @@ class Design:
     def n_cells(self) -> int:
         """Number of observed cells of all families."""
         return int(self.firsts[-1])
+
+    @property
+    def features(self) -> list[Hashable]:
+        """The features of all families."""
+        return list(dict.fromkeys(name for names in self.families.values() for name in names))
 
     @cached_property
     def totals(self) -> Floats:
@@ -89,11 +120,20 @@ class Design:
         """Return the rows, with these weights of every row and class, as a table of the families' variables."""
         c = vocabulary.class_name
         row, of_class = np.nonzero(weights)
-        names = dict.fromkeys(name for features in self.families.values() for name in features)
+        names = self.features
         codes = [*(self.states(name)[row] for name in names), of_class]
         states = {name: vocabulary.states[name] for name in (*names, c)}
         totals = weights[row, of_class]
         return DiscreteTable(Vocabulary(states, c), np.stack(codes, axis=1).astype(np.int16), totals, len(totals))
+
+    def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Design:
+        """Return the same design with the order of the rows that it was made from, and their labels."""
+        vocabulary = rows.vocabulary
+        place = {name: j for j, name in enumerate(vocabulary.names)}
+        columns = [rows.codes[:, place[name]] for name in self.features]
+        _, distinct = row_groups(columns, [self.shape[name] for name in self.features], len(rows.codes))
+        classes = rows.codes[:, place[vocabulary.class_name]].astype(np.int64)
+        return replace(self, order=RowOrder(distinct, classes, rows.weights, index))
 
     def shifted(self, potentials: Potentials, shift: Floats) -> Potentials:
         """Return the potentials with the observed cells shifted, ``shift`` of shape (cells, classes)."""

@@ -32,6 +32,7 @@ from anbexact.logit.term_list import TermList, cells_of_counts, cells_of_design
 from anbexact.logit.terms import term_name
 from anbexact.networks.network import TableNetwork
 from anbexact.structures.structure import Structure
+from anbexact.tables.table import merged_table
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
@@ -266,19 +267,18 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
             For a value or class that is not a state, or a parameter out of its range.
         """
         check_limit("time_limit", time_limit)
-        table = self.classifier.reader_.table(X, y, sample_weight)
-        if not len(table.weights):
+        rows = (reader := self.classifier.reader_).coded_rows(X, y, sample_weight)
+        if not len(rows.weights):
             raise ValueError("there is no row without a missing feature to refit to")
-        progress = progress or self.classifier.progress()
-        effort = Effort(max_iter, time_limit, thread_count(self.classifier.n_jobs), progress)
-        strengths = check_smooth(smooth)
-        how: dict[str, Any]
-        if strengths is not None:
-            how = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2), "effort": effort}
-            return self._refitted(smooth_refit(table, self.network, smooth=strengths, **how))
-        relearn = relearner(self.network, table) if l2 == "auto" else None
-        how = {"relearn": relearn, "l2": l2, "effort": effort}
-        return self._refitted(refit(table, self.structure, self.network.tables, **how))
+        table = merged_table(rows)
+        threads = thread_count(self.classifier.n_jobs)
+        effort = Effort(max_iter, time_limit, threads, progress or self.classifier.progress())
+        if (strengths := check_smooth(smooth)) is not None:
+            how: dict[str, Any] = {"interactions": interactions, "ordered": ordered, "ridge": check_ridge(l2)}
+            return self._refitted(smooth_refit(table, self.network, smooth=strengths, effort=effort, **how))
+        how = {"l2": l2, "relearn": relearner(self.network, table) if l2 == "auto" else None}
+        found = refit(table, self.structure, self.network.tables, effort=effort, **how)
+        return self._refitted(found.in_order_of(rows, reader.labels(X, rows.places)))
 
     def _refitted(self, found: Refit) -> LogitModel:
         """Return the model of a refit; warn if the fit is not as requested."""
@@ -328,7 +328,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
     # ---- other uses of a refitted model
 
     def result(self) -> Any:
-        """Return statsmodels' ``MNLogit`` results (:func:`mnlogit_result`); of a smooth refit a ``SmoothResult``."""
+        """Return statsmodels' results, with the rows of X (:func:`mnlogit_result`), or those of a smooth refit."""
         if isinstance(self.refitted, SmoothRefit):
             return smooth_result(self.refitted)
         from anbexact.adapters.statsmodels import mnlogit_result

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from anbexact._runtime.by_fields import ByFields
 from anbexact._runtime.deadline import Deadline
@@ -20,6 +21,7 @@ from anbexact.logit.terms import term_name
 from anbexact.parameters.counts import Counts, count_families
 from anbexact.parameters.tables import Tables
 from anbexact.structures.structure import Structure
+from anbexact.tables.row_codes import RowCodes
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -58,6 +60,10 @@ class Refit(ByFields):
     def in_time(self) -> bool:
         """Whether the fit, and the choice of what it is penalised with, ended before the time limit."""
         return self.fit.message != OUT_OF_TIME and (self.strength is None or self.strength.complete)
+
+    def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Refit:
+        """Return the refit with its rows one by one, and their labels, if results may need them (l2 = 0)."""
+        return replace(self, design=self.design.in_order_of(rows, index)) if self.l2 == 0 else self
 
     def diverging(self, vocabulary: Vocabulary) -> list[str]:
         """Return the coefficients that go to infinity if the classes are separated, the steepest first."""

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from anbexact.classifiers import NetworkClassifier
-from anbexact.logit.design import Design, design_of_rows
+from anbexact.logit.design import Design, RowOrder, design_of_rows
 from anbexact.logit.fit import Fit
 from anbexact.logit.model import LogitModel
 from anbexact.logit.potentials import Floats, class_families, network_potentials
@@ -25,6 +26,7 @@ from anbexact.logit.smooth_terms import Axis, SmoothTerm
 from anbexact.logit.smoothness import Smoothness
 from anbexact.networks.network import TableNetwork
 from anbexact.persistence.checked import listed, mapped, number, references, whole
+from anbexact.persistence.values import decode, encode
 from anbexact.structures.structure import Structure
 from anbexact.tables.vocabulary import Vocabulary
 
@@ -83,15 +85,30 @@ def _describe_smooth(refitted: SmoothRefit, number: Mapping[Hashable, int]) -> d
 
 def _describe_rows(design: Design, number: Mapping[Hashable, int]) -> dict[str, Any]:
     """Return the states of the features in the distinct rows, and the weight of every row with every class."""
-    features = dict.fromkeys(name for names in design.families.values() for name in names)
     cells = np.flatnonzero(design.weights)
     weights: list[float] = design.weights.ravel()[cells].tolist()
     return {
         "number": len(design.weights),
-        "states": [[number[name], design.states(name).tolist()] for name in features],
+        "states": [[number[name], design.states(name).tolist()] for name in design.features],
         "cells": cells.tolist(),
-        "weights": [int(weight) if weight.is_integer() else weight for weight in weights],
+        "weights": _short(weights),
+        "order": None if design.order is None else _describe_order(design.order, design.n_classes),
     }
+
+
+def _describe_order(order: RowOrder, n_classes: int) -> dict[str, Any]:
+    """Return the cell, distinct row and class, of every row in the order of the frame, its weight and its label."""
+    return {
+        "cells": (order.rows * n_classes + order.classes).tolist(),
+        "weights": _short(order.weights.tolist()),
+        "index": encode(order.index),
+        "names": encode(list(order.index.names)),
+    }
+
+
+def _short(weights: Sequence[float]) -> list[float]:
+    """Return weights, whole ones as integers."""
+    return [int(weight) if weight.is_integer() else weight for weight in weights]
 
 
 def restore_refit(described: Mapping[str, Any], network: NetworkClassifier, names: Sequence[Hashable]) -> LogitModel:
@@ -228,7 +245,26 @@ def _restore_rows(
     if not weights.any(axis=1).all():
         raise ValueError("a row of the refit has no weight")
     shape = {name: vocabulary.arity(name) for name in vocabulary.names}
-    return design_of_rows(states, weights, families, shape)
+    design = design_of_rows(states, weights, families, shape)
+    order = described.get("order")  # files of earlier versions have none
+    return design if order is None else replace(design, order=_restore_order(mapped(order), weights))
+
+
+def _restore_order(described: Mapping[str, Any], totals: Floats) -> RowOrder:
+    """Return the rows one by one, whose weights add up to the totals, (distinct rows, classes)."""
+    cells = np.array([whole(cell, 0, totals.size - 1) for cell in described["cells"]], dtype=np.int64)
+    weights = np.array([number(weight, above=0) for weight in listed(described["weights"], len(cells))])
+    labels, names = decode(described["index"]), decode(described["names"])
+    added = np.bincount(cells, weights, totals.size)
+    if len(labels) != len(cells) or not np.allclose(added, totals.ravel(), rtol=1e-9, atol=0):
+        raise ValueError("the rows of the refit, one by one, are not its distinct rows")
+    index = (
+        pd.MultiIndex.from_tuples(labels, names=names)
+        if len(names) > 1
+        else pd.Index(labels, name=names[0], tupleize_cols=False)
+    )
+    rows, classes = np.divmod(cells, totals.shape[1])
+    return RowOrder(rows, classes, weights, index)
 
 
 def _finite(values: Sequence[float], shape: tuple[int, int], what: str) -> Floats:

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.warn import warn
 from anbexact.tables.collapsing import row_groups, totals
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_column, read_columns
@@ -19,13 +18,11 @@ from anbexact.tables.lazy import is_lazy
 from anbexact.tables.merging import rows_together
 from anbexact.tables.missing import (
     Categories,
-    MissingCells,
-    filled,
-    known_missing_cells,
     missing_cells,
     refuse_missing_class,
 )
 from anbexact.tables.native_values import native, sorted_positions
+from anbexact.tables.row_codes import RowCodes, coded_rows, usable_rows
 from anbexact.tables.vocabulary import CodeArray, Groups, Vocabulary, group_names, missing_label
 
 Weights = npt.NDArray[np.float64]
@@ -226,6 +223,11 @@ class DiscreteTable:
         return row_groups([self.column(name) for name in names], self.shape(names), len(self.codes))[1]
 
 
+def merged_table(rows: RowCodes) -> DiscreteTable:
+    """Return the table of rows that were read one by one, in which equal ones are merged."""
+    return DiscreteTable(rows.vocabulary, *rows.merged(), len(rows.weights))
+
+
 def table_from_columns(
     columns: Sequence[Column],
     target: Column | None,
@@ -249,7 +251,7 @@ def table_from_columns(
         raise ValueError(f"the class and a feature are both called {target.name!r}: rename one of them")
     check_declared(categories, [*names, *([target.name] if target is not None else [])])
     cells = missing_cells(columns, target, weights, categories, handle_missing, measured, groups, repeats)
-    columns, target, weights, rows = _usable_rows(columns, target, weights, cells)
+    columns, target, weights, rows = usable_rows(columns, target, weights, cells)
     states = {column.name: _states(column, categories, groups) for column in columns}
     own = {column.name for column in columns if column.name in cells.own_state and column.missing.any()}
     if target is not None:
@@ -263,68 +265,8 @@ def table_from_columns(
     vocabulary = Vocabulary(states, class_name, quantities=quantities, groups=groups, own_missing=own)
     all_columns = [*columns, *([target] if target is not None else [])]
     advice = "declare it in categories= too, or leave out such rows"
-    table = _collapsed(vocabulary, all_columns, weights, rows, handle_missing, advice)
+    table = merged_table(coded_rows(vocabulary, all_columns, weights, rows, handle_missing, advice))
     return table if repeats is None else replace(table, n_rows=int(repeats[rows].sum()))
-
-
-def table_in_vocabulary(
-    columns: Sequence[Column],
-    target: Column,
-    weights: Weights,
-    vocabulary: Vocabulary,
-    *,
-    handle_missing: str = "auto",
-) -> DiscreteTable:
-    """Make a table of a given vocabulary.
-
-    Raises
-    ------
-    ValueError
-        For a value that is not a state; the message names the column, the value and the row.
-    """
-    refuse_missing_class(target, weights)
-    cells = known_missing_cells(columns, weights, vocabulary, handle_missing)
-    columns, class_column, weights, rows = _usable_rows(columns, target, weights, cells)
-    assert class_column is not None
-    advice = "states are fixed once learned: fit again with all rows, or leave out such rows"
-    return _collapsed(vocabulary, [*columns, class_column], weights, rows, handle_missing, advice)
-
-
-def _usable_rows(
-    columns: Sequence[Column], target: Column | None, weights: Weights, cells: MissingCells
-) -> tuple[Sequence[Column], Column | None, Weights, npt.NDArray[np.intp]]:
-    """Leave out rows of weight 0 and rows excluded by missing cells; fill in the columns with a single state.
-
-    Returns columns, target, weights and positions of the rows that are kept, possibly none if the states are known.
-    """
-    if cells.warning:
-        warn(cells.warning)
-    columns = [filled(column, cells.single) for column in columns]
-    rows = np.flatnonzero((weights > 0) & ~cells.incomplete)
-    if len(rows) < len(weights):
-        columns = [column.take(rows) for column in columns]
-        target = target.take(rows) if target is not None else None
-        weights = weights[rows]
-    return columns, target, weights, rows
-
-
-def _collapsed(
-    vocabulary: Vocabulary,
-    columns: Sequence[Column],
-    weights: Weights,
-    rows: npt.NDArray[np.intp],
-    handle_missing: str,
-    advice: str,
-) -> DiscreteTable:
-    """Encode the columns, which are in the vocabulary's order, and merge equal rows."""
-    codes = np.empty((len(weights), len(columns)), dtype=np.int16)
-    for j, column in enumerate(columns):
-        codes[:, j] = vocabulary.encode(
-            column, handle_unknown="error", handle_missing=handle_missing, advice=advice, rows=rows
-        )
-    distinct, inverse = row_groups(codes.T, [vocabulary.arity(name) for name in vocabulary.names], len(codes))
-    weight_sums = totals(inverse, weights, len(distinct))
-    return DiscreteTable(vocabulary, np.asfortranarray(codes[distinct]), weight_sums, len(weights))
 
 
 def class_name_of(y: Any, features: Sequence[Hashable], class_name: Hashable | None = None) -> Hashable:

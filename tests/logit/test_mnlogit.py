@@ -1,18 +1,25 @@
 """Results of statsmodels at the maximum of a refit, and what there is to know of statsmodels itself."""
 
+import pickle
 import warnings
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from sklearn.frozen import FrozenEstimator
 from statsmodels.discrete.discrete_model import MNLogit
 from strategies import Problem, random_problem
 
+import anbexact
 import anbexact.adapters.statsmodels as adapter
 import anbexact.logit.identification as columns
-from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
+from anbexact.adapters import to_logit
 from anbexact.classifiers import FixedStructureClassifier
+from anbexact.datasets import load_anes96
 
 CLASS_BELOW = {"f0": [], "f1": ["f0", "c"], "f2": ["c"], "c": ["f0"]}
 separated_or_not = pytest.mark.filterwarnings("ignore:the refit:UserWarning")
@@ -123,6 +130,123 @@ class TestResult:
         assert ours.nobs == theirs.nobs == len(rows)
         assert ours.llf == pytest.approx(theirs.llf, rel=1e-9)
         np.testing.assert_allclose(ours.bse, theirs.bse, rtol=1e-4)
+
+
+def untidy(seed=0, n_rows=900):
+    """Rows in no order, with text labels, of weights 0 to 2, some with a missing cell."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({name: rng.choice(list("abc"), n_rows) for name in "uvw"})
+    y = (
+        X["u"]
+        .map({"a": "n", "b": "y", "c": "z"})
+        .where(rng.random(n_rows) < 0.4, rng.choice(list("nyz"), n_rows))
+        .rename("answer")
+    )
+    X.loc[rng.choice(n_rows, 12, replace=False), "v"] = None
+    X.index = y.index = [f"patient {k}" for k in rng.permutation(n_rows)]
+    return X, y, rng.integers(0, 3, n_rows)
+
+
+@pytest.fixture(scope="module")
+def untidy_rows():
+    return untidy()
+
+
+def by_frozen(X, y, weights, _):
+    network = TANClassifier(handle_missing="marginalize").fit(X, y, weights)
+    return RefittedClassifier(FrozenEstimator(network), l2=0).fit(X, y, weights).logit_
+
+
+def by_file(X, y, weights, folder):
+    model = RefittedClassifier(TANClassifier(handle_missing="marginalize"), l2=0).fit(X, y, weights)
+    model.save(folder / "model.json")
+    return anbexact.load(folder / "model.json").logit_
+
+
+WAYS = {
+    "refit": lambda X, y, weights, _: network_of(X, y, weights).refit(X, y, weights, l2=0),
+    "refit of a refit": lambda X, y, weights, _: (
+        network_of(X, y, weights).refit(X[::-1], y[::-1], weights[::-1], l2=2.0).refit(X, y, weights, l2=0.0)
+    ),
+    "network of a refit": lambda X, y, weights, _: to_logit(
+        network_of(X, y, weights).refit(X, y, weights).to_classifier()
+    ).refit(X, y, weights, l2=0),
+    "closed": lambda X, y, weights, _: network_of(X, y, weights).refit(X, y, weights, l2=0).close(),
+    "classifier": lambda X, y, weights, _: (
+        RefittedClassifier(NaiveBayesClassifier(handle_missing="marginalize"), l2=0).fit(X, y, weights).logit_
+    ),
+    "frozen network": by_frozen,
+    "pickle": lambda X, y, weights, _: pickle.loads(
+        pickle.dumps(network_of(X, y, weights).refit(X, y, weights, l2=0))
+    ),
+    "file": by_file,
+}
+
+
+def network_of(X, y, weights):
+    return to_logit(TANClassifier(handle_missing="marginalize").fit(X, y, weights))
+
+
+@pytest.mark.filterwarnings("ignore:.*missing:UserWarning")
+class TestRows:
+    """Rows of a result are those of the refit, in their order."""
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_have_the_order_and_the_labels_of_the_frame(self, way, untidy_rows, tmp_path):
+        X, y, weights = untidy_rows
+        result = (model := WAYS[way](X, y, weights, tmp_path)).result()
+        kept = X["v"].notna().to_numpy() & (weights > 0)
+        places = np.repeat(np.flatnonzero(kept), weights[kept])
+        np.testing.assert_allclose(result.predict(), model.predict_proba(X)[places], atol=1e-6)
+        assert result.resid_misclassified.index.tolist() == X.index[places].tolist()
+        assert result.model.endog.tolist() == y.map({label: k for k, label in enumerate("nyz")}).iloc[places].tolist()
+        exog = pd.DataFrame(result.model.exog, columns=result.model.exog_names)
+        assert (exog["u=b"] == (X["u"] == "b").to_numpy()[places]).all()
+        assert result.model.data.orig_exog.index.equals(X.index[places])
+        assert result.model.data.orig_endog.index.equals(X.index[places])
+
+    def test_agree_with_the_votes_of_1996(self):
+        X, y = load_anes96()
+        model = NaiveBayesClassifier().fit(X, y).to_logit().refit(X, y, l2=0)
+        chosen = model.classes_[model.result().predict().argmax(axis=1)]
+        assert (chosen == y.to_numpy()).mean() == pytest.approx(0.9205508474576272)
+        assert chosen.tolist() == model.predict(X).tolist()
+
+    @pytest.mark.parametrize("frame", [pl.DataFrame, lambda X: X.to_numpy(), pa.Table.from_pandas])
+    def test_without_an_index_have_positions(self, frame, untidy_rows):
+        X, y, weights = untidy_rows
+        X = frame(X.reset_index(drop=True)) if frame is not pl.DataFrame else pl.from_pandas(X)
+        result = network_of(X, y.to_numpy(), weights).refit(X, y.to_numpy(), weights, l2=0).result()
+        kept = untidy_rows[0]["v"].notna().to_numpy() & (weights > 0)
+        assert result.resid_misclassified.index.tolist() == np.repeat(np.flatnonzero(kept), weights[kept]).tolist()
+
+    @pytest.mark.parametrize(
+        "index",
+        [
+            lambda n: pd.date_range("2024-01-01", periods=n, name="day")[::-1],
+            lambda n: pd.MultiIndex.from_product([["a", "b"], range(n // 2)], names=["site", None]),
+            lambda n: pd.Index([(k, "x") for k in range(n)], tupleize_cols=False, name="pair"),
+            lambda n: pd.Index([0.5, float("nan")] * (n // 2)),
+            lambda n: pd.period_range("2024-01", periods=n, freq="M"),
+        ],
+    )
+    def test_keep_any_index_in_a_file(self, index, tmp_path):
+        X, y, _ = untidy()
+        X.index = index(len(X))
+        found = by_file(X, y, np.ones(len(X)), tmp_path).refitted.design.order.index
+        expected = X.index[X["v"].notna()]
+        assert found.equals(expected)
+        assert found.names == expected.names
+
+    def test_of_an_earlier_version_are_sorted_with_a_warning(self, untidy_rows):
+        X, y, weights = untidy_rows
+        model = network_of(X, y, weights).refit(X, y, weights, l2=0)
+        expected = model.result()
+        model.refitted = replace(model.refitted, design=replace(model.refitted.design, order=None))
+        with pytest.warns(UserWarning, match="file of an earlier version.*: the rows of this result are sorted"):
+            found = model.result()
+        np.testing.assert_allclose(found.bse, expected.bse, rtol=1e-6)
+        assert found.nobs == expected.nobs
 
 
 class TestRefusals:

@@ -653,6 +653,7 @@ class TestRefitted:
         loaded = through_file(classifier, tmp_path)
         np.testing.assert_array_equal(loaded.logit_.result().bse, classifier.logit_.result().bse)
 
+    @pytest.mark.filterwarnings("ignore:the refit has no finite maximum:UserWarning")
     @pytest.mark.parametrize(
         ("place", "value", "message"),
         [
@@ -664,6 +665,9 @@ class TestRefitted:
             (("refit", "rows", "states"), [], "do not have the features"),
             (("refit", "rows", "weights", 0), 0, "do not have weights"),
             (("refit", "rows", "cells", 0), 10**6, "do not have weights"),
+            (("refit", "rows", "order", "cells", 0), 10**6, "a whole number from 0 to"),
+            (("refit", "rows", "order", "weights", 0), 2, "one by one, are not its distinct rows"),
+            (("refit", "rows", "order", "index"), [1], "one by one, are not its distinct rows"),
             (("refit", "rows", "number"), 10**6, "the refit has different numbers of rows and weights"),
             (("network", "estimator"), "AODEClassifier", "damaged or was edited"),
             (("estimator",), "Refitted", "damaged or was edited"),
@@ -671,7 +675,7 @@ class TestRefitted:
     )
     def test_that_were_edited_are_refused(self, place, value, message, tmp_path):
         path = tmp_path / "m.json"
-        RefittedClassifier(TANClassifier(), l2=1).fit(*load_monks(1)).save(path)
+        RefittedClassifier(NaiveBayesClassifier(), l2=0).fit(*load_monks(1)).save(path)
         document = json.loads(path.read_text())
         inner = document
         for key in place[:-1]:

@@ -1,0 +1,101 @@
+"""Rows as codes, one by one and in their order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from anbexact._runtime.warn import warn
+from anbexact.tables.collapsing import Weights, row_groups, totals
+from anbexact.tables.columns import Column
+from anbexact.tables.missing import MissingCells, filled, known_missing_cells, refuse_missing_class
+from anbexact.tables.vocabulary import CodeArray, Vocabulary
+
+
+@dataclass(frozen=True, eq=False)
+class RowCodes:
+    """Rows as codes, one by one and in the order of the frame that they come from.
+
+    Attributes
+    ----------
+    vocabulary : Vocabulary
+        Names and states; column j of ``codes`` belongs to ``vocabulary.names[j]``.
+    codes : (rows, variables) int16
+        The state of every variable in every row.
+    weights : (rows,) float64
+        Positive weights.
+    places : (rows,) intp
+        Positions of the rows in the frame: ascending, without those of weight 0 and those left out for missing cells.
+    """
+
+    vocabulary: Vocabulary
+    codes: CodeArray
+    weights: Weights
+    places: npt.NDArray[np.intp]
+
+    def merged(self) -> tuple[CodeArray, Weights]:
+        """Return the distinct rows, in lexicographic order, and their total weights."""
+        arities = [self.vocabulary.arity(name) for name in self.vocabulary.names]
+        distinct, inverse = row_groups(self.codes.T, arities, len(self.codes))
+        return np.asfortranarray(self.codes[distinct]), totals(inverse, self.weights, len(distinct))
+
+
+def rows_in_vocabulary(
+    columns: Sequence[Column],
+    target: Column,
+    weights: Weights,
+    vocabulary: Vocabulary,
+    *,
+    handle_missing: str = "auto",
+) -> RowCodes:
+    """Return the rows of columns as codes of a given vocabulary.
+
+    Raises
+    ------
+    ValueError
+        For a value that is not a state; the message names the column, the value and the row.
+    """
+    refuse_missing_class(target, weights)
+    cells = known_missing_cells(columns, weights, vocabulary, handle_missing)
+    columns, class_column, weights, rows = usable_rows(columns, target, weights, cells)
+    assert class_column is not None
+    advice = "states are fixed once learned: fit again with all rows, or leave out such rows"
+    return coded_rows(vocabulary, [*columns, class_column], weights, rows, handle_missing, advice)
+
+
+def usable_rows(
+    columns: Sequence[Column], target: Column | None, weights: Weights, cells: MissingCells
+) -> tuple[Sequence[Column], Column | None, Weights, npt.NDArray[np.intp]]:
+    """Leave out rows of weight 0 and rows excluded by missing cells; fill in the columns with a single state.
+
+    Returns columns, target, weights and positions of the rows that are kept, possibly none if the states are known.
+    """
+    if cells.warning:
+        warn(cells.warning)
+    columns = [filled(column, cells.single) for column in columns]
+    rows = np.flatnonzero((weights > 0) & ~cells.incomplete)
+    if len(rows) < len(weights):
+        columns = [column.take(rows) for column in columns]
+        target = target.take(rows) if target is not None else None
+        weights = weights[rows]
+    return columns, target, weights, rows
+
+
+def coded_rows(
+    vocabulary: Vocabulary,
+    columns: Sequence[Column],
+    weights: Weights,
+    rows: npt.NDArray[np.intp],
+    handle_missing: str,
+    advice: str,
+) -> RowCodes:
+    """Encode the columns, which are in the vocabulary's order."""
+    codes = np.empty((len(weights), len(columns)), dtype=np.int16)
+    for j, column in enumerate(columns):
+        codes[:, j] = vocabulary.encode(
+            column, handle_unknown="error", handle_missing=handle_missing, advice=advice, rows=rows
+        )
+    return RowCodes(vocabulary, codes, weights, rows)
