@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
 
@@ -22,12 +23,37 @@ EXACT = 2.0**53
 """Below this, every whole number is a float."""
 
 
-def same_cells(frame: pd.DataFrame, texts: Collection[str], label: str) -> pd.DataFrame:
-    """Return a table in the form that does not depend on its format; ``texts`` are columns that become text."""
+@dataclass(frozen=True)
+class Expected:
+    """What is known of the columns of a table before it is read.
+
+    Attributes
+    ----------
+    texts : frozenset
+        Columns that are text, whatever they look like.
+    states : mapping of column to texts
+        What would be read as a missing cell, but is a state of the column.
+    """
+
+    texts: frozenset[str] = frozenset()
+    states: Mapping[str, Collection[str]] = field(default_factory=dict)
+
+    def missing_words(self, name: str) -> tuple[str, ...]:
+        """Return the texts that are missing cells of a column."""
+        states = self.states.get(name, ())
+        return tuple(word for word in MISSING_CELLS if word not in states)
+
+
+ANYTHING = Expected()
+"""What is known of a table that nothing is known of."""
+
+
+def same_cells(frame: pd.DataFrame, expected: Expected, label: str) -> pd.DataFrame:
+    """Return a table in the form that does not depend on its format."""
     columns = {}
     for name, column in frame.items():
         try:
-            columns[name] = same_column(column, str(name) in texts)
+            columns[name] = same_column(column, expected)
         except TypeError:
             raise InputError(
                 f"cannot read {label}: column {name!r} contains lists or records; split them into one column per part"
@@ -35,8 +61,8 @@ def same_cells(frame: pd.DataFrame, texts: Collection[str], label: str) -> pd.Da
     return pd.DataFrame(columns, index=frame.index, columns=frame.columns)
 
 
-def same_column(column: pd.Series[Any], as_text: bool = False) -> pd.Series[Any]:
-    """Return one column in that form.
+def same_column(column: pd.Series[Any], expected: Expected = ANYTHING) -> pd.Series[Any]:
+    """Return one column in that form; its name says what is expected of it.
 
     Raises
     ------
@@ -44,27 +70,29 @@ def same_column(column: pd.Series[Any], as_text: bool = False) -> pd.Series[Any]
         If a cell is a list or a mapping.
     """
     dtype = column.dtype
-    if as_text and not isinstance(dtype, pd.StringDtype):
-        return _text(pd.Series([cell_text(cell) for cell in same_column(column).astype(object)], index=column.index))
+    missing = expected.missing_words(str(column.name))
+    if str(column.name) in expected.texts and not isinstance(dtype, pd.StringDtype):
+        cells = same_column(column, Expected(states=expected.states)).astype(object)
+        return _text(pd.Series([cell_text(cell, missing) for cell in cells], index=column.index), missing)
     if isinstance(dtype, pd.CategoricalDtype):
         return column
     if isinstance(dtype, pd.StringDtype):
-        return _text(column)
+        return _text(column, missing)
     if pd.api.types.is_bool_dtype(dtype) and not pd.api.types.is_object_dtype(dtype):
         return _booleans(column)
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
         return _numbers(column)
     if isinstance(dtype, np.dtype) and dtype.kind == "M":
         return _dates(column)
-    return _objects(column) if pd.api.types.is_object_dtype(dtype) else column
+    return _objects(column, missing) if pd.api.types.is_object_dtype(dtype) else column
 
 
-def _text(column: pd.Series[Any]) -> pd.Series[Any]:
+def _text(column: pd.Series[Any], missing: Collection[str]) -> pd.Series[Any]:
     """Strip blanks, and tell missing cells."""
     codes, uniques = pd.factorize(column)
     given = uniques.tolist()
     stripped = [text.strip() for text in given]
-    cleaned = [None if text in MISSING_CELLS else text for text in stripped]
+    cleaned = [None if text in missing else text for text in stripped]
     if not any(text is not None for text in cleaned):
         return pd.Series(np.nan, index=column.index)
     if cleaned == given:
@@ -102,9 +130,9 @@ def _dates(column: pd.Series[Any]) -> pd.Series[Any]:
     return pd.Series(cells, index=column.index, dtype=object)
 
 
-def _objects(column: pd.Series[Any]) -> pd.Series[Any]:
+def _objects(column: pd.Series[Any], missing: Collection[str]) -> pd.Series[Any]:
     """Return cells of Python objects as the column that they make."""
-    cells: list[Any] = [_cell(cell) for cell in column]
+    cells: list[Any] = [_cell(cell, missing) for cell in column]
     kind = pd.api.types.infer_dtype(cells, skipna=True)
     cleaned = pd.Series(cells, index=column.index, dtype=object)
     if kind == "empty":
@@ -127,22 +155,22 @@ def _objects(column: pd.Series[Any]) -> pd.Series[Any]:
         return cleaned
     if kind in ("timedelta", "timedelta64", "period", "interval"):
         return cleaned.infer_objects()
-    return pd.Series([None if cell is None else cell_text(cell) for cell in cells], index=column.index)
+    return pd.Series([None if cell is None else cell_text(cell, missing) for cell in cells], index=column.index)
 
 
-def _cell(cell: Any) -> Any:
+def _cell(cell: Any, missing: Collection[str]) -> Any:
     """Return one cell, None if it is missing."""
     if isinstance(cell, str):
         cell = cell.strip()
-        return None if cell in MISSING_CELLS else cell
+        return None if cell in missing else cell
     if isinstance(cell, list | tuple | set | dict | np.ndarray):
         raise TypeError
     return None if pd.isna(cell) else cell
 
 
-def cell_text(cell: Any) -> str | None:
+def cell_text(cell: Any, missing: Collection[str] = MISSING_CELLS) -> str | None:
     """Return one cell as CSV would hold it."""
-    cell = _cell(cell)
+    cell = _cell(cell, missing)
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))
     if isinstance(cell, float | Decimal) and math.isfinite(cell) and cell == int(cell):

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from anbexact.cli.cells import MISSING_CELLS, numbered_names, without_unnamed
+from anbexact.cli.cells import MISSING_CELLS, Expected, numbered_names, without_unnamed
 from anbexact.cli.messages import InputError, note
 from anbexact.cli.sources import Source, encoding_of, other_encoding
 
@@ -50,27 +50,27 @@ class Dialect:
 
 
 def read_delimited(
-    source: Source, separator: str | None, decimal: str | None, encoding: str | None, texts: Collection[str]
+    source: Source, separator: str | None, decimal: str | None, encoding: str | None, expected: Expected
 ) -> tuple[pd.DataFrame, Dialect]:
-    """Read separated text, the columns ``texts`` as text, and what is None as the file itself tells."""
+    """Read separated text, columns as expected, and what is None as the file itself tells."""
     tried = encoding_of(source, encoding)
     try:
         dialect = _dialect(source, tried, separator, decimal)
-        return read_as(source, dialect, texts), dialect
+        return read_as(source, dialect, expected), dialect
     except UnicodeDecodeError:
         dialect = _dialect(source, other_encoding(source, tried, encoding is not None), separator, decimal)
-        return read_as(source, dialect, texts), dialect
+        return read_as(source, dialect, expected), dialect
 
 
 def read_as(
-    source: Source, dialect: Dialect, texts: Collection[str], only: Collection[str] | None = None
+    source: Source, dialect: Dialect, expected: Expected, only: Collection[str] | None = None
 ) -> pd.DataFrame:
     """Read separated text whose dialect is known; with ``only``, just those columns, each cell as it stands there."""
     whole = only is None
     with source.text(dialect.encoding) as file, warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
         try:
-            frame = pd.read_csv(file, **_arguments(dialect, dict.fromkeys(texts, str), only))
+            frame = pd.read_csv(file, **_arguments(dialect, dict.fromkeys(expected.texts, str), expected, only))
         except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
             raise ragged(source, dialect) or InputError(f"cannot read {source.label}: {error}") from None
     too_short = whole and len(frame) and frame.iloc[:, -1].isna().any()  # it is, where a row is too short
@@ -80,7 +80,12 @@ def read_as(
 
 
 def parts_as(
-    source: Source, dialect: Dialect, dtypes: Mapping[str, Any], only: Collection[str] | None, rows: int
+    source: Source,
+    dialect: Dialect,
+    dtypes: Mapping[str, Any],
+    expected: Expected,
+    only: Collection[str] | None,
+    rows: int,
 ) -> Iterator[pd.DataFrame]:
     """Read separated text as :func:`read_as` does, so many rows at a time; columns have the types of ``dtypes``.
 
@@ -88,11 +93,13 @@ def parts_as(
     """
     with source.text(dialect.encoding) as file, warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
-        with pd.read_csv(file, chunksize=rows, **_arguments(dialect, dtypes, only)) as parts:
+        with pd.read_csv(file, chunksize=rows, **_arguments(dialect, dtypes, expected, only)) as parts:
             yield from parts
 
 
-def _arguments(dialect: Dialect, dtypes: Mapping[str, Any], only: Collection[str] | None) -> dict[str, Any]:
+def _arguments(
+    dialect: Dialect, dtypes: Mapping[str, Any], expected: Expected, only: Collection[str] | None
+) -> dict[str, Any]:
     """Return how pandas is to read separated text; with ``only``, these columns, each cell as it stands there."""
     numbered = numbered_names(dialect.names)
     whole = only is None
@@ -104,7 +111,7 @@ def _arguments(dialect: Dialect, dtypes: Mapping[str, Any], only: Collection[str
         "usecols": None if only is None else list(only),
         "dtype": {name: dtypes.get(name) for name in numbered if name in dtypes} if whole else str,
         "keep_default_na": False,
-        "na_values": list(MISSING_CELLS) if whole else None,
+        "na_values": {name: list(expected.missing_words(name)) for name in numbered} if whole else None,
         "na_filter": whole,
         "skipinitialspace": True,
         "float_precision": "round_trip" if pd.__version__.startswith("2.") else None,

@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import pandas as pd
 
-from anbexact.cli.cells import numbered_names, same_cells, without_unnamed
+from anbexact.cli.cells import ANYTHING, Expected, numbered_names, same_cells, without_unnamed
 from anbexact.cli.delimited import Dialect, read_as, read_delimited, told_dialect
 from anbexact.cli.messages import ChangedError, InputError, listed, note
 from anbexact.cli.sources import ZIP, Source, encoding_of, other_encoding
@@ -80,18 +80,20 @@ class TableFile:
         if foreign:
             raise InputError(f"{foreign[0]} does not apply to {source.label}, which is read as {self.format}")
 
-    def frame(self, texts: Collection[str]) -> pd.DataFrame:
-        """Return the table as its format has it; of separated text, the columns ``texts`` are read as text."""
+    def frame(self, expected: Expected) -> pd.DataFrame:
+        """Return the table as its format has it; separated text is read as expected."""
         reading = self._reading
         if self.format == "csv":
             frame, self._dialect = read_delimited(
-                self.source, reading.separator, reading.decimal, reading.encoding, texts
+                self.source, reading.separator, reading.decimal, reading.encoding, expected
             )
             return frame
         if self.format == "json":
             frame = _read_json(self.source, reading.encoding)
         elif self.format == "xlsx":
             frame = _read_workbook(self.source, reading.sheet)
+            for name in (name for name, states in expected.states.items() if "" in states and name in frame):
+                frame[name] = frame[name].astype(object).where(frame[name].notna(), "")
         else:
             with self.source.open() as file:
                 frame = pd.read_parquet(file) if self.format == "parquet" else pd.read_feather(file)
@@ -118,12 +120,12 @@ class TableFile:
         """Return those of the columns that separated text holds, as text; other formats tell text from numbers."""
         if self._dialect is None:
             return pd.DataFrame()
-        return same_cells(self.as_written(columns), columns, self.source.label)
+        return same_cells(self.as_written(columns), Expected(frozenset(columns)), self.source.label)
 
     def as_written(self, columns: Collection[str]) -> pd.DataFrame:
         """Return columns as they stand in the file (after :meth:`frame`); of separated text, as text."""
         if self._dialect is not None:
-            return read_as(self.source, self._dialect, (), columns)[list(columns)]
+            return read_as(self.source, self._dialect, ANYTHING, columns)[list(columns)]
         assert self._raw is not None
         return self._raw[list(columns)]
 

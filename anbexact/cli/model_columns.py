@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pandas as pd
 
 from anbexact._runtime.units import agreeing, counted
 from anbexact.classifiers.fitted_pool import first_table_classifier
-from anbexact.cli.cells import is_text
+from anbexact.cli.cells import MISSING_CELLS, Expected, is_text
 from anbexact.cli.messages import InputError, listed, note
 
 if TYPE_CHECKING:
@@ -29,16 +29,23 @@ def names_as_text(classifier: DiscreteClassifier, path: str) -> dict[str, Hashab
     return names
 
 
-def text_columns(classifier: DiscreteClassifier, names: Mapping[str, Hashable]) -> list[str]:
-    """Return the columns whose states are text, even where a file has only some that look like numbers."""
+def expected_columns(
+    classifier: DiscreteClassifier, names: Mapping[str, Hashable], texts: Collection[str]
+) -> Expected:
+    """Return what a classifier knows of the columns of a table, beside those that the user says are ``texts``.
+
+    Columns whose states are text are text, even where a file has only some that look like numbers; and a text that
+    is a state is no missing cell.
+    """
     vocabulary = classifier.vocabulary_
-    return [
-        text
+    values = {
+        text: vocabulary.values(name)
         for text, name in names.items()
-        if all(isinstance(value, str) for value in vocabulary.values(name))
-        and name not in classifier.cut_points_
-        and name not in vocabulary.left_out
-    ]
+        if name not in classifier.cut_points_ and name not in vocabulary.left_out
+    }
+    states = {text: [word for word in MISSING_CELLS if word in of_column] for text, of_column in values.items()}
+    of_text = [text for text, of_column in values.items() if all(isinstance(value, str) for value in of_column)]
+    return Expected(frozenset([*of_text, *texts]), states)
 
 
 def check_columns(

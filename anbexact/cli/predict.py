@@ -15,11 +15,11 @@ from anbexact.cli.messages import InputError, note
 from anbexact.cli.model_columns import (
     Unknown,
     check_columns,
+    expected_columns,
     features_of,
     known_states,
     names_as_text,
     note_unknown,
-    text_columns,
     unknown_cells,
 )
 from anbexact.cli.models import read_model
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> None:
     file = open_table(args)
     check_table_output(args.output, file.source)
     label = file.source.label
-    texts = [*text_columns(classifier, names), *args.text]
+    expected = expected_columns(classifier, names, args.text)
     plain = not args.cost and args.reject is None
 
     def answer(proba: npt.NDArray[np.float64]) -> tuple[npt.NDArray[Any], pd.DataFrame]:
@@ -99,16 +99,16 @@ def run(args: argparse.Namespace) -> None:
         return predicted, _answers(classifier, predicted, proba if args.proba else None)
 
     if streams(args, file):
-        found = predicted_in_parts(args, classifier, file, names, texts, answer)
+        found = predicted_in_parts(args, classifier, file, names, expected, answer)
         if found is not None:
             if plain:
                 _note_accuracy(str(classifier.vocabulary_.class_name), *found)
             return
-    frame = read_frame(file, texts)
+    frame = read_frame(file, expected)
     find_columns(args.text, frame, "--text", label)
     passed = list(map(str, frame)) if args.keep else find_columns(args.id, frame, "--id", label)
     check_columns(frame, classifier, args, passed)
-    known = recognised(frame[[name for name in frame if name in names]], file, texts)
+    known = recognised(frame[[name for name in frame if name in names]], file, expected)
     X = features_of(known, classifier)
     unknown: Unknown = {}
     try:

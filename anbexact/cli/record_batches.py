@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from anbexact.cli.cells import EXACT, same_column
+from anbexact.cli.cells import EXACT, Expected, same_column
 from anbexact.cli.sources import Source
 
 
@@ -36,11 +36,11 @@ class RecordBatches:
             raise UnlikeError
 
     def parts(
-        self, used: Sequence[str], texts: Collection[str], passed: list[str], rows: int
+        self, used: Sequence[str], expected: Expected, passed: list[str], rows: int
     ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame | None]]:
         """Yield the columns that are used, and those that are passed through, so many rows at a time."""
         for name in used:
-            if self._kind(name) != ("text" if name in texts else "number"):
+            if self._kind(name) != ("text" if name in expected.texts else "number"):
                 raise UnlikeError
         for name in passed:
             kind = self._kind(name)
@@ -50,7 +50,7 @@ class RecordBatches:
         real: dict[str, bool] = {}
         for batch in self._file.iter_batches(batch_size=rows, columns=columns):
             part = batch.to_pandas()
-            cells = {name: self._cells(part[name], name in texts, real) for name in used}
+            cells = {name: self._cells(part[name], expected, real) for name in used}
             yield pd.DataFrame(cells, index=part.index), part[passed] if passed else None
 
     def _kind(self, name: str) -> str:
@@ -68,13 +68,13 @@ class RecordBatches:
         chunks = [metadata.row_group(k).column(place) for k in range(metadata.num_row_groups)]
         return not all(chunk.statistics is not None and chunk.statistics.null_count == 0 for chunk in chunks)
 
-    def _cells(self, column: pd.Series[Any], is_text: bool, real: dict[str, bool]) -> pd.Series[Any]:
+    def _cells(self, column: pd.Series[Any], expected: Expected, real: dict[str, bool]) -> pd.Series[Any]:
         """Return the cells of a column in the form that they have in the whole table.
 
         ``real`` receives whether a column holds numbers that are not whole, as its first part says.
         """
-        if is_text:
-            return same_column(column, as_text=True)
+        if str(column.name) in expected.texts:
+            return same_column(column, expected)
         if column.dtype.kind not in "iuf" or (column.dtype.kind == "f" and column.isna().all()):
             raise UnlikeError
         values = column.to_numpy(dtype=np.float64)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from anbexact.cli.deciding import add_cost_table, costs_of
 from anbexact.cli.messages import InputError, ProgressLine, note
-from anbexact.cli.model_columns import check_columns, features_of, known_states, names_as_text, text_columns
+from anbexact.cli.model_columns import check_columns, expected_columns, features_of, known_states, names_as_text
 from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights, add_workers
 from anbexact.cli.row_counts import repeat_rows
@@ -129,8 +129,8 @@ def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.
     """Return features, classes and weights (or None) of the table."""
     names = names_as_text(classifier, args.model)
     file = open_table(args)
-    texts = [*text_columns(classifier, names), *args.text]
-    frame = read_frame(file, texts)
+    expected = expected_columns(classifier, names, args.text)
+    frame = read_frame(file, expected)
     label = file.source.label
     find_columns(args.text, frame, "--text", label)
     weighted = [] if args.weights is None else find_columns([args.weights], frame, "--weights", label)
@@ -140,7 +140,7 @@ def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.
     if class_name not in frame:
         raise InputError(f"a report needs the true classes: {no_column(class_name, list(map(str, frame)), label)}")
     used = {*names, *weighted, *counted}
-    known = recognised(frame[[name for name in frame if name in used]], file, texts)
+    known = recognised(frame[[name for name in frame if name in used]], file, expected)
     for column in counted:
         known = repeat_rows(known, column, label)
     X = features_of(known, classifier)

@@ -11,7 +11,7 @@ import contextlib
 import io
 import re
 import sys
-from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anbexact.cli.cells import EXACT, MISSING_CELLS
+from anbexact.cli.cells import EXACT, Expected
 from anbexact.cli.deciding import probabilities
 from anbexact.cli.delimited import Dialect, parts_as, ragged
 from anbexact.cli.messages import ChangedError, InputError, noted_once
@@ -62,17 +62,17 @@ def predicted_in_parts(
     classifier: DiscreteClassifier,
     file: TableFile,
     names: Mapping[str, Hashable],
-    texts: Collection[str],
+    expected: Expected,
     answer: Answer,
 ) -> Accuracy | None:
     """Write the answers to all rows; return None, and leave nothing behind, where the whole table must be read.
 
-    ``names`` are the classifier's columns by what the file calls them, ``texts`` those that are text.
+    ``names`` are the classifier's columns by what the file calls them.
     """
     said = io.StringIO()
     try:
         with contextlib.redirect_stderr(said), noted_once():  # what is given up is noted again
-            found = _predicted(args, classifier, file, names, texts, answer)
+            found = _predicted(args, classifier, file, names, expected, answer)
     except ChangedError:
         raise
     except (UnlikeError, InputError, ValueError, TypeError, pd.errors.ParserWarning):
@@ -86,7 +86,7 @@ def _predicted(
     classifier: DiscreteClassifier,
     file: TableFile,
     names: Mapping[str, Hashable],
-    texts: Collection[str],
+    expected: Expected,
     answer: Answer,
 ) -> Accuracy:
     source = file.source
@@ -102,7 +102,7 @@ def _predicted(
     unknown: Unknown = {}
     rows = given = right = 0
     with written_in_parts(args.output) as write:
-        for known, beside in opened.parts(used, texts, passed, PART_ROWS):
+        for known, beside in opened.parts(used, expected, passed, PART_ROWS):
             X = features_of(known, classifier)
             unknown_cells(classifier, X, unknown)
             predicted, answers = answer(probabilities(classifier, X, args))
@@ -135,24 +135,26 @@ class _Text:
         return self.dialect.names
 
     def parts(
-        self, used: Sequence[str], texts: Collection[str], passed: list[str], rows: int
+        self, used: Sequence[str], expected: Expected, passed: list[str], rows: int
     ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame | None]]:
         """Yield the columns that are used, and those that are passed through, so many rows at a time."""
-        first = next(parts_as(self.source, self.dialect, dict.fromkeys(texts, str), None, rows))
-        kinds = {name: _kind(first[name], name in texts) for name in used}
+        first = next(parts_as(self.source, self.dialect, dict.fromkeys(expected.texts, str), expected, None, rows))
+        kinds = {name: _kind(first[name], name in expected.texts) for name in used}
         dtypes = {name: _DTYPES[kinds[name]] if name in kinds else str for name in self.names}
         written: Iterator[pd.DataFrame | None] = repeat(None)
         if passed:
-            written = parts_as(self.source, self.dialect, {}, passed, rows)
+            written = parts_as(self.source, self.dialect, {}, expected, passed, rows)
         checked = False
-        for part, beside in zip(parts_as(self.source, self.dialect, dtypes, None, rows), written, strict=False):
+        for part, beside in zip(
+            parts_as(self.source, self.dialect, dtypes, expected, None, rows), written, strict=False
+        ):
             if not checked and part.iloc[:, -1].isna().any():  # it is, where a row is too short
                 checked = True
                 if ragged(self.source, self.dialect) is not None:
                     raise UnlikeError
             if beside is not None and len(beside) != len(part):
                 raise UnlikeError
-            cells = {name: _cells(part[name], kind) for name, kind in kinds.items()}
+            cells = {name: _cells(part[name], kind, expected) for name, kind in kinds.items()}
             known = pd.DataFrame(cells, index=part.index).reset_index(drop=True)
             yield known, None if beside is None else beside[passed].reset_index(drop=True)
 
@@ -170,7 +172,7 @@ def _kind(column: pd.Series[Any], is_text: bool) -> str:
     return WHOLE if bool((values == np.rint(values)).all()) else REAL
 
 
-def _cells(column: pd.Series[Any], kind: str) -> pd.Series[Any]:
+def _cells(column: pd.Series[Any], kind: str, expected: Expected) -> pd.Series[Any]:
     """Return the cells of a column of this kind, as :func:`anbexact.cli.tables.recognised` would."""
     if kind == REAL:
         return column
@@ -184,7 +186,8 @@ def _cells(column: pd.Series[Any], kind: str) -> pd.Series[Any]:
     if kind == WHOLE:
         return _whole_numbers(column, codes, texts)
     stripped = [text.strip() for text in texts]
-    place = {text: k for k, text in enumerate(dict.fromkeys(s for s in stripped if s not in MISSING_CELLS))}
+    missing = expected.missing_words(str(column.name))
+    place = {text: k for k, text in enumerate(dict.fromkeys(s for s in stripped if s not in missing))}
     lookup = np.array([*(place.get(text, -1) for text in stripped), -1], dtype=np.int64)
     cells = pd.Categorical.from_codes(lookup[codes], pd.Index(list(place), dtype=object))
     return pd.Series(cells, index=column.index, name=column.name)

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from anbexact._runtime.units import agreeing, counted
-from anbexact.cli.cells import same_cells, same_column
+from anbexact.cli.cells import ANYTHING, Expected, same_cells, same_column
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.cli.row_counts import leave_out_identifiers, note_counts, repeat_rows
@@ -31,8 +31,8 @@ def open_table(args: argparse.Namespace) -> TableFile:
         raise InputError(f"cannot read {args.data}: {' '.join(str(error).split())}") from None
 
 
-def read_frame(file: TableFile, texts: Collection[str] = ()) -> pd.DataFrame:
-    """Read a table; the columns ``texts`` are read as text, whatever they look like.
+def read_frame(file: TableFile, expected: Expected = ANYTHING) -> pd.DataFrame:
+    """Read a table, its columns as expected.
 
     The same cells make the same frame, whatever the format, once it is :func:`recognised`.
 
@@ -43,7 +43,7 @@ def read_frame(file: TableFile, texts: Collection[str] = ()) -> pd.DataFrame:
     """
     label = file.source.label
     try:
-        frame = same_cells(file.frame(texts), texts, label)
+        frame = same_cells(file.frame(expected), expected, label)
     except OSError as error:
         raise InputError(f"cannot read {label}: {error.strerror or error}") from None
     except READ_ERRORS as error:
@@ -53,9 +53,9 @@ def read_frame(file: TableFile, texts: Collection[str] = ()) -> pd.DataFrame:
     return frame
 
 
-def recognised(frame: pd.DataFrame, file: TableFile, texts: Collection[str]) -> pd.DataFrame:
-    """Return columns of a table that was read, text as numbers or dates where all of it is; ``texts`` stay text."""
-    found = recognise(frame, set(texts), file.as_text)
+def recognised(frame: pd.DataFrame, file: TableFile, expected: Expected) -> pd.DataFrame:
+    """Return columns of a table that was read, text as numbers or dates where all of it is, unless it is expected."""
+    found = recognise(frame, expected.texts, file.as_text)
     changed = [name for name in frame if found[name].dtype != frame[name].dtype]
     return found.assign(**{str(name): same_column(found[name]) for name in changed})
 
@@ -68,11 +68,11 @@ def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tup
     """
     file = open_table(args)
     label = file.source.label
-    texts = [name for text in args.text for name in (text, *text.split(","))]
-    frame = read_frame(file, texts)
+    expected = Expected(frozenset(name for text in args.text for name in (text, *text.split(","))))
+    frame = read_frame(file, expected)
     find_columns(args.text, frame, "--text", label)
     beside = [name for name in (args.weights, args.counts) if name is not None]
-    frame = recognised(choose_columns(frame, args, label, (args.class_name, *beside)), file, texts)
+    frame = recognised(choose_columns(frame, args, label, (args.class_name, *beside)), file, expected)
     if args.counts is not None:
         (counts,) = find_columns([args.counts], frame, "--counts", label)
         keep = getattr(args, "keep_identifiers", None)  # None: the command has no such option

@@ -24,7 +24,8 @@ from tiers import examples
 
 import anbexact
 from anbexact import NaiveBayesClassifier
-from anbexact.cli import formats, main, writing
+from anbexact.cli import formats, main, streaming, writing
+from anbexact.cli.cells import MISSING_CELLS, Expected
 from anbexact.cli.delimited import SEPARATORS
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.sources import Source
@@ -122,8 +123,8 @@ WRITERS = {
 
 
 def read(path, texts=(), **reading):
-    file = TableFile(Source(str(path)), Reading(**reading))
-    return recognised(read_frame(file, texts), file, texts)
+    file, expected = TableFile(Source(str(path)), Reading(**reading)), Expected(frozenset(texts))
+    return recognised(read_frame(file, expected), file, expected)
 
 
 def run(capsys, *args):
@@ -782,6 +783,72 @@ def test_compare_options(capsys):
     expected = anbexact.compare.compare(X, y, models=own, folds=3, refit=False).loc["own", "log_loss"]
     assert document["models"][0]["log_loss"] == pytest.approx(expected)
     assert "--drop requires DATA" in refusal(capsys, "compare", "--dataset", "iris", "--drop", "width")
+
+
+class TestStatesThatLookMissing:
+    """What the model knows as a state is that state, whatever else the word means."""
+
+    WRITERS = ("plain.csv", "semicolons.csv", "a.parquet", "a.feather", "a.xlsx", "a.json", "a.jsonl")
+
+    def table(self, word, n=150):
+        rng = np.random.default_rng(0)
+        job = rng.choice([word, "clerk", "nurse"], n)
+        kind = np.where(rng.random(n) < np.where(job == word, 0.85, 0.3), "yes", "no")
+        return pd.DataFrame({"job": job, "level": rng.choice([1, 2], n), "last": rng.choice(["a", "b"], n)}), kind
+
+    @pytest.mark.parametrize("word", MISSING_CELLS)
+    @pytest.mark.parametrize("least_bytes", [0, 10**12], ids=["in parts", "whole"])
+    def test_predict(self, capsys, monkeypatch, word, least_bytes):
+        monkeypatch.setattr(streaming, "LEAST_BYTES", least_bytes)
+        X, y = self.table(word)
+        model = NaiveBayesClassifier(ess=1.0).fit(X, y)
+        model.save("m.json")
+        for name in self.WRITERS:
+            WRITERS[name](X, name)
+            code, out, err = run(capsys, "predict", "m.json", name, "--proba")
+            assert (code, err) == (0, "")
+            got = pd.read_csv(io.StringIO(out))["P(yes)"]
+            assert got.tolist() == pytest.approx(model.predict_proba(X)[:, 1].tolist(), abs=1e-12), name
+
+    def test_the_right_value(self, capsys):
+        job = np.repeat(["NA", "clerk", "nurse"], 50)
+        kind = np.where(np.tile(np.arange(50), 3) < np.repeat([43, 10, 12], 50), "yes", "no")
+        NaiveBayesClassifier(ess=1.0).fit(pd.DataFrame({"job": job}), kind).save("m.json")
+        Path("new.csv").write_text("job\nNA\n")
+        _, out, _ = run(capsys, "predict", "m.json", "new.csv", "--proba")
+        assert float(out.split(",")[-1]) == pytest.approx(0.858, abs=1e-3)  # the share of "yes" is .433
+
+    @pytest.mark.parametrize("word", ["NA", ""])
+    def test_report(self, capsys, word):
+        X, y = self.table(word)
+        NaiveBayesClassifier(ess=1.0).fit(X, y).save("m.json")
+        frame = X.assign(**{"class": y})
+        reports = []
+        for name in ("plain.csv", "a.parquet"):
+            WRITERS[name](frame, name)
+            code, out, _ = run(capsys, "report", "m.json", name, "--no-validation")
+            assert code == 0
+            reports.append(out.replace(name, "the table"))
+        assert reports[0] == reports[1]
+
+    def test_a_class_that_looks_missing(self, capsys):
+        X, y = self.table("clerk2")
+        labels = np.where(y == "yes", "NA", "no")
+        model = NaiveBayesClassifier(ess=1.0).fit(X, labels)
+        model.save("m.json")
+        X.assign(**{"class": labels}).to_csv("new.csv", index=False)
+        _, _, err = run(capsys, "predict", "m.json", "new.csv")
+        assert err == f"anbexact: note: accuracy {model.score(X, labels):.4f} on the 150 rows whose class is given\n"
+
+    def test_other_columns_keep_their_gaps(self, capsys):
+        X, y = self.table("NA")
+        NaiveBayesClassifier(ess=1.0).fit(X, y).save("m.json")
+        Path("new.csv").write_text("job,level,last\n?,NA,null\n")
+        _, out, err = run(capsys, "predict", "m.json", "new.csv", "--proba")
+        model = anbexact.load("m.json")
+        gaps = pd.DataFrame({"job": [None], "level": [None], "last": [None]})
+        assert float(out.split(",")[-1]) == pytest.approx(model.predict_proba(gaps)[0, 1])
+        assert err == ""
 
 
 class TestTextThatIsMore:
