@@ -16,7 +16,7 @@ ESTIMATES = ("eap", "ml", "friedman", "acll", "hierarchical")
 HIERARCHICAL = "hierarchical"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Estimation:
     """How the conditional tables of a network were estimated from its counts.
 

@@ -70,7 +70,7 @@ def ordered_parents(family: FamilyCounts, class_name: Hashable) -> tuple[Hashabl
     def information(parent: Hashable) -> float:
         """Return the information per unit of weight, without noise of rounding that would decide between ties."""
         together = concentration([family.name, parent, *given]) - concentration([parent, *given])
-        return round(float((alone + together) / total), 12)
+        return round(float((alone + together) / total), 12) if total else 0.0
 
     known = {parent: information(parent) for parent in others}
     return (*given, *sorted(others, key=lambda parent: -known[parent]))

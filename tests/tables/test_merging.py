@@ -1,5 +1,8 @@
 """Tables and classifiers that were counted apart, against all rows at once."""
 
+import copy
+import pickle
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,7 +11,7 @@ from hypothesis import strategies as st
 from strategies import problems
 from tiers import examples
 
-from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier
+from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier, load
 from anbexact.datasets import load_iris, load_monks
 
 
@@ -91,6 +94,17 @@ class TestClassifiers:
         np.testing.assert_array_equal(merged.predict_proba(X), together.predict_proba(X))
         assert merged.structure_.score == pytest.approx(together.structure_.score)
         assert merged.dropped_ == together.dropped_
+
+    @pytest.mark.parametrize("parameters", [{}, {"parameters": "hierarchical"}, {"structure_score": "bic"}], ids=repr)
+    def test_hospitals_send_files(self, parameters, tmp_path):
+        """What another machine has counted comes back through a file, or pickled."""
+        X, y = load_iris()
+        first = TANClassifier(**parameters).fit(X[::2], y[::2])
+        here = first.without_rows().partial_fit(X[1::2], y[1::2])
+        together = copy.copy(first).merge(here).predict_proba(X)
+        here.save(tmp_path / "counted.json")
+        for sent in (load(tmp_path / "counted.json"), pickle.loads(pickle.dumps(here))):
+            np.testing.assert_array_equal(copy.copy(first).merge(sent).predict_proba(X), together)
 
     def test_without_rows_has_the_prior(self):
         X, y = load_monks(1)
