@@ -121,17 +121,3 @@ def reaches(package):
                 if package_of(node.module) != package and private and node.module != "anbexact":
                     reached.append(f"{SOURCES[module]}:{node.lineno} imports {private}")
     return reached
-
-
-LONGEST, MEDIAN = 400, 130
-"""Lines of a file: the most, and the most that half of the files may exceed; kernels are no matter of lines."""
-
-
-def test_files_have_one_subject():
-    lines = {
-        module: len(path.read_text(encoding="utf-8").splitlines())
-        for module, path in SOURCES.items()
-        if package_of(module) != "_kernels"
-    }
-    assert not {module for module, count in lines.items() if count > LONGEST}
-    assert sorted(lines.values())[len(lines) // 2] <= MEDIAN
