@@ -360,11 +360,11 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         named = getattr(self, "feature_names_in_", None)
         return FixedStructureClassifier.from_network(network, feature_names=named, **parameters)
 
-    def to_logit(self) -> LogitModel:
+    def to_logit(self, X: Any = None, sample_weight: Any = None, *, intervals: Any = None) -> LogitModel:
         """Return the equivalent logistic regression; see :func:`anbexact.adapters.to_logit`."""
         from anbexact.adapters.logit import to_logit
 
-        return to_logit(self)
+        return to_logit(self, X, sample_weight, intervals=intervals)
 
     def check_parameters(self) -> None:
         super().check_parameters()

@@ -42,8 +42,6 @@ def refitted_model(
     UserWarning
         If the refit does not converge, with the reason.
     """
-    from anbexact.adapters.logit import to_logit
-
     if l2 == "auto" and network.discrete_form().counts_ is None:
         raise ValueError(
             f"l2='auto' is chosen by cross-validation, which estimates the tables again from part of the rows, but "
@@ -52,7 +50,7 @@ def refitted_model(
             + " set l2 to a number, such as 10"
         )
     sample_weight = _of_labelled(network, y, sample_weight)
-    return _refit(to_logit(network), X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
+    return _refit(network.to_logit(), X, y, sample_weight, l2=l2, max_iter=max_iter, time_limit=time_limit)
 
 
 def smoothed_model(
@@ -68,10 +66,8 @@ def smoothed_model(
     ValueError
         If a table of the network contains a zero.
     """
-    from anbexact.adapters.logit import to_logit
-
     sample_weight = _of_labelled(network, y, sample_weight)
-    return _refit(to_logit(network, X, sample_weight, intervals=intervals), X, y, sample_weight, **how)
+    return _refit(network.to_logit(X, sample_weight, intervals=intervals), X, y, sample_weight, **how)
 
 
 def _of_labelled(network: NetworkClassifier, y: Any, sample_weight: Any) -> Any:
