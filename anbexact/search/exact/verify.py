@@ -50,7 +50,8 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
 
     The statement that is checked is that of the proof. It refers to all structures with up to ``proof.max_parents``
     feature parents that have all required arcs and no forbidden ones, and in which the features of ``proof.apart``
-    stand alone; none of them is better than this structure by more than ``proof.gap``. The text of ``certificate.method`` is not checked.
+    stand alone; none of these is better than this structure by more than ``proof.gap``. The text of
+    ``certificate.method`` is not checked.
 
     Parameters
     ----------
