@@ -49,8 +49,8 @@ class Estimation:
         A score without an ``==`` of its own, which would be equal to itself alone, is replaced by a digest of its
         class and its attributes.
         """
-        own = type(self.score).__eq__ is object.__eq__
-        return replace(self, score=joblib.hash(self.score)) if own else self
+        kind: Any = type(self.score)
+        return replace(self, score=joblib.hash(self.score)) if kind.__eq__ is object.__eq__ else self
 
     def tables(self, counts: Counts, class_name: Hashable) -> Tables:
         """Return the conditional tables that follow from counts."""
