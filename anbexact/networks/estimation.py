@@ -48,8 +48,8 @@ class Estimation:
 
         Scores without an ``==`` of their own are the same if their classes and their attributes are.
         """
-        kind: Any = type(self.score)
-        if self == other or kind is not type(other.score) or kind.__eq__ is not object.__eq__:
+        by_identity = getattr(type(self.score), "__eq__", None) is object.__eq__
+        if self == other or not by_identity or type(self.score) is not type(other.score):
             return self == other
         same_attributes = joblib.hash(vars(self.score)) == joblib.hash(vars(other.score))
         return same_attributes and replace(self, score=None) == replace(other, score=None)
