@@ -66,8 +66,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         (``docs/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
-        them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers that
-        repeat much less often than random numbers of the same range would (see
+        them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers of
+        which as many are distinct and which repeat much less often than random numbers of the same range would (see
         :func:`~anbexact.inputs.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
         that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and accepts
         any value.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
@@ -17,6 +18,8 @@ from anbexact.conformal.base import ConformalClassifier
 from anbexact.conformal.ranks import METHODS, Others, Rank, rank
 from anbexact.discretize import RULES
 from anbexact.scores import BDeu
+from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import UNKNOWN
 
 
 class FullConformalClassifier(ConformalClassifier):
@@ -34,7 +37,9 @@ class FullConformalClassifier(ConformalClassifier):
 
     This requires rules that treat the new row like all others. Cut points and groups of values that were learned from
     the classes, sample sizes that were chosen with their help, and rows whose missing cells are summed out violate
-    this, and are refused. Cut points that depend only on the features of the training rows are taken as given.
+    this, and are refused. Cut points that depend only on the features of the training rows are taken as given. A
+    value that did not occur in training is one more state of its feature, for the training rows, too: the states are
+    those of all these rows and the new one.
 
     Parameters
     ----------
@@ -124,34 +129,42 @@ class FullConformalClassifier(ConformalClassifier):
         check_relearnable(table.weights, "a row counts as one among the others, or as several")
         limit: Any = None if fitted.max_parents == "auto" else fitted.max_parents
         edges = tuple(fitted.required_edges), tuple(fitted.forbidden_edges)
-        limits = Limits(limit, *edges, fitted.memory_limit, fitted.n_jobs)
-        self.estimator_ = fitted
-        self._relearner = Relearner(limits.setting(table, BDeu(fitted.ess_), type(self).__name__))
+        self._limits = Limits(limit, *edges, fitted.memory_limit, fitted.n_jobs)
+        self.estimator_, self._table = fitted, table
+        self._relearner = self._relearner_of(table)
         return self
 
+    def _relearner_of(self, table: DiscreteTable) -> Relearner:
+        setting = self._limits.setting(table, BDeu(self.estimator_.ess_), type(self).__name__)
+        return Relearner(setting)
+
     def _n_others(self) -> int:
-        return round(self._relearner.table.weight_sum)
+        return round(self._table.weight_sum)
 
     def _ranks(self, X: Any) -> list[list[Rank]]:
-        features = self.estimator_.vocabulary_.features
         _refuse_missing(self.estimator_, X)
         codes = self.estimator_.reader_.codes(X)
-        places = [features.index(name) for name in self._relearner.ordered]
+        names = np.array(self._table.vocabulary.features, dtype=object)
+        relearners = {(): self._relearner}  # by the features in which a row has an unknown value
         found: dict[bytes, list[Rank]] = {}
         ranks = []
-        for row in np.ascontiguousarray(codes[places].T):
+        for row in codes.T:
             key = row.tobytes()
             if key not in found:
-                found[key] = self._ranked(row)
+                unknown = tuple(names[row == UNKNOWN].tolist())
+                if unknown not in relearners:
+                    relearners[unknown] = self._relearner_of(_with_one_more_state(self._table, unknown))
+                found[key] = self._ranked(relearners[unknown], dict(zip(names, row.tolist(), strict=True)))
             ranks.append(found[key])
         return ranks
 
-    def _ranked(self, row: npt.NDArray[np.int16]) -> list[Rank]:
-        """Return the rank of a row for each class that it may have."""
-        relearner, scores_of = self._relearner, METHODS[self.method]
-        classes = relearner.classes
+    def _ranked(self, relearner: Relearner, states: Mapping[Hashable, int]) -> list[Rank]:
+        """Return the rank of a row for each class that it may have; an unknown value is the last state."""
+        scores_of, classes = METHODS[self.method], relearner.classes
+        last = relearner.arities - 1
+        row = np.array([states[name] for name in relearner.ordered], dtype=np.int16)
         ranks = []
-        for c, joined in enumerate(relearner.with_row(row)):
+        for c, joined in enumerate(relearner.with_row(np.where(row == UNKNOWN, last, row).astype(np.int16))):
             scores = scores_of(joined.posterior)[np.arange(len(classes)), classes]
             own = float(scores_of(joined.own[None])[0, c])
             ranks.append(rank(own, c, Others(scores, classes, relearner.table.weights), by_class=self.by_class))
@@ -201,6 +214,13 @@ def _check_reading(fitted: ANBClassifier) -> None:
             "class had no part in it, so the sets would not be valid: use discretizer='equal_frequency', or another "
             "rule that does not look at the classes"
         )
+
+
+def _with_one_more_state(table: DiscreteTable, names: Collection[Hashable]) -> DiscreteTable:
+    """Return a table in which some features have one more state, which no row has."""
+    vocabulary = table.vocabulary
+    states = {name: (*of, object()) if name in names else of for name, of in vocabulary.states.items()}
+    return replace(table, vocabulary=replace(vocabulary, states=states))
 
 
 def _refuse_missing(fitted: ANBClassifier, X: Any) -> None:

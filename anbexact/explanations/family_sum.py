@@ -72,12 +72,12 @@ class FamilySum:
                     )
             return network_potentials(tables, model.structure)
 
-        return cls(model.vocabulary, model.counts, model.log_posterior, potentials, network)
+        return cls(model.vocabulary, _of_rows(model.counts), model.log_posterior, potentials, network)
 
     @classmethod
     def of_logit(cls, model: LogitModel) -> FamilySum:
         """Return the sum of a logistic regression's potentials."""
-        counts = model.network.counts if model.structure is model.network.structure else None
+        counts = _of_rows(model.network.counts) if model.structure is model.network.structure else None
         return cls(
             model.vocabulary, counts, model.log_posterior, lambda: model.potentials, lambda: model.summing_network
         )
@@ -119,3 +119,8 @@ class FamilySum:
         """The features of every potential, as positions in ``vocabulary.features``."""
         place = {name: j for j, name in enumerate(self.vocabulary.features)}
         return tuple(tuple(place[name] for name in potential.features) for potential in self.potentials)
+
+
+def _of_rows(counts: Counts | None) -> Counts | None:
+    """Return counts of rows; None for those of none."""
+    return counts if counts and next(iter(counts.values())).weights.any() else None

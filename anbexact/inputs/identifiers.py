@@ -100,13 +100,13 @@ def identifier_reason(
     """Return the reason why a column looks like an identifier; nothing if it does not.
 
     Columns with fewer than ``fewest`` observed rows never do, by default 50, and neither do floats, dates, durations
-    and decimals. Text and other states do if at least 95 % of the observed cells are distinct. Whole numbers do if
-    they hardly repeat although they should: if n of them were drawn from the R numbers of their range (in units of
+    and decimals. Text and other states do if at least 95 % of the observed cells are distinct. Whole numbers must
+    also repeat less often than they should: if n of them were drawn from the R numbers of their range (in units of
     their greatest common divisor), some n (n - 1) / 2R pairs would be equal by chance, and more under any
-    distribution that is not uniform. They are an identifier if the probability of so few equal pairs is below 10⁻⁴,
-    by Poisson's distribution, or if all are distinct and the column is called an "id". An income in full units, or
-    any other quantity whose range is wide, is not. If equal rows were merged, ``repeats`` is the number of rows that
-    each row represents.
+    distribution that is not uniform. With at least 95 % of them distinct, they are an identifier if the probability
+    of so few equal pairs is below 10⁻⁴, by Poisson's distribution, or if all are distinct and the column is called an
+    "id". An income in full units, or any other quantity whose range is wide, is not. If equal rows were merged,
+    ``repeats`` is the number of rows that each row represents.
     """
     observed = kept & ~column.missing
     n = int(observed.sum() if repeats is None else repeats[observed].sum())

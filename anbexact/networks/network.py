@@ -220,10 +220,7 @@ class TableNetwork(Network):
             "states": (self.vocabulary, other.vocabulary),
             "cut points": (_plain(self.cut_points), _plain(other.cut_points)),
             "arcs": (dict(self.structure.parents), dict(other.structure.parents)),
-            "score, equivalent sample size or rule of the tables": (
-                self.estimation.as_value(),
-                other.estimation.as_value(),
-            ),
+            "score, equivalent sample size or rule of the tables": (True, self.estimation.same_as(other.estimation)),
         }
         unlike = [what for what, (own, others) in pairs.items() if own != others]
         if unlike:

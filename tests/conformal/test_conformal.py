@@ -1,6 +1,7 @@
 """Conformal sets against refits, the rule of quantiles, and what must be refused."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import oracles
@@ -69,6 +70,34 @@ def test_full_against_refits(method, by_class, seed):
     for r, row in enumerate(rows):
         expected = p_values_by_refits(problem, row, 0.5 + seed, method, by_class=by_class)
         np.testing.assert_allclose(found.iloc[r], expected[: len(found.columns)], atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", repeats(4))
+def test_an_unknown_value_is_one_more_state_of_all_rows(seed):
+    """The states are those of all rows together, in whichever of them a value occurs."""
+    problem = random_problem(seed, 3, n_rows=14, max_arity=3, n_classes=2, unseen=False)
+    conformal = fitted(problem, ess=1.5)
+    arities = list(problem.arities)
+    arities[seed % 3] += 1
+    row = [*problem.rows[0][:-1]]
+    row[seed % 3] = arities[seed % 3] - 1
+    found = conformal.p_values(pd.DataFrame([row, problem.rows[0][:-1], row], columns=problem.names[:-1]))
+    larger = replace(problem, arities=arities)
+    expected = p_values_by_refits(larger, row, 1.5, "lac", by_class=False)
+    np.testing.assert_allclose(found.iloc[0], expected, atol=1e-12)
+    np.testing.assert_allclose(found.iloc[2], expected, atol=1e-12)
+    plain = p_values_by_refits(problem, problem.rows[0][:-1], 1.5, "lac", by_class=False)
+    np.testing.assert_allclose(found.iloc[1], plain, atol=1e-12)
+
+
+def test_an_unknown_value_of_a_feature_with_one_state():
+    X, y = load_lenses()
+    constant, more = X.assign(clinic="a"), X.assign(clinic=["b", *["a"] * (len(X) - 1)])
+    conformal = FullConformalClassifier(ANBClassifier(ess=1.0)).fit(constant[1:], y[1:])
+    given = FullConformalClassifier(ANBClassifier(ess=1.0, categories={"clinic": ["a", "b"]})).fit(
+        constant[1:], y[1:]
+    )
+    np.testing.assert_allclose(conformal.p_values(more[:1]), given.p_values(more[:1]), atol=1e-12)
 
 
 def test_weights_are_rows():

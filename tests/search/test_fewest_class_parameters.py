@@ -129,6 +129,9 @@ class TestLists:
         assert verify(lists, problem.table)
         assert not verify(forged, problem.table)
         assert not verify(replace(lists, score=lists.score + 0.5), problem.table)
+        for gap in (-0.5, float("nan")):
+            narrow = replace(lists.certificate, proof=replace(proof, gap=gap))
+            assert not verify(replace(lists, certificate=narrow), problem.table)
 
     def test_worse_i_maps_and_other_graphs_are_refused_without_all_sets(self, monkeypatch):
         monkeypatch.setattr("anbexact.search.exact.plan.available_memory", lambda: SCARCE)

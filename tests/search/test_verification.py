@@ -280,12 +280,29 @@ class TestForgedCertificate:
         table, structure = proved
         assert not verify(with_certificate(structure, gap=structure.certificate.gap + by), table)
 
+    def test_gap_of_the_proof(self, proved):
+        """It was checked only where larger parent sets were not enumerated."""
+        table, structure = proved
+        for gap in (-1e-3, -math.inf, math.nan):
+            assert not verify(with_proof(structure, gap=gap), table)
+        assert verify(with_proof(structure, gap=5.0), table)
+        poor = learn_naive_bayes(table, structure.certificate.proof.score)
+        lacking = structure.score - poor.score
+        assert lacking > 1e-3
+        stated = replace(structure.certificate, optimal=False, gap=structure.certificate.upper_bound - poor.score)
+        forged = replace(poor, certificate=stated)
+        assert not verify(forged, table)
+        gap = structure.certificate.proof.gap + lacking + 1e-9
+        assert verify(with_proof(forged, gap=gap), table)
+
     def test_optimal(self, proved):
         table, structure = proved
         naive = learn_naive_bayes(table, structure.certificate.proof.score)
         upper = structure.certificate.upper_bound
-        own = Certificate(False, upper, upper - naive.score, 0, 0.0, "forged", structure.certificate.proof)
-        assert upper - naive.score > 0.1
+        gap = upper - naive.score
+        proof = replace(structure.certificate.proof, gap=structure.certificate.proof.gap + gap + 1e-9)
+        own = Certificate(False, upper, gap, 0, 0.0, "forged", proof)
+        assert gap > 0.1
         assert verify(replace(naive, certificate=own), table)
         assert not verify(replace(naive, certificate=replace(own, optimal=True)), table)
         assert not verify(replace(naive, certificate=replace(own, optimal=True, gap=0.0)), table)
@@ -434,7 +451,7 @@ class TestForgedProof:
                 if slack / 2 < shown - stated < 2 * slack:
                     continue
                 loose = with_certificate(
-                    with_part(structure, part, bound=stated, case=case), optimal=False,
+                    with_proof(with_part(structure, part, bound=stated, case=case), gap=math.inf), optimal=False,
                     upper_bound=structure.certificate.upper_bound + room, gap=structure.certificate.gap + room,
                 )  # fmt: skip
                 verdicts.append(verify(loose, table))

@@ -167,6 +167,9 @@ def test_tables_without_rows_are_uniform_and_kept_in_files(rule, tmp_path):
                 np.testing.assert_allclose(table.values, 1 / len(table.values), rtol=1e-12)
             np.testing.assert_allclose(found.predict_proba(X[:3]), 0.5)
             np.testing.assert_allclose(found.to_logit().predict_proba(X[:3]), 0.5)
+            np.testing.assert_allclose(
+                found.explain_local(X[:3]).values, 0, atol=1e-12
+            )  # were NaN: shares of no rows
 
 
 class TestClassifiers:

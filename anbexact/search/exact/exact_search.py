@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf, isinf
 from typing import Any, NamedTuple
@@ -172,7 +172,8 @@ class ExactSearch:
             structure = self._certified(chosen, solved.total, solved.sets, f"{method}{self._limits}", proof)
             if structure.certificate.optimal:
                 break
-        return structure
+        stated = structure.certificate
+        return replace(structure, certificate=replace(stated, proof=replace(proof, gap=stated.gap)))
 
     @cached_property
     def forest(self) -> dict[Hashable, tuple[Hashable, ...]] | None:

@@ -50,7 +50,8 @@ def verify(structure: Structure, table: DiscreteTable) -> bool:
 
     The statement that is checked is that of the proof. It refers to all structures with up to ``proof.max_parents``
     feature parents that have all required arcs and no forbidden ones, and in which the features of ``proof.apart``
-    stand alone. The text of ``certificate.method`` is not checked.
+    stand alone; none of these is better than this structure by more than ``proof.gap``. The text of
+    ``certificate.method`` is not checked.
 
     Parameters
     ----------
@@ -213,7 +214,7 @@ class _Check:
             _sum([max(0.0, found - bound) for found, bound in zip(shown, stated, strict=True)]) <= self.slack
             and of_all <= certificate.upper_bound + self.slack
             and (of_all - total <= self.slack or not certificate.optimal)
-            and (proof.largest is None or highest - structure.score <= proof.gap + self.slack)
+            and _sum([*of_class, *shown]) - structure.score <= proof.gap + self.slack
         )
 
     def _bound(self, component: Component) -> float:

@@ -54,6 +54,7 @@ def verify_fewest(structure: Structure, proof: Proof, table: DiscreteTable) -> b
         not all(constraints.admits(name, of_name) for name, of_name in parents.items())
         or not all(abs(value - total) <= slack for value in stated)
         or not abs(certificate.gap) <= slack
+        or not proof.gap >= -slack
         or not isinstance(case, FewestClassParameters)
         or case.count != count
     ):
