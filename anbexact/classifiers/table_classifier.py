@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import Progress, progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
@@ -128,9 +129,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         SearchTooLargeError
             If the search needs more memory than allowed.
         """
-        read = self._read(X, y, None, sample_weight)
-        self._keep(self._model_learner()(read), read)
-        self._refit(X, y, sample_weight)
+        with refused_without_memory(f"the {type(self).__name__} was fitted"):
+            read = self._read(X, y, None, sample_weight)
+            self._keep(self._model_learner()(read), read)
+            self._refit(X, y, sample_weight)
         return self
 
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
