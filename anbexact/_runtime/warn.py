@@ -16,9 +16,9 @@ _given: set[tuple[str, int, str]] = set()
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn, from the innermost line outside this package, scikit-learn and joblib.
 
-    Cross-validation and meta-estimators fit the same data many times, and scikit-learn forgets in between which
-    warnings were shown. Where such a fit is under way, a warning that differs from an earlier one by numbers alone is
-    not repeated for the same line, unless the warning filters ask for every one.
+    Cross-validation and meta-estimators fit parts of the same data many times, and scikit-learn forgets in between
+    which warnings were shown. Where such a fit is under way, a warning that differs from an earlier one by numbers,
+    names and their lists alone is not repeated for the same line, unless the warning filters ask for every one.
 
     Parameters
     ----------
@@ -38,11 +38,19 @@ def warn(text: str, category: type[Warning] = UserWarning) -> None:
         within |= package in OUTER_PACKAGES
         frame, depth = frame.f_back, depth + 1
     if frame is not None and within and not _every_one_is_asked_for(category):
-        key = frame.f_code.co_filename, frame.f_lineno, re.sub(r"\d+", "#", text)
+        key = frame.f_code.co_filename, frame.f_lineno, _without_details(text)
         if key in _given:
             return
         _given.add(key)
     warnings.warn(text, category, stacklevel=depth if frame is not None else own_depth or 2)
+
+
+def _without_details(text: str) -> str:
+    """Return a message without numbers, names, parentheses, and the forms of words that agree with them."""
+    while (shorter := re.sub(r"'[^']*'|\([^()]*\)|\d[\d.,]*", "", text)) != text:
+        text = shorter
+    words = re.findall(r"\w+", text)
+    return " ".join({"has": "have", "is": "are", "it": "them", "row": "rows"}.get(word, word) for word in words)
 
 
 def _every_one_is_asked_for(category: type[Warning]) -> bool:

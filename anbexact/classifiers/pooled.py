@@ -15,6 +15,7 @@ import pandas as pd
 
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit
+from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
@@ -216,7 +217,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         parts = [] if self._equal else frame_folds(columns, target, weights, self._n_folds(weights, cut=cut))
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         records = [Record(member) for member in members]
-        with abandonable(), heard_once():
+        with abandonable(), heard_once(), refused_without_memory("the pool was fitted"):
             advise_on_weights(given)
             folds = make_folds(X, y, codes[target.coded[0]], parts)
             deadline = Deadline(self.time_limit)

@@ -13,6 +13,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.deadline import check_limit
+from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
@@ -144,7 +145,8 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         """
         self.check_parameters()
         network = self._learned(X, y, sample_weight)
-        return self.set_refitted(network, self._refit(network, X, y, sample_weight))
+        with refused_without_memory("the network was refitted"):
+            return self.set_refitted(network, self._refit(network, X, y, sample_weight))
 
     def check_parameters(self) -> None:
         """Refuse parameters that are invalid."""

@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.special import logsumexp
 from sklearn.utils.validation import check_is_fitted
 
+from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import Progress, progress_of
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
@@ -132,9 +133,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
 
         Whatever is raised, also by an interrupt from the keyboard, the classifier is then as it was before the call.
         """
-        read = self._read(X, y, None, sample_weight)
-        self._keep(self._model_learner()(read), read)
-        self._refit(X, y, sample_weight)
+        with refused_without_memory(f"the {type(self).__name__} was fitted"):
+            read = self._read(X, y, None, sample_weight)
+            self._keep(self._model_learner()(read), read)
+            self._refit(X, y, sample_weight)
         return self
 
     @all_or_nothing

@@ -17,6 +17,7 @@ from typing import NoReturn
 
 import anbexact
 from anbexact._runtime.advice import heard_once
+from anbexact._runtime.memory import is_from_system
 from anbexact.cli import compare, convert, fit, panel, predict, report
 from anbexact.cli.messages import InputError, in_options, note, noted_once
 from anbexact.cli.options import FORMATTER
@@ -80,7 +81,8 @@ def _run(argv: Sequence[str] | None) -> int:
     except InputError as error:
         return _fail(str(error), 2)
     except MemoryError as error:
-        return _fail(str(error) or "out of memory", 1)
+        ran_out = "memory ran out: pass fewer rows or columns, or allow the process more memory"
+        return _fail(ran_out if is_from_system(error) else str(error), 1)
     except OSError as error:
         return _fail(f"{error.filename or ''}: {error.strerror or error}".removeprefix(": "), 1)
     except Exception as error:
