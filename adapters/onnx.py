@@ -161,7 +161,8 @@ def _inputs(form: ScoringForm, double: bool) -> tuple[list[Any], dict[Hashable, 
     if called:
         shown = [f"{name} is {column!r}" for name, column in list(called.items())[:MOST_NAMED]]
         warn(
-            f"{counted(len(called), 'input')} of the ONNX model cannot have the name of the column, since names in ONNX are ASCII identifiers: {', '.join(shown)}"
+            f"{counted(len(called), 'input')} of the ONNX model cannot have the name of the column, "
+            f"since names in ONNX are ASCII identifiers: {', '.join(shown)}"
             f"{', ...' if len(called) > MOST_NAMED else ''}. The doc_string of an input is the name of its column; "
             "rename the columns before fit to keep their names"
         )
