@@ -17,7 +17,6 @@ import pandas as pd
 from sklearn.utils.validation import validate_data
 
 from anbexact._runtime.progress import Progress, progress_of
-from anbexact._runtime.units import with_article
 from anbexact.discretize import Cuts, cut_codes, find_cut_points, interval_names
 from anbexact.inputs.class_weights import apply_class_weight
 from anbexact.inputs.continuous import (
@@ -378,13 +377,7 @@ def _feature(
     groups = fit_groups([column], target, weights, estimator.group_categories, categories).get(name)
     if groups is None:
         return _Feature(column, counts.repeats)
-    strange = next((value for values in groups for value in values if not isinstance(value, str)), None)
-    if strange is not None:
-        raise TypeError(
-            f"column {name!r} contains {strange!r}, {with_article(type(strange).__name__)}, and many other such "
-            "values, which a lazy frame cannot group: convert it to text, numbers or dates in the query"
-        )
-    return _Feature(column, counts.repeats, group_number(source.cell(name), groups), groups=groups)
+    return _Feature(column, counts.repeats, group_number(source.cell(name), name, groups), groups=groups)
 
 
 def _refuse_small_weights(source: LazySource, of_class: CountedGroups, weights: Weights) -> None:
