@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from anbexact._runtime.units import counted
+from anbexact._runtime.warn import warn
 from anbexact.adapters.onnx_graph import ML, Graph, Source, add_posterior, check_exportable, class_labels
 from anbexact.adapters.scoring_form import ScoringForm, scoring_form
 
@@ -22,6 +24,8 @@ OPSET = 21
 ML_OPSET = 3
 FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11
 """The numbers of ONNX's tensor types, from its standard."""
+MOST_NAMED = 3
+"""Inputs that a warning names."""
 TYPES = {np.float32: FLOAT, np.float64: DOUBLE, np.int64: INT64}
 
 
@@ -32,7 +36,8 @@ def to_onnx(
 
     If all columns contain numbers, the input is one tensor ``X`` of shape (rows, features), in the order of ``fit``.
     Otherwise every column is an input of shape (rows, 1), of numbers or of text. The input has the name of the column
-    if this is an identifier, else ``column_0`` and so on by position; its ``doc_string`` is the column's name.
+    if this is an ASCII identifier, as names in ONNX have to be, else ``column_0`` and so on by position, of which a
+    warning tells; its ``doc_string`` is the column's name.
     Columns that were left out in training are then not among the inputs. The outputs are ``label``, shape (rows,),
     and ``probabilities``, (rows, classes), columns as in ``classes_``. Pass about ten thousand rows at a time,
     because the logarithms of all terms are kept in memory for all rows.
@@ -77,6 +82,11 @@ def to_onnx(
     ValueError
         For universal measures, for columns of dates and similar types, for states that are equal in float32, and for
         tables that are too large.
+
+    Warns
+    -----
+    UserWarning
+        If an input cannot have the name of its column.
     """
     try:
         import onnx
@@ -150,6 +160,15 @@ def _inputs(form: ScoringForm, double: bool) -> tuple[list[Any], dict[Hashable, 
         kind = number if column.numeric else STRING
         inputs.append(helper.make_tensor_value_info(name, kind, ["rows", 1], doc_string=str(column.name)))
         sources[column.name] = (name, 0)
+    called = {name: column for column, (name, _) in sources.items() if name != column}
+    if called:
+        shown = [f"{name} is {column!r}" for name, column in list(called.items())[:MOST_NAMED]]
+        warn(
+            f"{counted(len(called), 'input')} of the ONNX model cannot have the name of the column, "
+            f"since names in ONNX are ASCII identifiers: {', '.join(shown)}"
+            f"{', ...' if len(called) > MOST_NAMED else ''}. The doc_string of an input is the name of its column; "
+            "rename the columns before fit to keep their names"
+        )
     return inputs, sources
 
 

@@ -156,28 +156,41 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
     ValueError
         If it models columns by densities, or a column contains dates, durations or similar values.
     """
-    if isinstance(classifier, NetworkClassifier):
-        check_is_fitted(classifier)
-        network = classifier.model_
-        if not isinstance(network, TableNetwork):
-            raise ValueError(
-                f"{what} cannot carry the universal measures of {type(classifier).__name__}, which are densities: "
-                "export the classifier that its to_discrete() returns"
-            )
-        terms = _tables_as_terms(network)
-        return _form(classifier.reader_, what, terms, terms)
-    model = classifier.to_logit() if isinstance(classifier, RefittedClassifier) else classifier
-    if not isinstance(model, LogitPosterior):
-        raise TypeError(
-            f"{what} takes a fitted network, a refitted classifier or a LogitModel of anbexact, all of them sums "
-            f"over the families of one network, not {named(classifier)}"
-        )
+    model = sum_over_families(classifier, what)
+    if isinstance(model, NetworkClassifier):
+        terms = _tables_as_terms(model.model_)
+        return _form(model.reader_, what, terms, terms)
     complete = _potentials_as_terms(model.potentials, model.vocabulary.features)
     try:
         summing = _tables_as_terms(model.summing_network)
     except (ValueError, MemoryError) as error:
         return _form(model.classifier.reader_, what, complete, None, str(error))
     return _form(model.classifier.reader_, what, complete, summing)
+
+
+def sum_over_families(classifier: Any, what: str) -> NetworkClassifier | LogitPosterior:
+    """Return a fitted network with conditional tables, or the logistic regression that a classifier is.
+
+    Raises
+    ------
+    NotFittedError, TypeError, ValueError
+        As :func:`scoring_form` does, for classifiers that are neither.
+    """
+    if isinstance(classifier, NetworkClassifier):
+        check_is_fitted(classifier)
+        if not isinstance(classifier.model_, TableNetwork):
+            raise ValueError(
+                f"{what} cannot carry the universal measures of {type(classifier).__name__}, which are densities: "
+                "export the classifier that its to_discrete() returns"
+            )
+        return classifier
+    model = classifier.to_logit() if isinstance(classifier, RefittedClassifier) else classifier
+    if not isinstance(model, LogitPosterior):
+        raise TypeError(
+            f"{what} takes a fitted network, a refitted classifier or a LogitModel of anbexact, all of them sums "
+            f"over the families of one network, not {named(classifier)}"
+        )
+    return model
 
 
 def _form(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite, prod
@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from sklearn.utils.validation import check_is_fitted
 
-from anbexact.adapters.refusals import named
+from anbexact.adapters.scoring_form import sum_over_families
 from anbexact.adapters.sql_dialects import DIALECTS, Dialect, quoted
 from anbexact.classifiers.base import NetworkClassifier
+from anbexact.logit.potentials import Potential, Potentials
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.tables.vocabulary import Vocabulary
@@ -23,14 +23,17 @@ from anbexact.tables.vocabulary import Vocabulary
 Logs = npt.NDArray[np.float64]
 
 
-def to_sql(
-    classifier: NetworkClassifier, dialect: str = "duckdb", *, table: str = "rows", keep: Sequence[str] = ()
-) -> str:
-    """Return a query that computes the class posterior of every row of a table.
+def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", keep: Sequence[str] = ()) -> str:
+    """Return a query that computes the class posterior of every row of a table, and predicts its class.
 
     The query adds up the logarithms of the conditional tables, ln P(c, x) = Σ ln P(variable | parents), for every
     class c less the first, and normalises them. Its result has the columns ``keep``, then a column ``P(label)`` for
-    every class in the order of ``classes_``. It differs from ``predict_proba`` by rounding alone.
+    every class in the order of ``classes_``, then ``prediction``, the most probable class, the first of equally
+    probable ones. The probabilities differ from ``predict_proba`` by rounding alone.
+
+    A refit is written as the network that has its posterior, whose tables are those of ``to_classifier()`` of its
+    logistic regression. If there is no such network, because its tables would be too large or a probability too
+    small for a number, the query adds up the potentials of the regression, and cannot sum anything out.
 
     Cells that are missing (NULL or NaN) or hold an unknown value are states of their own, where missing cells were in
     training, or are summed out. A feature is summed out only if none of the features below it in the network is
@@ -40,8 +43,8 @@ def to_sql(
 
     Parameters
     ----------
-    classifier : NetworkClassifier
-        Fitted, with conditional tables that hold no zeros.
+    classifier : NetworkClassifier, RefittedClassifier, AdditiveClassifier or LogitModel
+        Fitted, with conditional tables that hold no zeros. For a pool of such classifiers, pass its ``to_logit()``.
     dialect : {"duckdb", "postgres", "spark", "sqlite"}
         The kind of SQL. SQLite needs its mathematical functions, which most builds have.
     table : str, default "rows"
@@ -52,10 +55,10 @@ def to_sql(
     Raises
     ------
     TypeError
-        For a classifier that is not a network, or names of columns that are not text.
+        For a classifier of another kind, or names of columns that are not text.
     ValueError
-        For a network of densities, a table that holds a zero, or a column whose states or units SQL has no literal
-        for; the message names it.
+        For a network of densities, a table that holds a zero, a column whose states or units SQL has no literal for,
+        or a column ``prediction`` among ``keep``; the message names it.
 
     Examples
     --------
@@ -66,18 +69,25 @@ def to_sql(
     >>> connection = sqlite3.connect(":memory:")
     >>> _ = connection.execute("CREATE TABLE new (x0)")
     >>> _ = connection.execute("INSERT INTO new VALUES ('b')")
-    >>> [round(p, 6) for p in connection.execute(query).fetchone()]
-    [0.166667, 0.833333]
+    >>> connection.execute(f"SELECT round([P(yes)], 6), prediction FROM ({query})").fetchone()
+    (0.833333, 'yes')
     """
     if dialect not in DIALECTS:
         raise ValueError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}, not {dialect!r}")
-    if not isinstance(classifier, NetworkClassifier):
-        raise TypeError(f"only networks can be written as SQL, not {named(classifier)}")
-    check_is_fitted(classifier)
-    network = classifier.model_
-    if not isinstance(network, TableNetwork):
-        raise ValueError("a network of densities cannot be written as SQL: use continuous='discretize'")
-    return _Query(network, DIALECTS[dialect], classifier.handle_missing_).text(table, keep)
+    model = sum_over_families(classifier, "to_sql")
+    if isinstance(model, NetworkClassifier):
+        query = _Query(model.model_, DIALECTS[dialect], model.handle_missing_)
+    else:
+        rules = model.classifier.reader_.missing_rules
+        try:
+            query = _Query(model.summing_network, DIALECTS[dialect], rules)
+        except (ValueError, MemoryError):
+            query = _Query(model.network, DIALECTS[dialect], rules, model.potentials)
+    return query.text(table, keep)
+
+
+PREDICTION = "prediction"
+"""The column of the predicted class."""
 
 
 STEPS = ("codes", "places", "numbers", "logs", "tops", "powers", "totals")
@@ -126,11 +136,15 @@ def _merged(terms: Sequence[_Term], most_places: int) -> list[_Term]:
 
 @dataclass(frozen=True)
 class _Query:
-    """The query of a network in a dialect; ``rules`` say what becomes of missing cells."""
+    """The query of a network in a dialect; ``rules`` say what becomes of missing cells.
+
+    If there are ``potentials``, these are added up instead of the logarithms of the network's tables.
+    """
 
     network: TableNetwork
     dialect: Dialect
-    rules: dict[Hashable, str]
+    rules: Mapping[Hashable, str]
+    potentials: Potentials | None = None
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -140,6 +154,11 @@ class _Query:
         """Return the query: codes of cells, places in tables, logs of classes, and their normalisation."""
         classes = self.vocabulary.states[self.vocabulary.class_name]
         kept = [self.name(name) for name in keep]
+        if PREDICTION in (name.lower() for name in keep):
+            raise ValueError(
+                f"the column {PREDICTION!r} of the result is the predicted class: give the column that keep= names "
+                "another name in a view"
+            )
         copied = "".join(f", k{j}" for j in range(len(kept)))
         numbers = range(len(classes))
         codes = [f"{self.code(name)} AS c{j}" for j, name in enumerate(self.vocabulary.features)]
@@ -150,6 +169,7 @@ class _Query:
         total = " + ".join(f"e{number}" for number in numbers)
         result = [f"k{j} AS {name}" for j, name in enumerate(kept)]
         result += [f"e{k} / total AS {self.name(f'P({label})')}" for k, label in enumerate(classes)]
+        result.append(f"{self.predicted(classes)} AS {self.name(PREDICTION)}")
         powers = ", ".join(f"exp(l{number} - top) AS e{number}" for number in numbers)
         every_power = ", ".join(f"e{number}" for number in numbers)
         own = "_" if table.lower() in STEPS else ""  # SQLite would take the table for the step
@@ -173,6 +193,15 @@ class _Query:
         if not isinstance(name, str):
             raise TypeError(f"names of columns and tables must be text in SQL, not {name!r}")
         return quoted(name, self.dialect.mark)
+
+    def predicted(self, classes: Sequence[Any]) -> str:
+        """Return the expression of the most probable class; the power of its logarithm less the largest is 1."""
+        cases = ["WHEN total IS NULL THEN NULL"]
+        for number, label in enumerate(classes):
+            plain = isinstance(label, str | int | float)
+            value = self.literal(label, self.vocabulary.class_name) if plain else self.dialect.text(str(label))
+            cases.append(f"WHEN e{number} = {self.dialect.float_literal(1.0)} THEN {value}")
+        return f"CASE {' '.join(cases)} END"
 
     # ---- cells
 
@@ -236,7 +265,10 @@ class _Query:
 
         The logs are ln P(class, observed features), less those of the first class.
         """
-        terms = [self.term(table) for table in self.network.tables.values()]
+        if self.potentials is None:
+            terms = [self.term(table) for table in self.network.tables.values()]
+        else:
+            terms = [self.term_of_potential(potential) for potential in self.potentials]
         alike = [term.place for term in terms if not term.logs.any()]
         terms = _merged([term for term in terms if term.logs.any()], self.dialect.most_places)
         places = [f"{term.place} AS p{j}" for j, term in enumerate(terms)]
@@ -268,16 +300,27 @@ class _Query:
         if class_name in table.variables:
             values = np.moveaxis(np.log(table.values), table.variables.index(class_name), 0)
             logs = (values - values[:1]).reshape(logs.shape)
-        columns = [f"c{self.vocabulary.features.index(name)}" for name in others]
+        place = self.place(others)
+        if table.name == class_name:
+            return _Term(place, logs)
+        below = [f"c{self.vocabulary.features.index(name)} IS NULL" for name in self.with_descendants(table.name)]
+        place = f"CASE WHEN {' AND '.join(below)} THEN {logs.shape[1]} ELSE {place} END"
+        return _Term(place, np.pad(logs, ((0, 0), (0, 1))))
+
+    def term_of_potential(self, potential: Potential) -> _Term:
+        """Return a potential, which is NULL where one of its cells is."""
+        logs = np.moveaxis(potential.logs - potential.logs[..., :1], -1, 0)
+        return _Term(self.place(potential.features), logs.reshape(len(logs), -1))
+
+    def place(self, names: Sequence[Hashable]) -> str:
+        """Return the expression of the place of the states of some features in a table of them."""
+        shape = [len(self.vocabulary.states[name]) for name in names]
+        columns = [f"c{self.vocabulary.features.index(name)}" for name in names]
         steps = [prod(shape[k + 1 :]) for k in range(len(shape))]
         place = " + ".join(
             column if step == 1 else f"{step} * {column}" for column, step in zip(columns, steps, strict=True)
         )
-        if table.name == class_name:
-            return _Term(f"({place})" if others else "0", logs)
-        below = [f"c{self.vocabulary.features.index(name)} IS NULL" for name in self.with_descendants(table.name)]
-        place = f"CASE WHEN {' AND '.join(below)} THEN {logs.shape[1]} ELSE {place} END"
-        return _Term(place, np.pad(logs, ((0, 0), (0, 1))))
+        return f"({place})" if names else "0"
 
     def with_descendants(self, name: Hashable) -> list[Hashable]:
         """Return a feature and all features below it; the class, which is known, is not a way down."""

@@ -378,7 +378,7 @@ def _feature(
     groups = fit_groups([column], target, weights, estimator.group_categories, categories).get(name)
     if groups is None:
         return _Feature(column, counts.repeats)
-    return _Feature(column, counts.repeats, group_number(source.cell(name), groups), groups=groups)
+    return _Feature(column, counts.repeats, group_number(source.cell(name), name, groups), groups=groups)
 
 
 def _refuse_small_weights(source: LazySource, of_class: CountedGroups, weights: Weights) -> None:

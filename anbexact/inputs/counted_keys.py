@@ -7,6 +7,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from anbexact._runtime.units import with_article
 from anbexact.discretize import Cuts, cut_codes
 from anbexact.tables.columns import Column
 from anbexact.tables.vocabulary import Groups
@@ -32,8 +33,20 @@ def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
     return nw.when(~missing).then(number)
 
 
-def group_number(cell: Any, groups: Groups) -> Any:
-    """Return the expression of the number of a cell's group."""
+def group_number(cell: Any, name: str, groups: Groups) -> Any:
+    """Return the expression of the number of a cell's group.
+
+    Raises
+    ------
+    TypeError
+        If the values are no text, since each engine writes others in its own way; the message names the column.
+    """
+    for value in (value for values in groups for value in values):
+        if not isinstance(value, str):
+            raise TypeError(
+                f"column {name!r} contains {value!r}, {with_article(type(value).__name__)}, and many other such "
+                "values, which a lazy frame cannot group: convert it to text, numbers or dates in the query"
+            )
     cell = cell.cast(nw.String)
     number: Any = cell.is_null().cast(nw.Int32) * 0
     for k, values in enumerate(groups):

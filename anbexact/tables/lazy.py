@@ -145,6 +145,10 @@ class LazySource:
         """Return the expression of a column's cell."""
         return nw.col(self.own_names[name])
 
+    def _odd(self, name: str) -> bool:
+        """Whether a column has a type that is the engine's own, so that it may be unable to count its values."""
+        return self.dtypes[name] in (nw.Unknown, nw.Object)
+
     def names(self, class_name: Any = None) -> list[str]:
         """Return the names of the features: all columns but the class and the weights.
 
@@ -170,7 +174,16 @@ class LazySource:
         ValueError
             If there are more than ten million of them, or no rows.
         """
-        frame = _collected(self._grouped(names, {}).head(MOST_GROUPS + 1))
+        try:
+            frame = _collected(self._grouped(names, {}).head(MOST_GROUPS + 1))
+        except Exception as error:  # each engine has its own
+            odd = next((name for name in names if self._odd(name)), None)
+            if odd is None:
+                raise
+            raise TypeError(
+                f"column {odd!r} has a type whose values cannot be counted ({error}): convert it to text, numbers or "
+                "dates in the query, or leave it out"
+            ) from error
         if len(frame) > MOST_GROUPS:
             raise ValueError(
                 f"column {names[0]!r} has more than {MOST_GROUPS:,} different values (within the classes), too many "
@@ -190,7 +203,7 @@ class LazySource:
         If the first rows hold many values of a column, or the distinct rows are more than a tenth of the available
         memory holds, the source itself is returned.
         """
-        if any(self.dtypes[name].is_nested() for name in names):
+        if any(self.dtypes[name].is_nested() or self._odd(name) for name in names):
             return self
         sample = _collected(
             self.frame.select(*(self.cell(name).alias(f"k{j}") for j, name in enumerate(names))).head(SAMPLE_ROWS)
@@ -214,7 +227,7 @@ class LazySource:
         weight = nw.lit(1.0) if self.weight is None else self.cell(self.weight).cast(nw.Float64)
         groups = self.frame.select(self.cell(name).alias("k0"), weight.alias(WEIGHTS)).group_by("k0")
         found = groups.agg(nw.col(WEIGHTS).max()).collect()
-        return read_columns(found.select("k0").to_native())[0], found[WEIGHTS].to_numpy()
+        return read_columns(found.select(nw.col("k0").alias(name)).to_native())[0], found[WEIGHTS].to_numpy()
 
     def joint(self, names: Sequence[str], keys: Mapping[str, Any]) -> Iterator[Groups]:
         """Return the distinct rows, some at a time.
@@ -254,13 +267,13 @@ class LazySource:
             raise ValueError("Found array with 0 sample(s) while a minimum of 1 is required: the lazy frame is empty")
         repeats = frame[ROWS].to_numpy().astype(np.int64)
         weights = repeats if self.weight is None else frame[WEIGHTS].to_numpy()
-        columns = read_columns(frame.select(*(f"k{j}" for j in range(len(names)))).to_native())
-        named = [
+        selected = frame.select(*(nw.col(f"k{j}").alias(name) for j, name in enumerate(names)))
+        columns = [
             # DuckDB hands out its enumerations as dictionaries that say nothing of their order
-            replace(column, name=name, ordered=column.ordered or self.dtypes[name] == nw.Enum)
-            for column, name in zip(columns, names, strict=True)
+            replace(column, ordered=column.ordered or self.dtypes[column.name] == nw.Enum)
+            for column in read_columns(selected.to_native())
         ]
-        return Groups(named, weights.astype(np.float64), repeats)
+        return Groups(columns, weights.astype(np.float64), repeats)
 
 
 def batches(frame: Any, rows: int = BATCH_ROWS) -> Iterator[Any]:

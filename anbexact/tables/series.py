@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+import reprlib
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from datetime import datetime, time
 from decimal import Decimal
@@ -13,10 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from anbexact._runtime.units import with_article
 from anbexact.tables.columns import Cells, Column
 from anbexact.tables.moments import zone_name
 from anbexact.tables.native_values import native_values
 from anbexact.tables.quantities import Quantity, of_ticks, of_values
+
+WIDE_INTEGERS = (nw.Int128, nw.UInt128)
+"""Integers that numpy does not have."""
 
 
 def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
@@ -99,7 +104,7 @@ def read_narwhals(series: Any) -> Column:
     """Read a series of any other eager library through narwhals."""
     name, dtype = series.name, series.dtype
     if dtype.is_numeric() and dtype != nw.Decimal:
-        if series.null_count() and dtype.is_integer():
+        if dtype in WIDE_INTEGERS or (series.null_count() and dtype.is_integer()):
             return _with_numbers(_factorized(object_array(series.to_list()), name))
         if series.null_count():
             series = series.cast(nw.Float64)
@@ -153,12 +158,16 @@ def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
         array = values.to_pandas(date_as_object=False).array
         return _of_time(array, name, "date" if str(values.type).startswith("date") else objects)
     declared = _declares_in_arrow(values.type)
-    encoded = values.unify_dictionaries() if declared else values.dictionary_encode()
+    try:
+        encoded = values.unify_dictionaries() if declared else values.dictionary_encode()
+    except NotImplementedError:  # of lists, structures and other types whose equal values Arrow does not find
+        return read_pandas(pd.Series(object_array(values.to_pylist()), dtype=object), name)
     encoded = encoded.combine_chunks()
     if hasattr(encoded, "chunks"):
         encoded = encoded.chunk(0)
     codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)  # indices may be unsigned
     categories = encoded.dictionary.to_pylist()
+    _refuse_unhashable(categories, name)
     kept = [value for value in dict.fromkeys(categories) if value is not None and value == value]
     if len(kept) < len(categories):  # the dictionary holds null, NaN, or a value twice
         place = {value: k for k, value in enumerate(kept)}
@@ -181,13 +190,23 @@ def _factorized(values: Any, name: Hashable) -> Column:
         values = values.to_numpy()
     try:
         codes, uniques = pd.factorize(values, use_na_sentinel=True)
-    except TypeError as error:
-        cell = next((value for value in np.asarray(values, dtype=object) if not isinstance(value, Hashable)), None)
-        raise TypeError(
-            f"column {name!r} contains {cell!r}, a {type(cell).__name__}: a state must be hashable, "
-            "such as a string, a number or a date"
-        ) from error
+    except (TypeError, NotImplementedError):  # the latter of Arrow
+        cells = object_array(values)
+        _refuse_unhashable(cells, name)
+        codes, uniques = pd.factorize(cells, use_na_sentinel=True)
     return Column(name, codes, native_values(uniques))
+
+
+def _refuse_unhashable(values: Iterable[Any], name: Hashable) -> None:
+    """Refuse values that cannot be states, such as lists."""
+    for value in values:
+        try:
+            hash(value)
+        except TypeError as error:
+            raise TypeError(
+                f"column {name!r} contains {reprlib.repr(value)}, {with_article(type(value).__name__)}: a state must "
+                "be hashable, such as a string, a number or a date; make a column of each of its parts, or text of it"
+            ) from error
 
 
 def object_array(values: Any) -> npt.NDArray[np.object_]:

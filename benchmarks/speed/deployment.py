@@ -98,7 +98,13 @@ def in_duckdb(classifier: Any, X: pd.DataFrame) -> Iterator[tuple[str, int, Scor
     connection.register("rows", named)
     connection.execute("CREATE TABLE held AS SELECT * FROM rows")
     query = to_sql(classifier, "duckdb", table="held")
-    yield "DuckDB", len(X), lambda: np.column_stack(list(connection.sql(query).fetchnumpy().values()))
+    names = [f"P({label})" for label in classifier.classes_]
+
+    def posterior() -> Any:
+        found = connection.sql(query).fetchnumpy()
+        return np.column_stack([found[name] for name in names])
+
+    yield "DuckDB", len(X), posterior
 
 
 def in_jpmml(classifier: Any, X: pd.DataFrame, path: Path) -> Iterator[tuple[str, int, Scorer]]:

@@ -1,6 +1,7 @@
 """ONNX models: the classifier's probabilities in float32, exact at cut points, or nothing at all."""
 
 import json
+import warnings
 
 import deployed
 import numpy as np
@@ -56,6 +57,23 @@ def cut_points(fitted):
 def needed(model):
     props = {prop.key: json.loads(prop.value) for prop in model.metadata_props}
     return props["anbexact_complete_columns"]
+
+
+def test_names_that_onnx_cannot_have_are_told():
+    X = pd.DataFrame({"État": ["a", "b"] * 20, "ok": ["c", "d", "d", "d"] * 10, "label": ["e", "f"] * 20, "a b": 1})
+    fitted = NaiveBayesClassifier().fit(X, ["u", "v"] * 20)
+    told = "3 inputs of the ONNX model .*: column_0 is 'État', column_2 is 'label', column_3 is 'a b'. The doc_string"
+    with pytest.warns(UserWarning, match=told):
+        model = to_onnx(fitted)
+    assert [(put.name, put.doc_string) for put in model.graph.input] == [
+        ("column_0", "État"),
+        ("ok", "ok"),
+        ("column_2", "label"),
+        ("column_3", "a b"),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        to_onnx(NaiveBayesClassifier().fit(X[["ok"]], ["u", "v"] * 20))
 
 
 @pytest.mark.parametrize(("table", "classifier"), deployed.MODELS)

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from anbexact import AdditiveClassifier, NaiveBayesClassifier, PooledClassifier, TANClassifier
+from anbexact import NaiveBayesClassifier, PooledClassifier, TANClassifier
 from anbexact.adapters import from_pgmpy, to_file, to_onnx, to_pgmpy, to_pmml, to_python, to_sql
-from anbexact.datasets import load_iris, load_monks
+from anbexact.datasets import load_monks
 
 WRITERS = {
     "to_pgmpy": lambda model, _: to_pgmpy(model),
@@ -28,13 +28,6 @@ def test_a_pool_is_refused_with_advice(writer, pool, tmp_path):
     with pytest.raises(TypeError, match=r"not a PooledClassifier: pass its to_logit\(\)\.to_classifier\(\)"):
         WRITERS[writer](pool, tmp_path)
     assert not list(tmp_path.iterdir())
-
-
-def test_a_smooth_refit_is_no_network():
-    X, y = load_iris()
-    model = AdditiveClassifier(NaiveBayesClassifier(ess=1.0), smooth=1.0).fit(X, y)
-    with pytest.raises(TypeError, match="only networks can be written as SQL, not an AdditiveClassifier"):
-        to_sql(model)
 
 
 def test_the_advice_helps(pool):

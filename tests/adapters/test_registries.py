@@ -3,6 +3,7 @@
 import contextlib
 import datetime
 from decimal import Decimal
+from typing import get_args
 from zoneinfo import ZoneInfo
 
 import deployed
@@ -20,7 +21,9 @@ from anbexact.classifiers import (
     TANClassifier,
 )
 from anbexact.classifiers.registry import CLASSIFIERS
+from anbexact.conformal import FullConformalClassifier, SplitConformalClassifier
 from anbexact.datasets import load_iris
+from anbexact.structures.proof import Case, Component, Duals, FewestClassParameters, Split
 
 STORED = [(table, classifier) for table, classifier in deployed.MODELS if classifier != "logit"]
 
@@ -100,6 +103,31 @@ def test_skops_reads_every_classifier(name):
     assert getattr(read, "vocabulary_", None) == getattr(model, "vocabulary_", None)
     if hasattr(model, "members_"):
         pd.testing.assert_frame_equal(read.members_, model.members_)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    "model",
+    [FullConformalClassifier(), SplitConformalClassifier(TANClassifier())],
+    ids=lambda model: type(model).__name__,
+)
+def test_skops_reads_classifiers_that_predict_sets(model):
+    io = pytest.importorskip("skops.io", reason="skops is not installed")
+    X, y = few_rows()
+    X = X.drop(columns="day").fillna({"number": 0.0, "few": "?", "many": "a"})
+    expected = model.fit(X, y).predict_set(X)
+    read = io.loads(io.dumps(model), trusted=skops_types())
+    pd.testing.assert_frame_equal(read.predict_set(X).p_values, expected.p_values)
+
+
+@pytest.mark.parametrize("case", get_args(Case), ids=lambda case: case.__name__)
+def test_skops_reads_proofs(case):
+    """Those of many features, too, which no quick search writes."""
+    io = pytest.importorskip("skops.io", reason="skops is not installed")
+    duals = Duals(((("a", "b"), 1, 0.5),))
+    made = {Duals: duals, Split: Split("a", "b", duals, Duals(())), FewestClassParameters: FewestClassParameters(3)}
+    proof = Component(("a", "b"), -1.5, made.get(case) or case())
+    assert io.loads(io.dumps(proof), trusted=skops_types()) == proof
 
 
 STATES = {

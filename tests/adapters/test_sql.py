@@ -4,6 +4,8 @@ import datetime
 import os
 import sqlite3
 from decimal import Decimal
+from functools import wraps
+from numbers import Number
 
 import deployed
 import numpy as np
@@ -12,8 +14,19 @@ import polars as pl
 import pytest
 from tiers import repeats
 
-from anbexact import ANBClassifier, FANClassifier, GBNClassifier, NaiveBayesClassifier, TANClassifier
+from anbexact import (
+    AdditiveClassifier,
+    ANBClassifier,
+    FANClassifier,
+    GBNClassifier,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    RefittedClassifier,
+    TANClassifier,
+)
 from anbexact.adapters import to_sql
+from anbexact.classifiers import AODEClassifier
+from anbexact.datasets import load_iris
 
 HOSTILE = ['x"y', "it's", "a.b", "; DROP TABLE rows; --", "üñ\\n€", "`tick`", "", "{}"]
 
@@ -37,6 +50,27 @@ def rows(seed, n=400):
     return frame, pd.Series([["n'o", 'ye"s', "ma;ybe"][k] for k in y], name="class")
 
 
+def checked(ask):
+    """Return the answers without the prediction, which must be a class of the largest probability, or NULL."""
+
+    @wraps(ask)
+    def answers(query, frame):
+        found = ask(query, frame)
+        predicted = found.pop("prediction")
+        shares = found[[name for name in found if name.startswith("P(")]].astype(float)
+        texts = [str(label) for label in predicted]
+        if predicted.dropna().map(lambda label: isinstance(label, Number)).all():
+            read = {"True": 1.0, "False": 0.0}
+            shares.columns = [f"P({float(read.get(name[2:-1], name[2:-1]))})" for name in shares]
+            texts = [str(float(label)) if pd.notna(label) else None for label in predicted]
+        for text, (_, row) in zip(texts, shares.iterrows(), strict=True):
+            assert row.isna().all() if text in (None, "None", "nan") else row[f"P({text})"] == row.max()
+        return found
+
+    return answers
+
+
+@checked
 def in_sqlite(query, frame):
     connection = sqlite3.connect(":memory:")
     try:
@@ -47,6 +81,7 @@ def in_sqlite(query, frame):
     return pd.read_sql_query(query, connection)
 
 
+@checked
 def in_duckdb(query, frame):
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     connection = duckdb.connect()
@@ -54,6 +89,7 @@ def in_duckdb(query, frame):
     return connection.sql(query).to_arrow_table().to_pandas()
 
 
+@checked
 def in_postgresql(query, frame):
     address = os.environ.get("ANBEXACT_POSTGRESQL")
     if not address:
@@ -87,6 +123,8 @@ DATABASES = {"sqlite": in_sqlite, "duckdb": in_duckdb, "postgres": in_postgresql
         FANClassifier(ess=1.0),
         ANBClassifier(max_parents=2, ess=1.0),
         GBNClassifier(max_parents=2, ess=1.0),
+        RefittedClassifier(ANBClassifier(max_parents=2, ess=1.0), l2=1.0),
+        AdditiveClassifier(NaiveBayesClassifier(ess=1.0), smooth=1.0),
     ],
     ids=lambda classifier: type(classifier).__name__,
 )
@@ -101,12 +139,9 @@ def test_the_posterior_is_that_of_predict_proba(classifier, dialect):
         assert np.abs(found.iloc[:, 2:].to_numpy(float) - expected).max() < 1e-12
 
 
-NETWORKS = [(table, kind) for table, kind in deployed.MODELS if kind in ("naive Bayes", "TAN", "ANB", "GBN")]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", DATABASES)
-@pytest.mark.parametrize(("table", "classifier"), NETWORKS)
+@pytest.mark.parametrize(("table", "classifier"), deployed.MODELS)
 def test_awkward_names_and_unseen_states(table, classifier, dialect):
     network = deployed.model(table, classifier)
     unknown = 0.0 if "handle_unknown" in deployed.TABLES[table][2] else 0.1
@@ -121,6 +156,52 @@ def test_awkward_names_and_unseen_states(table, classifier, dialect):
         if classifier == "naive Bayes":
             assert not null.any()
         assert np.abs(found - deployed.expected(network, new))[~null].max() < 1e-12
+
+
+@pytest.mark.parametrize("dialect", DATABASES)
+def test_pools_by_their_logistic_regression(dialect):
+    frame, y = rows(2, 200)
+    frame = frame.iloc[:, :3]
+    pool = PooledClassifier([TANClassifier(ess=1.0), AdditiveClassifier(NaiveBayesClassifier(ess=1.0), smooth=1.0)])
+    pool.fit(frame, y)
+    found = DATABASES[dialect](to_sql(pool.to_logit(), dialect, table='ro"ws'), frame).to_numpy(float)
+    assert np.abs(found - pool.predict_proba(frame)).max() < 1e-12
+    (null,) = DATABASES[dialect](to_sql(pool.to_logit(), dialect, table='ro"ws'), frame.head(1)).isna().to_numpy()
+    assert not null.any()
+
+
+def too_large(_):
+    raise MemoryError("too large")
+
+
+@pytest.mark.parametrize("dialect", DATABASES)
+def test_without_a_network_the_regression_itself(dialect, monkeypatch):
+    """Complete rows have its posterior; in the others nothing can be summed out."""
+    frame, y = rows(4, 200)
+    refit = RefittedClassifier(TANClassifier(ess=1.0), l2=1.0).fit(frame, y)
+    expected = refit.predict_proba(frame)
+
+    monkeypatch.setattr(type(refit.logit_), "_summing_network", property(too_large))
+    query = to_sql(refit, dialect, table='ro"ws')
+    assert np.abs(DATABASES[dialect](query, frame).to_numpy(float) - expected).max() < 1e-12
+    gaps = frame.mask(np.random.default_rng(0).random(frame.shape) < 0.1)
+    null = DATABASES[dialect](query, gaps).isna().all(axis=1)
+    assert null.tolist() == gaps.isna().any(axis=1).tolist()
+
+
+LABELS = [["no", "it's"], [-1, 7], [1.0, 2.0], [False, True], [datetime.date(2020, 1, 2), datetime.date(2020, 1, 3)]]
+
+
+@pytest.mark.parametrize("dialect", DATABASES)
+@pytest.mark.parametrize("labels", LABELS, ids=lambda labels: type(labels[0]).__name__)
+def test_the_prediction_is_a_label(labels, dialect):
+    frame = pd.DataFrame({"a": ["x", "y", "x", "y", "z", "z"]})
+    y = np.array([*labels, *labels, *labels], dtype=object if isinstance(labels[0], datetime.date) else None)
+    network = NaiveBayesClassifier(ess=1.0).fit(frame, y)
+    asked = DATABASES[dialect].__wrapped__(to_sql(network, dialect, table='ro"ws'), frame)
+    plain = [str(label) if isinstance(label, datetime.date) else label for label in network.predict(frame).tolist()]
+    assert asked["prediction"].tolist() == plain
+    assert plain[4] == sorted(plain)[0]  # the first of equally probable ones
 
 
 @pytest.mark.parametrize("dialect", DATABASES)
@@ -162,6 +243,7 @@ def test_booleans_dates_and_decimals_are_literals():
 
 
 DATES = pd.DataFrame({"d": pd.date_range("2020", periods=40), "e": ["a", "b"] * 20})
+IRIS = load_iris()[0].head(40)
 YES = ["u", "v", "v", "v"] * 10
 
 
@@ -174,12 +256,24 @@ YES = ["u", "v", "v", "v"] * 10
         (DATES[["e"]].rename(columns={"e": 1}), {}, "duckdb", TypeError, "must be text in SQL, not 1"),
         (DATES[["e"]].rename(columns={"e": "a\0"}), {}, "duckdb", ValueError, "contains the character NUL"),
         (DATES[["d"]].head(2), {}, "duckdb", ValueError, "column 'd' has the state .* a Timestamp"),
+        (IRIS, {"continuous": "universal"}, "duckdb", ValueError, r"export the classifier that its to_discrete\(\)"),
     ],
 )
 def test_what_sql_cannot_say_is_refused(X, parameters, dialect, error, message):
     network = NaiveBayesClassifier(**parameters).fit(X, YES[: len(X)])
     with pytest.raises(error, match=message):
         to_sql(network, dialect)
+
+
+def test_a_column_that_is_kept_is_not_the_prediction():
+    network = NaiveBayesClassifier().fit(DATES[["e"]], YES)
+    with pytest.raises(ValueError, match="the column 'prediction' of the result is the predicted class"):
+        to_sql(network, keep=["e", "Prediction"])
+
+
+def test_other_classifiers_are_refused():
+    with pytest.raises(TypeError, match=r"to_sql takes a fitted network, a refitted classifier .*, not an AODE"):
+        to_sql(AODEClassifier().fit(DATES[["e"]], YES))
 
 
 @pytest.mark.parametrize("table", ["codes", "LOGS", "totals"])
@@ -190,7 +284,8 @@ def test_tables_may_have_the_names_of_steps(table):
     connection = sqlite3.connect(":memory:")
     frame.to_sql(table, connection, index=False)
     found = pd.read_sql_query(to_sql(network, "sqlite", table=table, keep=["k0", "top"]), connection)
-    assert np.abs(found.iloc[:, 2:].to_numpy(float) - network.predict_proba(frame)).max() < 1e-12
+    assert found["prediction"].tolist() == network.predict(frame).tolist()
+    assert np.abs(found.iloc[:, 2:-1].to_numpy(float) - network.predict_proba(frame)).max() < 1e-12
 
 
 def test_booleans_are_numbers_in_sqlite():

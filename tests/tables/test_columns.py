@@ -49,6 +49,15 @@ MAKERS = {
     "object array": lambda values: np.array([[value] for value in values], dtype=object),
 }
 
+NESTED = {
+    "list": pa.array([[1], [2, 3]]),
+    "fixed list": pa.array([[1.0], [2.0]], type=pa.list_(pa.float64(), 1)),
+    "structure": pa.array([{"x": 1}, {"x": 2}]),
+    "map": pa.array([[("x", 1)], [("y", 2)]], type=pa.map_(pa.string(), pa.int64())),
+    "dictionary": pa.DictionaryArray.from_arrays(pa.array([1, 0]), pa.array([["x"], ["y"]])),
+}
+"""Columns of Arrow whose cells are no values."""
+
 
 @pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 class TestEveryLibrary:
@@ -311,6 +320,38 @@ class TestContainers:
             TypeError, match=rf"column 'a' contains .*, a {type(cell).__name__}: a state must be hashable"
         ):
             read_columns(pd.DataFrame({"a": ["x", cell]}))
+
+    @pytest.mark.parametrize("kind", NESTED)
+    def test_columns_of_types_that_cannot_be_states(self, kind):
+        """The error names the column, not a function of the library."""
+        table = pa.table({"a": ["x", "y"], "c": NESTED[kind]})
+        frames = [table, table.to_pandas(types_mapper=pd.ArrowDtype)]
+        if kind not in ("map", "dictionary"):  # which Polars does not have
+            frames.append(pl.DataFrame(table))
+        for X in frames:
+            with pytest.raises(
+                TypeError, match=r"column 'c' contains .*, an? \w+: a state must be hashable, .* text"
+            ):
+                read_columns(X)
+
+    def test_long_cells_are_shortened_in_messages(self):
+        with pytest.raises(TypeError, match=r"column 'c' contains \[0, 1, 2, 3, 4, 5, \.\.\.\], a list"):
+            read_columns(pl.DataFrame({"c": [list(range(1000))]}))
+
+    @pytest.mark.parametrize("dtype", [pl.Int128, pl.UInt128], ids=str)
+    def test_integers_that_numpy_does_not_have(self, dtype):
+        (column,) = read_columns(pl.DataFrame({"a": pl.Series([3, 2**100, 3, None], dtype=dtype)}))
+        assert column.values() == [3, 2**100, 3, None]
+        assert column.numbers[:3].tolist() == [3.0, 2.0**100, 3.0]
+
+    def test_types_that_arrow_does_not_encode(self):
+        runs = pa.RunEndEncodedArray.from_arrays(pa.array([1, 3]), pa.array([7, 8]))
+        assert cells(pa.table({"a": runs})) == [[7, 8, 8]]
+        if hasattr(pa, "decimal32"):
+            few = pa.array([Decimal("1.5"), None, Decimal("2.0")], type=pa.decimal32(5, 1))
+            (column,) = read_columns(pa.table({"a": few}))
+            assert column.values() == [Decimal("1.5"), None, Decimal("2.0")]
+            assert column.quantity.kind == "decimal"
 
     def test_masked_arrays_have_missing_cells(self):
         X = np.ma.array([[1], [2], [3]], mask=[[0], [1], [0]])
