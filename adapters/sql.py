@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite, prod
@@ -36,7 +36,8 @@ def to_sql(
     training, or are summed out. A feature is summed out only if none of the features below it in the network is
     observed; in a naive Bayes classifier every feature is of this kind. A row in which another feature is missing
     gets NULL for all probabilities: fill in such cells, or use ``predict_proba``, which sums them out. So does a row
-    with a cell that ``predict_proba`` refuses.
+    with a cell that ``predict_proba`` refuses. Numbers of single precision are compared in double precision; such a
+    number may lie on the other side of a cut point that has the same decimals.
 
     Parameters
     ----------
@@ -82,6 +83,14 @@ def to_sql(
 
 STEPS = ("codes", "places", "numbers", "logs", "tops", "powers", "totals")
 """Names of the steps of a query."""
+
+
+def _also_narrow(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values, and after a float what it is in a column of single precision, compared in double precision."""
+    for value in values:
+        yield value
+        if isinstance(value, float) and isfinite(narrow := float(np.float32(value))) and narrow != value:
+            yield narrow
 
 
 def _sum(terms: Sequence[str]) -> str:
@@ -192,7 +201,8 @@ class _Query:
             cases.append(f"WHEN {self.dialect.is_nan.format(cell)} THEN {gap}")
         groups = self.vocabulary.groups.get(name) or tuple((value,) for value in values)
         for code, group in enumerate(groups):
-            cases.append(f"WHEN {cell} IN ({', '.join(self.literal(value, name) for value in group)}) THEN {code}")
+            literals = [self.literal(value, name) for value in _also_narrow(group)]
+            cases.append(f"WHEN {cell} IN ({', '.join(literals)}) THEN {code}")
         return f"CASE {' '.join(cases)} END"
 
     def interval(self, name: Hashable, cell: str, cuts: npt.NDArray[np.float64], gap: str) -> str:
