@@ -55,8 +55,8 @@ def to_sql(
     TypeError
         For a classifier that is not a network, or names of columns that are not text.
     ValueError
-        For a network of densities, a table that holds a zero, or a column whose states or units SQL has no literal
-        for; the message names it.
+        For a network of densities, a table that holds a zero, columns whose names differ in case alone (but in
+        PostgreSQL), or a column whose states or units SQL has no literal for; the message names it.
 
     Examples
     --------
@@ -148,6 +148,7 @@ class _Query:
     def text(self, table: str, keep: Sequence[str]) -> str:
         """Return the query: codes of cells, places in tables, logs of classes, and their normalisation."""
         classes = self.vocabulary.states[self.vocabulary.class_name]
+        self.check_names(keep)
         kept = [self.name(name) for name in keep]
         copied = "".join(f", k{j}" for j in range(len(kept)))
         numbers = range(len(classes))
@@ -182,6 +183,20 @@ class _Query:
         if not isinstance(name, str):
             raise TypeError(f"names of columns and tables must be text in SQL, not {name!r}")
         return quoted(name, self.dialect.mark)
+
+    def check_names(self, keep: Sequence[str]) -> None:
+        """Refuse columns of the table that the dialect cannot tell apart."""
+        if not self.dialect.folds_case:
+            return
+        read = [name for name in self.vocabulary.features if name not in self.vocabulary.left_out]
+        folded: dict[str, Hashable] = {}
+        for name in dict.fromkeys((*read, *keep)):
+            other = folded.setdefault(str(name).lower(), name)
+            if other != name:
+                raise ValueError(
+                    f"columns {other!r} and {name!r} differ in case alone, and {self.dialect.title} takes such names "
+                    "for the same: rename one of them before fit"
+                )
 
     # ---- cells
 

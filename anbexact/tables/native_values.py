@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-NARROW = {"Float16": np.float16, "Float32": np.float32}
+NARROW: dict[str, Any] = {"Float16": np.float16, "Float32": np.float32}
 """The types of half and single precision, by the names that narwhals gives them."""
 POWERS = 10.0 ** np.arange(19)
 """Powers of ten, which float64 holds exactly."""
