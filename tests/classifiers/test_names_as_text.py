@@ -18,6 +18,7 @@ from anbexact import (
 from anbexact.classifiers import AODEClassifier
 from anbexact.cli import main
 from anbexact.conformal import FullConformalClassifier
+from anbexact.selection import BayesFactorSelector
 
 RNG = np.random.default_rng(0)
 Y = RNG.integers(2, size=120)
@@ -99,3 +100,11 @@ def test_the_command_line_reads_columns_by_their_names(capsys, tmp_path):
     assert main(["predict", str(tmp_path / "model.json"), str(tmp_path / "rows.csv"), "--proba"]) == 0
     found = pd.read_csv(io.StringIO(capsys.readouterr().out))
     np.testing.assert_allclose(found[["P(0)", "P(1)"]], classifier.predict_proba(X), rtol=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_selected_columns():
+    selector = BayesFactorSelector().fit(X[[2, 10]], Y)
+    np.testing.assert_array_equal(selector.transform(AS_TEXT[["2", "10"]]), selector.transform(X[[2, 10]]))
+    with pytest.raises(ValueError, match="names should match"):
+        selector.transform(AS_TEXT[["10", "2"]])
