@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact.adapters.scoring_form import SUMMED_OUT, CodedColumn, ScoringForm, Term
+from anbexact.tables.native_values import in_double
 
 ML = "ai.onnx.ml"
 NO_INTEGER = -(2**63)
@@ -267,10 +268,10 @@ def _thresholds(column: CodedColumn, extended: _Extended, dtype: Any) -> tuple[l
 
 
 def at_most(cut: float, dtype: Any) -> Any:
-    """Return the largest number of a type that is at most the given one."""
+    """Return the largest number of a type that is at most the given one, if read as a column of the type is."""
     with np.errstate(over="ignore"):
         near = dtype(cut)
-    return near if float(near) <= cut else np.nextafter(near, dtype(-np.inf))
+    return near if in_double(np.array([near]))[0] <= cut else np.nextafter(near, dtype(-np.inf))
 
 
 def _text_states(graph: Graph, column: CodedColumn, extended: _Extended, source: Source) -> str:

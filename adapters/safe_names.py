@@ -21,7 +21,7 @@ from anbexact.discretize import Cuts, interval_names
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
 from anbexact.persistence.classifiers import digest
-from anbexact.persistence.missing_states import own_missing_of_earlier
+from anbexact.persistence.earlier import own_missing_of_earlier
 from anbexact.persistence.values import decode, encode, encode_as
 from anbexact.structures.structure import Structure
 from anbexact.tables.native_values import sorted_positions

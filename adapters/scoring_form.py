@@ -154,7 +154,8 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
     TypeError
         If it is of another kind, or a name, state or class is neither text nor a number; the message names it.
     ValueError
-        If it models columns by densities, or a column contains dates, durations or similar values.
+        If it models columns by densities, a column contains dates, durations or similar values, or two names are the
+        same text.
     """
     model = sum_over_families(classifier, what)
     if isinstance(model, NetworkClassifier):
@@ -199,8 +200,14 @@ def _form(
     vocabulary = reader.vocabulary
     class_name = vocabulary.class_name
     classes = vocabulary.states[class_name]
+    texts: dict[str, Hashable] = {}
     for name in vocabulary.names:
         _check_plain(name, f"the name {name!r}", what)
+        if texts.setdefault(str(name), name) is not name:
+            raise ValueError(
+                f"{what} writes names as text, and the columns {texts[str(name)]!r} and {name!r} have the same: "
+                "rename one of them before fit"
+            )
     for label in classes:
         _check_plain(label, f"the class {label!r}", what)
     columns = tuple(_column(reader, name, what) for name in vocabulary.features)

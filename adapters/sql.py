@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite, prod
@@ -39,7 +39,8 @@ def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", kee
     training, or are summed out. A feature is summed out only if none of the features below it in the network is
     observed; in a naive Bayes classifier every feature is of this kind. A row in which another feature is missing
     gets NULL for all probabilities: fill in such cells, or use ``predict_proba``, which sums them out. So does a row
-    with a cell that ``predict_proba`` refuses.
+    with a cell that ``predict_proba`` refuses. Numbers of single precision are compared in double precision; such a
+    number may lie on the other side of a cut point that has the same decimals.
 
     Parameters
     ----------
@@ -57,8 +58,9 @@ def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", kee
     TypeError
         For a classifier of another kind, or names of columns that are not text.
     ValueError
-        For a network of densities, a table that holds a zero, a column whose states or units SQL has no literal for,
-        or a column ``prediction`` among ``keep``; the message names it.
+        For a network of densities, a table that holds a zero, columns whose names differ in case alone (but in
+        PostgreSQL), a column whose states or units SQL has no literal for, or a column ``prediction`` among ``keep``;
+        the message names it.
 
     Examples
     --------
@@ -92,6 +94,14 @@ PREDICTION = "prediction"
 
 STEPS = ("codes", "places", "numbers", "logs", "tops", "powers", "totals")
 """Names of the steps of a query."""
+
+
+def _also_narrow(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield values, and after a float what it is in a column of single precision, compared in double precision."""
+    for value in values:
+        yield value
+        if isinstance(value, float) and isfinite(narrow := float(np.float32(value))) and narrow != value:
+            yield narrow
 
 
 def _sum(terms: Sequence[str]) -> str:
@@ -153,6 +163,7 @@ class _Query:
     def text(self, table: str, keep: Sequence[str]) -> str:
         """Return the query: codes of cells, places in tables, logs of classes, and their normalisation."""
         classes = self.vocabulary.states[self.vocabulary.class_name]
+        self.check_names(keep)
         kept = [self.name(name) for name in keep]
         if PREDICTION in (name.lower() for name in keep):
             raise ValueError(
@@ -203,6 +214,20 @@ class _Query:
             cases.append(f"WHEN e{number} = {self.dialect.float_literal(1.0)} THEN {value}")
         return f"CASE {' '.join(cases)} END"
 
+    def check_names(self, keep: Sequence[str]) -> None:
+        """Refuse columns of the table that the dialect cannot tell apart."""
+        if not self.dialect.folds_case:
+            return
+        read = [name for name in self.vocabulary.features if name not in self.vocabulary.left_out]
+        folded: dict[str, Hashable] = {}
+        for name in dict.fromkeys((*read, *keep)):
+            other = folded.setdefault(str(name).lower(), name)
+            if other != name:
+                raise ValueError(
+                    f"columns {other!r} and {name!r} differ in case alone, and {self.dialect.title} takes such names "
+                    "for the same: rename one of them before fit"
+                )
+
     # ---- cells
 
     def code(self, name: Hashable) -> str:
@@ -221,7 +246,8 @@ class _Query:
             cases.append(f"WHEN {self.dialect.is_nan.format(cell)} THEN {gap}")
         groups = self.vocabulary.groups.get(name) or tuple((value,) for value in values)
         for code, group in enumerate(groups):
-            cases.append(f"WHEN {cell} IN ({', '.join(self.literal(value, name) for value in group)}) THEN {code}")
+            literals = [self.literal(value, name) for value in _also_narrow(group)]
+            cases.append(f"WHEN {cell} IN ({', '.join(literals)}) THEN {code}")
         return f"CASE {' '.join(cases)} END"
 
     def interval(self, name: Hashable, cell: str, cuts: npt.NDArray[np.float64], gap: str) -> str:

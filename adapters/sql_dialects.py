@@ -73,6 +73,8 @@ class Dialect:
         Whether arrays are read once, in a step of one row, since a literal is copied for every block of rows.
     most_places : int
         Numbers of an array up to which arrays are merged, so that fewer are looked at.
+    folds_case : bool
+        Whether names are the same that differ in case alone, although they are quoted.
     fence : str
         What ends a step whose columns would otherwise be computed again wherever they are named.
     """
@@ -88,6 +90,7 @@ class Dialect:
     rich: bool = True
     stored: bool = False
     most_places: int = 256
+    folds_case: bool = True
     fence: str = ""
 
     def float_literal(self, value: float) -> str:
@@ -117,6 +120,7 @@ DIALECTS = {
         "{array}[1 + {place}]",
         "double precision",
         "{} = 'NaN'::double precision",
+        folds_case=False,
         fence=" OFFSET 0",
     ),
     "spark": Dialect("Spark", "`", _spark_text, _spark_array, "{array}[{place}]", "DOUBLE", "isnan({})"),

@@ -23,7 +23,7 @@ def row_model(classifier: Any) -> type[Any]:
     fields: dict[str, Any] = {}
     for j, name in enumerate(classifier.vocabulary_.features):
         cut = name in classifier.cut_points_
-        kind = float if cut else Literal[classifier.vocabulary_.values(name)]
+        kind = float if cut else Literal[(*classifier.vocabulary_.values(name), None)]
         fields[f"column_{j}"] = (kind | None, Field(None, alias=str(name)))
     return create_model("Row", __config__=ConfigDict(extra="forbid", allow_inf_nan=False), **fields)
 

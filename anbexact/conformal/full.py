@@ -142,8 +142,8 @@ class FullConformalClassifier(ConformalClassifier):
         return round(self._table.weight_sum)
 
     def _ranks(self, X: Any) -> list[list[Rank]]:
-        _refuse_missing(self.estimator_, X)
         codes = self.estimator_.reader_.codes(X)
+        _refuse_missing(self.estimator_, X)
         names = np.array(self._table.vocabulary.features, dtype=object)
         relearners = {(): self._relearner}  # by the features in which a row has an unknown value
         found: dict[bytes, list[Rank]] = {}
@@ -227,12 +227,12 @@ def _refuse_missing(fitted: ANBClassifier, X: Any) -> None:
     """Refuse rows with a missing cell that is not a state."""
     from anbexact.tables.frames import read_columns
 
-    for column in read_columns(X):
-        rule = fitted.handle_missing_.get(column.name, "error")
-        if rule != "own_state" and column.missing.any() and fitted.vocabulary_.arity(column.name) > 1:
+    for name, column in zip(fitted.vocabulary_.features, read_columns(X), strict=True):
+        rule = fitted.handle_missing_[name]
+        if rule != "own_state" and column.missing.any() and fitted.vocabulary_.arity(name) > 1:
             row = int(column.missing.argmax())
             raise ValueError(
-                f"column {column.name!r}, row {row}: the cell is missing, but training rows with a missing cell "
+                f"column {name!r}, row {row}: the cell is missing, but training rows with a missing cell "
                 "there were left out, so that the row is unlike the others: use handle_missing='own_state', or fill "
                 "the cell in"
             )

@@ -10,6 +10,7 @@ import numpy as np
 from anbexact._runtime.units import with_article
 from anbexact.discretize import Cuts, cut_codes
 from anbexact.tables.columns import Column
+from anbexact.tables.native_values import NARROW
 from anbexact.tables.vocabulary import Groups
 
 
@@ -26,7 +27,10 @@ def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
         if first == len(codes):
             break
         alike = order[numbers == numbers[first]]
-        number = number + (cell >= nw.lit(min(column.take(alike).values()))).cast(nw.Int16)
+        least = min(column.take(alike).values())
+        if str(dtype) in NARROW:  # engines compare the cells in double precision
+            least = float(NARROW[str(dtype)](least))
+        number = number + (cell >= nw.lit(least)).cast(nw.Int16)
     missing = cell.is_null()
     if dtype.is_float():
         missing = missing | cell.is_nan()

@@ -26,28 +26,34 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 def check_columns(estimator: Any, X: Any, features: Sequence[Hashable]) -> None:
     """Refuse columns that are not those of the training table, in the same order.
 
+    Names are compared as text, since the number 2 is the text ``"2"`` in a file. A table without names is read by
+    position. So is any table where the training table had no names, unless it has the same names in another order.
+
     Raises
     ------
     ValueError
         Naming the columns that are new, missing, or out of order. The message does not name the estimator, which may
         be that within another one.
     """
-    names = frame_names(X)
-    if names is None or all(isinstance(name, str) for name in names):
+    names, expected = frame_names(X), list(features)
+    known = hasattr(estimator, "feature_names_in_")
+    unnamed = expected == [f"x{j}" for j in range(len(expected))] and not known
+    mixed_up = unnamed and names is not None and names != expected and set(names) == set(expected)
+    plain = names is None or (all(isinstance(name, str) for name in names) and (known or unnamed))
+    if plain and not mixed_up:
         if hasattr(X, "shape"):
-            unnamed = names is None or not hasattr(estimator, "feature_names_in_")
-            if unnamed and X.shape[1] != len(features):
+            if (names is None or not known) and X.shape[1] != len(features):
                 raise ValueError(
                     f"X has {X.shape[1]} features, but anbexact is expecting {len(features)} features as input"
                 )
             validate_data(estimator, X, reset=False, skip_check_array=True)
         return
-    expected = list(features)
-    numbered = expected == [f"x{j}" for j in range(len(expected))] and names == list(range(len(expected)))
-    if names == expected or numbered:
+    assert names is not None
+    given, wanted = list(map(str, names)), list(map(str, expected))
+    if given == wanted or (unnamed and names == list(range(len(expected)))):
         return
-    new = [name for name in names if name not in expected]
-    gone = [name for name in expected if name not in names]
+    new = [name for name, text in zip(names, given, strict=True) if text not in wanted]
+    gone = [name for name, text in zip(expected, wanted, strict=True) if text not in given]
     raise ValueError(
         "The feature names should match those that were passed during fit, in the same order: "
         f"unseen at fit time: {new}; now missing: {gone}; expected {expected}"
@@ -96,8 +102,5 @@ def in_vocabulary(
 
 
 def cell_values(columns: Sequence[Column], features: Sequence[Hashable]) -> dict[Hashable, list[Any]]:
-    """Return the cells of features as they were passed: from the columns of their names, else of their places."""
-    by_name = {column.name: column for column in columns}
-    if not by_name.keys() >= set(features):
-        by_name = dict(zip(features, columns, strict=True))
-    return {name: by_name[name].values() for name in features}
+    """Return the cells of features, whose columns are in their order, as they were passed."""
+    return {name: column.values() for name, column in zip(features, columns, strict=True)}

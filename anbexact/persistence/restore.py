@@ -48,8 +48,8 @@ from anbexact.persistence.checked import (
     text,
     whole,
 )
+from anbexact.persistence.earlier import own_missing_of_earlier, states_of_earlier
 from anbexact.persistence.em import restore_em
-from anbexact.persistence.missing_states import own_missing_of_earlier
 from anbexact.persistence.pools import restore_pool
 from anbexact.persistence.proofs import restore_proof
 from anbexact.persistence.refits import restore_refit
@@ -207,6 +207,7 @@ def _read_vocabulary(document: Mapping[str, Any]) -> Vocabulary:
         else:
             rule = decode(mapped(document["parameters"])["handle_missing"])
             own_missing = own_missing_of_earlier(states, class_name, rule)
+            states = states_of_earlier(states, class_name)
         return Vocabulary(states, class_name, quantities=quantities, groups=groups, own_missing=own_missing)
 
 

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from sklearn import get_config
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.discretize import Cuts
+from anbexact.inputs.prediction import check_columns
 from anbexact.inputs.training import training_columns
 from anbexact.selection.bayes_factor import check_thresholds, log_bayes_factors, relevant
 from anbexact.tables.missing import check_handle_missing
@@ -72,6 +73,7 @@ class BayesFactorSelector(
     cut_points_: dict[Hashable, Cuts]
     handle_missing_: dict[Hashable, str]
     _support: npt.NDArray[np.bool_]
+    _features: tuple[Hashable, ...]
 
     def __init__(
         self,
@@ -113,6 +115,7 @@ class BayesFactorSelector(
         (threshold,) = check_thresholds("threshold", [self.threshold])
         check_handle_missing(self.handle_missing)
         table, self.cut_points_ = training_columns(self, X, y, sample_weight).discretised(self.discretizer)
+        self._features = table.vocabulary.features
         self.handle_missing_ = table.vocabulary.missing_rules(self.handle_missing)
         self.log_bayes_factors_ = log_bayes_factors(table, ess=self.ess, n_jobs=self.n_jobs)
         self._support = relevant(table, self.log_bayes_factors_, threshold)
@@ -126,10 +129,11 @@ class BayesFactorSelector(
         X : table
             The features, as in ``fit``.
         """
+        check_is_fitted(self)
+        check_columns(self, X, self._features)
         config = getattr(self, "_sklearn_output_config", {})
         wanted = config.get("transform", get_config()["transform_output"])
         if wanted == "polars" and nw.dependencies.is_polars_dataframe(X) and self.get_support().any():
-            validate_data(self, X, reset=False, skip_check_array=True)
             return X[self.feature_names_in_[self._support].tolist()]
         return super().transform(X)
 

@@ -40,11 +40,16 @@ def parts_of(frame: Any, rows: int) -> Iterator[Any]:
 
 
 def chosen_columns(part: Any, names: Iterable[Hashable]) -> Any:
-    """Return those columns of a table that there are, in this order; an array as it is."""
+    """Return those columns of a table that there are, in this order; an array as it is.
+
+    A name that is no text is also found as text, as files and lazy frames have it.
+    """
     known = frame_names(part)
     if known is None:
         return part
-    chosen = [name for name in names if name in known]
+    texts = {str(name): name for name in known}
+    found = (name if name in known else texts.get(str(name)) for name in names)
+    chosen = [name for name in found if name is not None]
     if isinstance(part, pd.DataFrame):
         return part[chosen]
     return nw.from_native(part, eager_only=True).select(chosen).to_native()

@@ -17,7 +17,7 @@ import pandas as pd
 from anbexact._runtime.units import with_article
 from anbexact.tables.columns import Cells, Column
 from anbexact.tables.moments import zone_name
-from anbexact.tables.native_values import native_values
+from anbexact.tables.native_values import NARROW, in_double, native, native_values
 from anbexact.tables.quantities import Quantity, of_ticks, of_values
 
 WIDE_INTEGERS = (nw.Int128, nw.UInt128)
@@ -31,7 +31,7 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
         return Column(name, array.codes, native_values(array.categories), declared=True, ordered=bool(array.ordered))
     dtype = array.dtype
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
-        return Column(name, numbers=np.asarray(array))
+        return Column(name, numbers=in_double(np.asarray(array)))
     if isinstance(dtype, pd.StringDtype) and dtype.storage == "pyarrow":
         return _read_arrow(array.__arrow_array__(), name)
     if isinstance(dtype, pd.ArrowDtype) and _read_as_arrow(dtype.pyarrow_dtype):
@@ -41,7 +41,8 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
     if pd.api.types.is_complex_dtype(dtype):
         raise ValueError(f"Complex data not supported: column {name!r} contains complex numbers")
     if pd.api.types.is_float_dtype(dtype):
-        return Column(name, numbers=series.to_numpy(dtype=np.float64, na_value=np.nan))
+        own = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", np.float64))  # the latter of sparse columns
+        return Column(name, numbers=in_double(series.to_numpy(dtype=own, na_value=np.nan)))
     if pd.api.types.is_integer_dtype(dtype):
         if not series.hasnans:
             wide = np.uint64 if pd.api.types.is_unsigned_integer_dtype(dtype) else np.int64
@@ -50,6 +51,8 @@ def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
     if pd.api.types.is_object_dtype(dtype):
         kind = pd.api.types.infer_dtype(series, skipna=True)
         if kind in ("floating", "mixed-integer-float"):
+            if any(isinstance(cell, np.float32 | np.float16) for cell in series):
+                series = pd.Series([native(cell) for cell in series], dtype=object)
             return Column(name, numbers=pd.to_numeric(series).to_numpy(dtype=np.float64, na_value=np.nan))
         if kind == "integer":
             return _with_numbers(_factorized(array, name))
@@ -108,7 +111,8 @@ def read_narwhals(series: Any) -> Column:
             return _with_numbers(_factorized(object_array(series.to_list()), name))
         if series.null_count():
             series = series.cast(nw.Float64)
-        return Column(name, numbers=series.to_numpy())
+        numbers = series.to_numpy()
+        return Column(name, numbers=in_double(numbers.astype(NARROW.get(str(dtype), numbers.dtype))))
     native = series.to_native()
     if nw.dependencies.is_pyarrow_chunked_array(native):
         return _read_arrow(native, name)
@@ -167,6 +171,8 @@ def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
         encoded = encoded.chunk(0)
     codes = encoded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)  # indices may be unsigned
     categories = encoded.dictionary.to_pylist()
+    if str(encoded.dictionary.type) in ("float", "halffloat"):
+        categories = in_double(encoded.dictionary.to_numpy(zero_copy_only=False)).tolist()
     _refuse_unhashable(categories, name)
     kept = [value for value in dict.fromkeys(categories) if value is not None and value == value]
     if len(kept) < len(categories):  # the dictionary holds null, NaN, or a value twice

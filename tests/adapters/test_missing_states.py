@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from test_sql import DATABASES
 
@@ -176,3 +177,34 @@ def test_files_of_earlier_versions(tmp_path):
         earlier["sha256"] = digest(earlier)
         (tmp_path / "model.json").write_text(json.dumps(earlier))
         assert anbexact.load(tmp_path / "model.json").vocabulary_.own_missing == own
+
+
+def test_files_of_earlier_versions_in_single_precision(tmp_path):
+    """The states of a float32 were its numbers in double precision."""
+    X, y = table()
+    X = pd.DataFrame({"size": np.where(y == "yes", 0.7, 0.1) + np.arange(len(y)) % 2})
+    wide = X.astype(np.float32).astype(np.float64)
+    NaiveBayesClassifier(ess=1.0).fit(wide, y).save(tmp_path / "model.json")
+    document = json.loads((tmp_path / "model.json").read_text())
+    earlier = {key: value for key, value in document.items() if key not in ("own_missing", "sha256")}
+    (tmp_path / "model.json").write_text(json.dumps(earlier | {"sha256": digest(earlier)}))
+    classifier, expected = anbexact.load(tmp_path / "model.json"), NaiveBayesClassifier(ess=1.0).fit(X, y)
+    assert classifier.vocabulary_.states["size"] == (0.1, 0.7, 1.1, 1.7)
+    np.testing.assert_array_equal(classifier.predict_proba(X.astype(np.float32)), expected.predict_proba(X))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("gaps", "rule"), KINDS)
+@pytest.mark.parametrize("engine", ["duckdb", "polars"])
+def test_in_lazy_frames(engine, gaps, rule):
+    X, y = table(gaps)
+    X = X.astype({"size": float})
+    whole = X.assign(ill=y)
+    if engine == "duckdb":
+        duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
+        frame = duckdb.connect().from_df(whole)
+    else:
+        frame = pl.from_pandas(whole).lazy()
+    eager, lazy = made("TAN", rule).fit(X, y), made("TAN", rule).fit(frame, "ill")
+    assert lazy.vocabulary_ == eager.vocabulary_
+    np.testing.assert_array_equal(lazy.predict_proba(X), eager.predict_proba(X))

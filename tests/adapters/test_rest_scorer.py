@@ -4,7 +4,10 @@ import importlib.util
 from pathlib import Path
 
 import deployed
+import pandas as pd
 import pytest
+
+from anbexact import NaiveBayesClassifier
 
 pytest.importorskip("fastapi", reason="fastapi is not installed")
 pytest.importorskip("httpx", reason="httpx is not installed")
@@ -53,3 +56,13 @@ def test_other_values_and_names_are_refused(request_, example):
     assert client.post("/predict", json=request_).status_code == 422
     assert client.post("/predict", json={}).status_code == 200
     assert client.get("/openapi.json").status_code == 200
+
+
+def test_columns_of_missing_cells_alone(example):
+    X = pd.DataFrame({"a": [None] * 8, "b": ["x", "y", None, "y"] * 2})
+    fitted = NaiveBayesClassifier(ess=1.0, handle_missing="own_state").fit(X, [0, 1, 0, 1] * 2)
+    client = TestClient(example.make_app(fitted))
+    answer = client.post("/predict", json={"a": None, "b": None})
+    expected = fitted.predict_proba(X.iloc[2:3])[0]
+    assert list(answer.json()["probabilities"].values()) == pytest.approx(expected.tolist(), abs=1e-12)
+    assert client.post("/predict", json={"b": "(missing)"}).status_code == 422

@@ -304,3 +304,20 @@ def test_names_and_states_are_quoted_for_databases_that_are_not_here(dialect, pa
     frame, y = rows(0)
     query = to_sql(NaiveBayesClassifier(group_categories=None).fit(frame, y), dialect)
     assert all(part in query for part in parts)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "sqlite"])
+def test_names_that_differ_in_case_alone(dialect):
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=80)
+    X = pd.DataFrame({"age": np.where(rng.random(80) < 0.2, 1 - y, y), "Job": rng.integers(3, size=80), "AGE": 1 - y})
+    classifier = NaiveBayesClassifier(ess=1.0).fit(X, y)
+    if dialect == "postgres":  # where quoted names keep their case
+        assert '"AGE"' in to_sql(classifier, dialect)
+        return
+    with pytest.raises(ValueError, match=r"columns 'age' and 'AGE' differ in case alone, and .* rename one of them"):
+        to_sql(classifier, dialect)
+    other = NaiveBayesClassifier(ess=1.0).fit(X[["age", "Job"]], y)
+    to_sql(other, dialect, keep=["Job", "key"])
+    with pytest.raises(ValueError, match="columns 'Job' and 'job' differ in case alone"):
+        to_sql(other, dialect, keep=["job"])
