@@ -185,8 +185,8 @@ class SmoothResult:
     counted in part. The p-value is that of a χ² distribution with ``edf`` degrees of freedom, at least 1. It treats
     the strengths of smoothing, the structure and the cut points as given, so p-values near a threshold can be too
     small. Because the penalty also shrinks slopes to 0, p-values of terms with little information tend to be too
-    large. Degrees of freedom and tests are of the terms as they are penalised, where a part of what a feature adds may
-    be in terms of more features; ranges are those of shapes, where it is not.
+    large. Degrees of freedom and tests are of the terms as they are penalised, where a part of what a feature adds
+    may be in terms of more features; ranges are those of shapes, where it is not.
 
     References
     ----------
@@ -232,13 +232,8 @@ def smooth_result(refitted: SmoothRefit) -> SmoothResult:
         statistic, df = _wald(values, whole @ covariance @ whole.T, edf)
         p_value = float(gamma.sf(statistic / 2, df / 2))
         name = " & ".join(map(str, term.features))
-        tests[name] = {
-            "edf": edf,
-            "statistic": statistic,
-            "df": df,
-            "p_value": p_value,
-            "range": ranges[term.features],
-        }
+        tests[name] = {"edf": edf, "statistic": statistic, "df": df, "p_value": p_value}
+        tests[name]["range"] = ranges[term.features]
     frame = pd.DataFrame.from_dict(tests, orient="index").rename_axis("term")
     edf = float(sum(refitted.effective_degrees))
     log_likelihood = refitted.fit.log_likelihood
