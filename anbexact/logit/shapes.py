@@ -12,11 +12,14 @@ import numpy.typing as npt
 import pandas as pd
 from scipy.stats import gamma
 
+from anbexact._runtime.arrays import Positions
 from anbexact._runtime.displayed import Displayed
+from anbexact._runtime.tasks import one_blas_thread
+from anbexact.logit.functional_anova import Effect, effects
 from anbexact.logit.potentials import Floats
 from anbexact.logit.refit import Refit
 from anbexact.logit.smooth import SmoothRefit
-from anbexact.logit.smooth_terms import SmoothTerm, strengths_text
+from anbexact.logit.smooth_terms import strengths_text
 from anbexact.tables.vocabulary import Vocabulary
 
 
@@ -33,8 +36,8 @@ class Shape:
     label, against : Any
         The class, and the other side of its odds: another class, or None for the geometric mean of all classes.
     log_odds, standard_error, weight : (*groups) float64
-        In nats; weighted by the rows' ``weight``, the log odds average to 0 along every axis. The standard error is
-        that of the Bayesian posterior given the strengths of smoothing.
+        In nats; weighted by the rows' ``weight``, the log odds average to 0 along every axis, whatever the groups of
+        the others. The standard error is that of the Bayesian posterior given the strengths of smoothing.
     """
 
     features: tuple[Hashable, ...]
@@ -56,9 +59,8 @@ def _shapes(
 ) -> list[Shape]:
     """Return the shapes of all terms other than the intercept, for some contrasts of classes.
 
-    The part of an interaction that depends on fewer of its features (the mean along the others, weighted by the rows)
-    is included in the shape of these, if they have one on as fine a grid: first the parts of pairs, then those of
-    single features. The sum over all shapes is unchanged, up to a constant.
+    They are the effects of the functional ANOVA of the terms: see
+    :func:`~anbexact.logit.functional_anova.effects`.
 
     Parameters
     ----------
@@ -67,80 +69,37 @@ def _shapes(
     contrasts : mapping of class to (against, (classes,) float64)
         The class or mean used for comparison, and the contrast of the classes' log odds.
     """
-    problem = refitted.problem
-    rows = problem.weights.sum(axis=1)
-    of_cells = np.repeat(rows, problem.cells.shape[1])
-    weights = np.bincount(problem.cells.ravel(), of_cells, problem.n_cells).astype(np.float64)
-    maps = _maps(problem.terms, weights)
     found = []
+    made = shape_effects(refitted)
     for label, (against, contrast) in contrasts.items():
         values = refitted.shift @ contrast
         covariance = refitted.curvature.covariance(contrast)
-        for term, matrix in maps:
-            variance = np.einsum("ij,jk,ik->i", matrix, covariance, matrix, optimize=True)
+        for effect, cells, matrix in made:
+            variance = np.einsum("ij,ij->i", matrix @ covariance[np.ix_(cells, cells)], matrix)
             found.append(
                 Shape(
-                    term.features,
-                    tuple(_labels(vocabulary, axis.feature, axis.groups) for axis in term.axes),
+                    effect.features,
+                    tuple(_labels(vocabulary, *axis) for axis in zip(effect.features, effect.groups, strict=True)),
                     label,
                     against,
-                    (matrix @ values).reshape(term.shape),
-                    np.sqrt(np.maximum(variance, 0.0)).reshape(term.shape),
-                    weights[term.cells].reshape(term.shape),
+                    (matrix @ values[cells]).reshape(effect.shape),
+                    np.sqrt(np.maximum(variance, 0.0)).reshape(effect.shape),
+                    effect.weight,
                 )
             )
     return found
 
 
-def _maps(terms: tuple[SmoothTerm, ...], weights: Floats) -> list[tuple[SmoothTerm, Floats]]:
-    """Return, for every term other than the intercept, the matrix that maps all shifts to its centred shape."""
-    n_cells = terms[-1].first + terms[-1].size
-    own: dict[tuple[Hashable, ...], Floats] = {}
-    for term in terms:
-        if term.axes:
-            matrix = np.zeros((term.size, n_cells))
-            matrix[:, term.cells] = np.eye(term.size)
-            own[term.features] = matrix
-    by_size = sorted((term for term in terms if term.axes), key=lambda term: -len(term.axes))
-    for place, term in enumerate(by_size):
-        remaining = own[term.features].reshape(*term.shape, n_cells)
-        grid = weights[term.cells].reshape(term.shape)
-        for part in by_size[place + 1 :]:
-            coarse = _axes_in(term, part)
-            if coarse is None:
-                continue
-            # the mean along the other axes, weighted by the rows, with a small weight where there are none
-            others = tuple(k for k in range(len(term.axes)) if k not in coarse)
-            share = grid + 1e-9 * max(float(grid.sum()), 1.0) / grid.size
-            share = share / share.sum(axis=others, keepdims=True)
-            mean = (remaining * share[..., None]).sum(axis=others, keepdims=True)
-            remaining = remaining - mean
-            mean = mean.transpose(*coarse, *others, -1).reshape(*(term.shape[k] for k in coarse), n_cells)
-            spread = mean[np.ix_(*coarse.values())]
-            own[part.features] = own[part.features] + spread.reshape(part.size, n_cells)
-        own[term.features] = remaining.reshape(term.size, n_cells)
-    for term in by_size:
-        share = weights[term.cells] / max(float(weights[term.cells].sum()), 1e-300)
-        own[term.features] = own[term.features] - share @ own[term.features]
-    return [(term, own[term.features]) for term in terms if term.axes]
-
-
-def _axes_in(term: SmoothTerm, part: SmoothTerm) -> dict[int, npt.NDArray[np.int64]] | None:
-    """Return which axes of a term those of a part are, and the term's group of every group of the part.
-
-    None unless the part's features are some of the term's, and its groups are parts of those of the term.
-    """
-    found = {}
-    if not set(part.features) < set(term.features):
-        return None
-    for fine in part.axes:
-        place = term.features.index(fine.feature)
-        coarse = term.axes[place]
-        of_fine = np.empty(fine.size, dtype=np.int64)
-        of_fine[fine.groups] = coarse.groups
-        if not np.array_equal(of_fine[fine.groups], coarse.groups):
-            return None
-        found[place] = of_fine
+def shape_effects(refitted: SmoothRefit) -> list[tuple[Effect, Positions, Floats]]:
+    """Return the effects of a refit, with the cells whose shifts they are made of, and the matrix of these shifts."""
+    terms, design = refitted.problem.terms, refitted.design
+    states = {name: design.states(name) for name in dict.fromkeys(name for term in terms for name in term.features)}
+    found = []
+    with one_blas_thread():
+        made = effects(terms, states, design.totals)
+    for effect in made:
+        of_terms = [np.arange(terms[place].cells.start, terms[place].cells.stop) for place in effect.parts]
+        found.append((effect, np.concatenate(of_terms), np.hstack(list(effect.parts.values()))))
     return found
 
 
@@ -206,7 +165,8 @@ class SmoothResult:
     ----------
     terms : DataFrame
         By term: ``edf``, the effective degrees of freedom; ``statistic``, ``df`` and ``p_value`` of a Wald test that
-        the term is zero; ``range``, the difference between its highest and lowest log odds.
+        the term is zero; ``range``, the difference between the highest and the lowest log odds of its shape
+        (:meth:`~anbexact.adapters.LogitModel.shapes`), of the class for which it is largest.
     edf : float
         Effective degrees of freedom of the model.
     log_likelihood, aic : float
@@ -221,7 +181,8 @@ class SmoothResult:
     counted in part. The p-value is that of a χ² distribution with ``edf`` degrees of freedom, at least 1. It treats
     the strengths of smoothing, the structure and the cut points as given, so p-values near a threshold can be too
     small. Because the penalty also shrinks slopes to 0, p-values of terms with little information tend to be too
-    large.
+    large. Degrees of freedom and tests are of the terms as they are penalised, where a part of what a feature adds
+    may be in terms of more features; ranges are those of shapes, where it is not.
 
     References
     ----------
@@ -251,6 +212,10 @@ def smooth_result(refitted: SmoothRefit) -> SmoothResult:
     s = problem.n_classes
     contrasts = np.linalg.svd(np.eye(s) - 1 / s)[0][:, : s - 1]
     odds = shift if s > 2 else shift[:, 1:] - shift[:, :1]
+    ranges = {
+        effect.features: float(np.ptp(matrix @ odds[cells], axis=0).max())
+        for effect, cells, matrix in shape_effects(refitted)
+    }
     tests = {}
     for j, (term, edf) in enumerate(zip(problem.terms, refitted.effective_degrees, strict=True)):
         if not term.axes:
@@ -261,10 +226,10 @@ def smooth_result(refitted: SmoothRefit) -> SmoothResult:
         values = (root @ shift[term.cells] @ contrasts).ravel()
         whole = np.kron(root, np.eye(s - 1))
         statistic, df = _wald(values, whole @ covariance @ whole.T, edf)
-        spread = float(np.ptp(odds[term.cells], axis=0).max())
         p_value = float(gamma.sf(statistic / 2, df / 2))
         name = " & ".join(map(str, term.features))
-        tests[name] = {"edf": edf, "statistic": statistic, "df": df, "p_value": p_value, "range": spread}
+        tests[name] = {"edf": edf, "statistic": statistic, "df": df, "p_value": p_value}
+        tests[name]["range"] = ranges[term.features]
     frame = pd.DataFrame.from_dict(tests, orient="index").rename_axis("term")
     edf = float(sum(refitted.effective_degrees))
     log_likelihood = refitted.fit.log_likelihood
@@ -301,6 +266,11 @@ class HasShapes(ABC):
 
     def shapes(self, label: Any = None, against: Any = None) -> Shapes:
         """Return the contributions of features and interactions to the log odds of classes, with standard errors.
+
+        Their sum is that of the refit, up to a constant. They are the functional ANOVA weighted by the rows of the
+        refit (Hooker 2007): an interaction averages to 0 along every axis, whatever the others are, and so has no
+        part that fewer of its features could say. A family has shapes of all its subsets, unless these would have
+        more than 10,000 cells together; then of those that have a term.
 
         Parameters
         ----------

@@ -27,6 +27,7 @@ from anbexact.adapters.figures import plot_shapes
 from anbexact.classifiers import KDBClassifier
 from anbexact.compare import compare
 from anbexact.datasets import load_anes96, load_iris
+from anbexact.logit.shapes import shape_effects
 from anbexact.persistence import classifiers as files
 
 BASES = [NaiveBayesClassifier(), TANClassifier(), FANClassifier(), ANBClassifier(), FSANBClassifier()]
@@ -191,18 +192,19 @@ class TestShapes:
         model = AdditiveClassifier(estimator, intervals=12, smooth=0.3).fit(X, y)
         logit = model.logit_
         shapes = logit.shapes("virginica", "setosa")
-        problem = logit.refitted.problem
+        problem, design = logit.refitted.problem, logit.refitted.design
         total = np.zeros(len(problem.cells))
-        for term, column in zip(problem.terms, problem.cells.T, strict=True):
-            shape = next((one for one in shapes if one.features == term.features), None)
-            if shape is not None:
-                total += shape.log_odds.ravel()[column - term.first]
+        for shape, (effect, _, _) in zip(shapes, shape_effects(logit.refitted), strict=True):
+            assert shape.features == effect.features
+            states = [of[design.states(name)] for name, of in zip(effect.features, effect.groups, strict=True)]
+            total += shape.log_odds[tuple(states)]
         odds = problem.predictors(logit.refitted.shift)
         odds = odds[:, 2] - odds[:, 0]
         assert np.ptp(odds - total) < 1e-6 * np.ptp(odds)
         for shape in shapes:
-            mean = np.average(shape.log_odds, weights=shape.weight)
-            assert mean == pytest.approx(0, abs=1e-9)
+            for axis in range(shape.log_odds.ndim):
+                means = (shape.weight * shape.log_odds).sum(axis=axis) / shape.weight.sum()
+                np.testing.assert_allclose(means, 0, atol=1e-9)
 
     def test_of_two_classes_are_of_the_second_against_the_first(self):
         X, y = wave(300)

@@ -24,7 +24,6 @@ from anbexact.logit.curvature_choice import curvature_at
 from anbexact.logit.design import make_design
 from anbexact.logit.empty_cells import EliminatedCurvature, occupied
 from anbexact.logit.fit import Stop, fit
-from anbexact.logit.shapes import _maps
 from anbexact.logit.smooth_centre import naive_bayes
 from anbexact.logit.smooth_fit import Penalty, SmoothProblem, _State, smooth_fit, smooth_problem
 from anbexact.logit.smooth_folds import FOLDS, SmoothFolds
@@ -713,30 +712,6 @@ class TestTerms:
         assert grouped.size == 7
         assert np.bincount(grouped.groups).tolist() == [4, 4, 4, 4, 4, 4, 1]
         assert grouped_axis(axis, np.ones(25), 24) is axis
-
-    def test_shapes_of_families_are_what_their_pairs_leave(self):
-        terms = self.of(rows=2_000).terms
-        weights = np.ones(terms[-1].cells.stop)
-        family, pair = (next(term for term in terms if term.features == of) for of in (FAMILIES["f2"], ("f2", "f0")))
-        rng = np.random.default_rng(0)
-        own, of_pair, rest = rng.normal(size=6), rng.normal(size=(6, 6)), rng.normal(size=family.shape)
-        of_pair -= of_pair.mean(axis=0)
-        of_pair -= of_pair.mean(axis=1, keepdims=True)
-        for axis in range(3):
-            rest -= rest.mean(axis=axis, keepdims=True)
-        shift = np.zeros(len(weights))
-        shift[family.cells] = (rest + of_pair[:, :, None] + own[:, None, None]).ravel()
-        found = {term.features: (matrix @ shift).reshape(term.shape) for term, matrix in _maps(terms, weights)}
-        np.testing.assert_allclose(found.pop(family.features), rest, atol=1e-12)
-        of_fine = [dict(zip(a.groups, b.groups, strict=True)) for a, b in zip(pair.axes, family.axes, strict=False)]
-        places = [[of[group] for group in range(len(of))] for of in of_fine]
-        whole = of_pair[np.ix_(*places)] + own[places[0]][:, None]
-        joint = found.pop(pair.features)
-        np.testing.assert_allclose(joint.mean(axis=1), 0, atol=1e-12)
-        mains = [found.pop((of.feature,))[[list(of.groups).index(k) for k in range(10)]] for of in pair.axes]
-        total = joint + mains[0][:, None] + mains[1]
-        np.testing.assert_allclose(total - total.mean(), whole - whole.mean(), atol=1e-12)
-        assert all(np.abs(shape).max() < 1e-12 for shape in found.values())
 
     def test_spread_puts_values_on_the_features_of_a_family(self):
         rng = np.random.default_rng(0)

@@ -4,6 +4,7 @@ Tables are lists of rows of state numbers (``rows[t][v]``), with a weight each a
 variable (``arities[v]``). Variables are named by their position; by convention the class is the last one.
 """
 
+from oracles.anova import functional_anova
 from oracles.averaging import averaged_predictive, graph_weights
 from oracles.bounds import (
     atoms_of_cells,
@@ -225,6 +226,7 @@ __all__ = [
     "fewest_over_orders",
     "fnml_local",
     "friedman",
+    "functional_anova",
     "g2_test",
     "graph_weights",
     "graphs",

@@ -9,6 +9,7 @@ import numpy as np
 import oracles
 import pandas as pd
 import pytest
+from scipy.optimize import minimize
 from strategies import random_problem
 from tiers import repeats
 
@@ -16,7 +17,7 @@ import anbexact
 from anbexact import ANBClassifier, FSANBClassifier, GBNClassifier, NaiveBayesClassifier, TANClassifier
 from anbexact._kernels.hierarchy import BLOCK
 from anbexact._runtime.deadline import Deadline, abandonable
-from anbexact.classifiers import KDBClassifier
+from anbexact.classifiers import FixedStructureClassifier, KDBClassifier
 from anbexact.classifiers.table_strengths import chosen_strengths, n_repetitions
 from anbexact.datasets import load_dataset, load_monks
 from anbexact.parameters.counts import count_families
@@ -236,6 +237,56 @@ def test_no_other_strengths_are_better(monkeypatch):
             assert value(moved) < best
     for step in (-0.5, -0.05, 0.05, 0.5):
         assert value(every, found.exponent + step) < best
+
+
+@pytest.mark.slow
+def test_strengths_are_the_maximum_of_the_page():
+    """``docs/scores.md``, with the posterior by the oracle and the maximum by scipy without derivatives of ours."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, [2, 3], (30, 2)), columns=["a", "b"]).astype(str)
+    y = pd.Series((X["a"] == "1").to_numpy() ^ (rng.random(30) < 0.3), name="c").map({False: "n", True: "y"})
+    weights = rng.integers(30, 80, 30).astype(float)  # 1,500 rows or more, so that they are split once
+    assert weights.sum() >= 1500
+    parents = {"c": [], "a": ["c"], "b": ["c", "a"]}
+    model = FixedStructureClassifier(parents, parameters="hierarchical").fit(X, y, weights)
+    found = model.model_.estimation.strengths
+    table = model.reader_.table(X, y, weights)
+    names = list(table.vocabulary.names)
+    arities = [table.vocabulary.arity(name) for name in names]
+    levels = [(name, depth) for name, of in parents.items() for depth in range(len(of) + 1)]
+    folds = []
+    for learned, held_out in split_table(table, 5):
+        ordered = {name: ordered_parents(of, "c") for name, of in count_families(learned, model.structure_).items()}
+        orders_ = {names.index(name): tuple(map(names.index, of)) for name, of in ordered.items()}
+        folds.append((learned.codes.tolist(), learned.weights.tolist(), orders_, held_out))
+
+    def loss(unknowns):
+        means, logs, exponent = unknowns[:3], unknowns[3:-1], unknowns[-1]
+        of_variables = {}
+        for (name, _), value in zip(levels, logs, strict=True):
+            of_variables.setdefault(names.index(name), []).append(exp(value))
+        total = 0.0
+        for rows, of_rows, orders_, held_out in folds:
+            for row, weight in zip(held_out.codes.tolist(), held_out.weights, strict=True):
+                p = oracles.hierarchical_posterior(rows, of_rows, arities, orders_, of_variables, exponent, row)
+                total += weight * log(p[row[-1]])
+        total -= sum((mean - log(5)) ** 2 for mean in means) / 2 / 4**2
+        total -= sum((v - means[d]) ** 2 for (_, d), v in zip(levels, logs, strict=True)) / 2 / 0.5**2
+        return -(total - (exponent - 1) ** 2 / 2 / 1.5**2)
+
+    start = np.array([*[log(5)] * (3 + len(levels)), 1.0])
+    bounds = [(log(0.01), log(1e4))] * 3 + [(None, None)] * len(levels) + [(0.0, 6.0)]
+    best = minimize(loss, start, method="L-BFGS-B", bounds=bounds)
+    logs = np.array([log(found.of_variables[name][depth]) for name, depth in levels])
+    between, within = 1 / 4**2, 1 / 0.5**2
+    means = [
+        (between * log(5) + within * sum(own)) / (between + within * len(own))
+        for own in ([v for (_, k), v in zip(levels, logs, strict=True) if k == d] for d in range(3))
+    ]
+    ours = loss(np.array([*means, *logs, found.exponent]))
+    assert ours == pytest.approx(best.fun, abs=2e-4 * abs(best.fun))
+    assert loss(start) - best.fun > 10 * abs(ours - best.fun)
+    np.testing.assert_allclose(logs, best.x[3:-1], atol=0.3)
 
 
 def test_depths_that_no_fold_has_get_the_mean_of_the_deepest():
