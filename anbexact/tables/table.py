@@ -389,7 +389,7 @@ def _states(
         observed = np.zeros(len(values) + 1, dtype=bool)
         observed[codes] = True
         seen = tuple(value for value, is_seen in zip(values, observed[:-1], strict=True) if is_seen)
-        states = tuple(seen[i] for i in sorted_positions(seen))
+        states = seen if column.ordered else tuple(seen[i] for i in sorted_positions(seen))
     if missing_is_state and column.missing.any():
         if MISSING_STATE in states:
             raise ValueError(f"column {column.name!r} already has a state {MISSING_STATE!r}: rename it")
