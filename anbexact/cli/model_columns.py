@@ -113,6 +113,10 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return a numeric column without cells that are not numbers; a note counts these."""
     if not is_text(column):
         return column
+    codes, texts = pd.factorize(column, use_na_sentinel=True)
+    meaning = meaning_of(list(texts))
+    if meaning.quantity is not None and meaning.quantity.kind == "decimal" and meaning.quantity.beside == ("", ""):
+        return pd.Series(np.append(meaning.numbers, np.nan)[codes], index=column.index, name=column.name)
     values = pd.to_numeric(column, errors="coerce")
     odd = values.isna() & column.notna()
     if values.notna().any() and odd.any():

@@ -87,6 +87,4 @@ def _codes(texts: Sequence[str]) -> str:
     """Return advice for whole numbers that look like codes."""
     if not all(map(_WHOLE.fullmatch, texts)) or len(max(texts, key=len)) > len("9223372036854775807") - 1:
         return ""
-    return (
-        "it contains whole numbers as text, as codes are; if it is a quantity, convert it with pandas.to_numeric"
-    )
+    return "it contains whole numbers as text, as codes are; if it is a quantity, convert it with pandas.to_numeric"

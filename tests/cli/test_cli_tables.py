@@ -923,6 +923,16 @@ class TestTextThatIsMore:
             assert ("have another decimal mark than those of the model" in err) == name.endswith("csv")
             assert "summed out" not in err
 
+    def test_a_model_of_numbers_reads_them_as_text(self, capsys):
+        X, y = pd.DataFrame({"amount": np.arange(0.5, 100.5)}), ["a", "b"] * 50
+        model = NaiveBayesClassifier(discretizer="median").fit(X * 100, y)
+        model.save("m.json")
+        Path("new.csv").write_text('amount\n"1,234.5"\n9800\n')
+        _, out, err = run(capsys, "predict", "m.json", "new.csv", "--proba")
+        expected = model.predict_proba(pd.DataFrame({"amount": [1234.5, 9800.0]}))[:, 1]
+        assert pd.read_csv(io.StringIO(out))["P(b)"].tolist() == pytest.approx(expected.tolist())
+        assert err == ""
+
     def test_odd_cells_among_them(self, capsys):
         frame = self.german()
         write_csv(frame, "t.csv", sep=";")
@@ -949,7 +959,7 @@ class TestTextThatIsMore:
             assert run(capsys, *fit, "--decimal", mark)[0] == 0
             cuts = anbexact.load("m.json").cut_points_["amount"] * scale
             assert np.abs(cuts - 50000).min() < 1500
-            assert "accuracy 1.0000" in run(capsys, "predict", "m.json", "t.csv")[2]
+            assert "accuracy 1.0000" in run(capsys, "predict", "m.json", "t.csv", "--decimal", mark)[2]
             code, out, _ = run(
                 capsys,
                 "compare",
