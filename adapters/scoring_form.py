@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.arrays import Floats
+from anbexact._runtime.warn import warn
 from anbexact.adapters.refusals import named
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.refitted import RefittedClassifier
@@ -18,6 +19,7 @@ from anbexact.logit.potentials import Potentials
 from anbexact.logit.predictions import LogitPosterior
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
+from anbexact.tables.text_quantities import TextQuantity
 from anbexact.tables.vocabulary import MISSING, missing_label
 
 SUMMED_OUT = -1
@@ -222,6 +224,8 @@ def _column(reader: Reader, name: Hashable, what: str) -> CodedColumn:
         raise ValueError(
             f"{what} cannot carry column {name!r}, which holds {quantity.noun}: learn from its numbers instead"
         )
+    if isinstance(quantity, TextQuantity) and not ignored:
+        warn(quantity.expected_as_number(name, what))
     rule = reader.missing_rules[name]
     unknown = REFUSED if reader.handle_unknown == "error" else SUMMED_OUT
     missing = {"marginalize": SUMMED_OUT, "error": REFUSED}.get(rule)

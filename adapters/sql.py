@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._runtime.warn import warn
 from anbexact.adapters.scoring_form import sum_over_families
 from anbexact.adapters.sql_dialects import DIALECTS, Dialect, quoted
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.logit.potentials import Potential, Potentials
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.tables import ConditionalTable
+from anbexact.tables.text_quantities import TextQuantity
 from anbexact.tables.vocabulary import Vocabulary
 
 Logs = npt.NDArray[np.float64]
@@ -258,6 +260,8 @@ class _Query:
                 f"column {name!r} contains {quantity.noun}, whose intervals cannot be written as SQL: pass it to fit "
                 "as a number, such as days since 1970"
             )
+        if isinstance(quantity, TextQuantity):
+            warn(quantity.expected_as_number(name, "to_sql"))
         number = f"CAST({cell} AS {self.dialect.double})"
         cases = [f"WHEN {cell} IS NULL THEN {gap}"]
         if self.dialect.is_nan:

@@ -25,6 +25,7 @@ from anbexact.inputs.class_weights import check_class_weight
 from anbexact.inputs.labels import check_classes
 from anbexact.inputs.prediction import HANDLE_UNKNOWN, check_choice
 from anbexact.inputs.reader import Reader
+from anbexact.inputs.text_columns import check_decimal
 from anbexact.inputs.training import TrainingColumns, training_columns
 from anbexact.networks.evidence import query_network
 from anbexact.networks.model import Model
@@ -72,6 +73,11 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         :func:`~anbexact.inputs.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
         that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and accepts
         any value.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers in columns of text where these leave it open, as "1,234" and "5,678" do. A column
+        of text is read as numbers, dates, times of day or durations if all its cells are such, in one notation and
+        with more than ten different values (``docs/column-types.md``); ``categories`` or a categorical dtype keeps it
+        as it is.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weight of every row by a weight of its class. With a mapping, this is the given weight, or 1
         for a class that is not in the mapping. With ``"balanced"``, it is W / (s W_c), where W is the weight of all
@@ -346,6 +352,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         check_handle_missing(self.handle_missing, (EM,) if self.can_complete() else ())
         if self.drop_identifiers is not False and self.drop_identifiers != "auto":
             raise ValueError(f"drop_identifiers must be 'auto' or False, not {self.drop_identifiers!r}")
+        check_decimal(self.decimal)
         check_class_weight(self.class_weight)
         thread_count(self.n_jobs)
 

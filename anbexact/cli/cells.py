@@ -17,8 +17,8 @@ import numpy as np
 import pandas as pd
 
 from anbexact.cli.messages import InputError, note
+from anbexact.tables.text_quantities import MISSING_WORDS, TextQuantity
 
-MISSING_CELLS = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?")
 EXACT = 2.0**53
 """Below this, every whole number is a float."""
 
@@ -33,15 +33,18 @@ class Expected:
         Columns that are text, whatever they look like.
     states : mapping of column to texts
         What would be read as a missing cell, but is a state of the column.
+    written : mapping of column to quantity
+        The columns of text that the classifier reads, and how it does.
     """
 
     texts: frozenset[str] = frozenset()
     states: Mapping[str, Collection[str]] = field(default_factory=dict)
+    written: Mapping[str, TextQuantity] = field(default_factory=dict)
 
     def missing_words(self, name: str) -> tuple[str, ...]:
         """Return the texts that are missing cells of a column."""
         states = self.states.get(name, ())
-        return tuple(word for word in MISSING_CELLS if word not in states)
+        return tuple(word for word in MISSING_WORDS if word not in states)
 
 
 ANYTHING = Expected()
@@ -168,7 +171,7 @@ def _cell(cell: Any, missing: Collection[str]) -> Any:
     return None if pd.isna(cell) else cell
 
 
-def cell_text(cell: Any, missing: Collection[str] = MISSING_CELLS) -> str | None:
+def cell_text(cell: Any, missing: Collection[str] = MISSING_WORDS) -> str | None:
     """Return one cell as CSV would hold it."""
     cell = _cell(cell, missing)
     if isinstance(cell, bool | np.bool_):

@@ -208,6 +208,7 @@ def _cross_validate(
                 models=args.models or (DEMO_MODELS if demo else None),
                 refit=not args.no_refit,
                 handle_missing=args.missing,
+                decimal=args.decimal,
                 n_jobs=args.threads,
                 progress=line.show,
             )
@@ -247,7 +248,7 @@ def _learn(
     name, continuous = "ANB", None
     if "ANB universal" in compared and "ANB" not in compared:
         name, continuous = "ANB universal", "universal"
-    settings = {"threads": args.threads, "handle_missing": args.missing}
+    settings = {"threads": args.threads, "handle_missing": args.missing, "decimal": args.decimal}
     classifier = unfitted("anb", continuous=continuous, **settings)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=f".*({LOOKS_LIKE_AN_IDENTIFIER}|left out of training)")  # noted

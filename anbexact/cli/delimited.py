@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -12,18 +11,17 @@ from typing import Any
 
 import pandas as pd
 
-from anbexact.cli.cells import MISSING_CELLS, Expected, numbered_names, without_unnamed
+from anbexact.cli.cells import Expected, numbered_names, without_unnamed
 from anbexact.cli.messages import InputError, note
 from anbexact.cli.sources import Source, encoding_of, other_encoding
+from anbexact.tables.text_quantities import MISSING_WORDS
+from anbexact.tables.written_numbers import DECIMAL_MARKS, number_parts
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 """By the word for it; where several fit, in this order. A space stands for any number of blanks."""
 TABBED = (".tsv", ".tab")
 SAMPLE = 200
 """Lines by which a separator is told."""
-DECIMAL_POINT, DECIMAL_COMMA = re.compile(r"[+-]?\d+\.\d+"), re.compile(r"[+-]?\d+,\d+")
-GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
-"""What may be thousands as well as decimals."""
 
 
 @dataclass(frozen=True)
@@ -69,8 +67,9 @@ def read_as(
     whole = only is None
     with source.text(dialect.encoding) as file, warnings.catch_warnings():
         warnings.simplefilter("error", pd.errors.ParserWarning)
+        dtypes = dict.fromkeys(expected.texts | expected.written.keys(), str)
         try:
-            frame = pd.read_csv(file, **_arguments(dialect, dict.fromkeys(expected.texts, str), expected, only))
+            frame = pd.read_csv(file, **_arguments(dialect, dtypes, expected, only))
         except (pd.errors.ParserWarning, pd.errors.ParserError) as error:
             raise ragged(source, dialect) or InputError(f"cannot read {source.label}: {error}") from None
     too_short = whole and len(frame) and frame.iloc[:, -1].isna().any()  # it is, where a row is too short
@@ -153,8 +152,8 @@ def _dialect(source: Source, encoding: str, separator: str | None, decimal: str 
     _check_names(names, source)
     if decimal is None and separator != "," and (cell := _decimal_comma(rows, separator)):
         note(
-            f"{source.label}: numbers such as {cell} are read with a decimal comma; pass --decimal . to read them "
-            "as text"
+            f"{source.label}: numbers such as {cell} are read with a decimal comma; name their columns in --text if "
+            "they are not numbers"
         )
         dialect = replace(dialect, decimal=",")
     return dialect
@@ -204,13 +203,12 @@ def _decimal_comma(rows: list[list[str]], separator: str) -> str | None:
     """Return a number with a decimal comma if columns hold such numbers, and none holds numbers with a point."""
     found = None
     for cells in zip(*(row for row in rows if len(row) == len(rows[0])), strict=True):
-        given = [cell.strip() for cell in cells if cell.strip() not in MISSING_CELLS]
-        if any(DECIMAL_POINT.fullmatch(cell) for cell in given):
+        given = [cell.strip() for cell in cells if cell.strip() not in MISSING_WORDS]
+        marks = [mark for mark in DECIMAL_MARKS if all(number_parts(cell, mark) is not None for cell in given)]
+        if marks == ["."]:
             return None
-        commas = [cell for cell in given if DECIMAL_COMMA.fullmatch(cell)]
-        numbers = all(DECIMAL_COMMA.fullmatch(cell) or re.fullmatch(r"[+-]?\d+", cell) for cell in given)
-        ambiguous = separator != ";" and all(GROUPED.fullmatch(cell) for cell in commas)
-        if commas and numbers and not ambiguous:
+        commas = [cell for cell in given if "," in cell]
+        if commas and (marks == [","] or (marks and separator == ";")):
             found = found or commas[0]
     return found
 

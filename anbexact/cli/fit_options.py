@@ -56,7 +56,7 @@ def chosen_parameters(args: argparse.Namespace, X: pd.DataFrame, label: str) -> 
     """Return the parameters of the classifier that options set; the others are None."""
     parameters: dict[str, Any] = {name: getattr(args, name, None) for name in PARAMETER_NAMES}
     parameters |= {"handle_missing": args.missing, "handle_unknown": args.unknown}
-    parameters["missing_class"] = args.missing_class
+    parameters |= {"missing_class": args.missing_class, "decimal": args.decimal}
     parameters["drop_identifiers"] = False if args.keep_identifiers else None
     for name in ("required_edges", "forbidden_edges"):
         if parameters[name] is not None:

@@ -73,8 +73,7 @@ class TableFile:
         self._raw: pd.DataFrame | None = None
         self._stamp = source.stamp
         require(self.format, source.label)
-        of_text = {"--sep": reading.separator, "--decimal": reading.decimal}
-        foreign = [option for option, value in of_text.items() if value is not None and self.format != "csv"]
+        foreign = ["--sep"] if reading.separator is not None and self.format != "csv" else []
         foreign += ["--encoding"] if reading.encoding is not None and self.format not in ("csv", "json") else []
         foreign += ["--sheet"] if reading.sheet is not None and self.format != "xlsx" else []
         if foreign:
@@ -111,6 +110,12 @@ class TableFile:
         """Refuse a file that was written to since it was opened: it is read more than once."""
         if self.source.stamp != self._stamp:
             raise ChangedError(f"{self.source.label} changed while it was read: wait until it is complete")
+
+    @property
+    def decimal(self) -> str | None:
+        """The decimal mark that was given, or that separated text has (after :meth:`frame`); None if it is open."""
+        told = self._dialect is not None and self._dialect.decimal == ","
+        return self._reading.decimal or ("," if told else None)
 
     def dialect(self) -> Dialect:
         """Return how separated text is to be read, as its first lines say."""

@@ -42,12 +42,14 @@ OPTIONS = {
     "folds": "--folds",
     "seed": "--seed",
     "class_name": "--class",
+    "decimal": "--decimal",
 }
 """The option for each parameter of the library."""
 SENTENCES = (
     (r"drop_identifiers=False", "--keep-identifiers"),
-    (r"convert it with pandas.to_numeric\(..., errors='coerce'\)", "empty cells are missing, other texts are not"),
-    (r"convert it with pandas.to_datetime", "write dates as 2024-01-31 and times as 13:30:00"),
+    (r"; if it is a quantity, convert it with pandas.to_numeric", ""),
+    (r"; make these missing cells, and it is read", "; leave these cells empty, and it is read"),
+    (r"convert it with pandas.to_datetime and format=.*?'(?= or |[;)]|$)( or '.*?')?", "write dates as 2024-01-31"),
     (r"TANClassifier is quicker", "--model tan is quicker"),
     (r"handle_missing='auto' or 'own_state'", "--missing auto or --missing own_state"),
     (r"declare it in categories=, or use handle_unknown='marginalize'", "or fit again with --unknown marginalize"),

@@ -6,12 +6,14 @@ import argparse
 from collections.abc import Collection, Hashable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
 import pandas as pd
 
 from anbexact._runtime.units import agreeing, counted
 from anbexact.classifiers.fitted_pool import first_table_classifier
-from anbexact.cli.cells import MISSING_CELLS, Expected, is_text
+from anbexact.cli.cells import Expected, is_text
 from anbexact.cli.messages import InputError, listed, note
+from anbexact.tables.text_quantities import MISSING_WORDS, TextQuantity, meaning_of
 
 if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier
@@ -35,7 +37,8 @@ def expected_columns(
     """Return what a classifier knows of the columns of a table, beside those that the user says are ``texts``.
 
     Columns whose states are text are text, even where a file has only some that look like numbers; and a text that
-    is a state is no missing cell.
+    is a state is no missing cell. Columns of text that the classifier reads as numbers, dates or times stay as they
+    are written.
     """
     vocabulary = classifier.vocabulary_
     values = {
@@ -43,9 +46,11 @@ def expected_columns(
         for text, name in names.items()
         if name not in classifier.cut_points_ and name not in vocabulary.left_out
     }
-    states = {text: [word for word in MISSING_CELLS if word in of_column] for text, of_column in values.items()}
+    states = {text: [word for word in MISSING_WORDS if word in of_column] for text, of_column in values.items()}
     of_text = [text for text, of_column in values.items() if all(isinstance(value, str) for value in of_column)]
-    return Expected(frozenset([*of_text, *texts]), states)
+    quantities = {text: vocabulary.quantities.get(name) for text, name in names.items()}
+    written = {text: quantity for text, quantity in quantities.items() if isinstance(quantity, TextQuantity)}
+    return Expected(frozenset([*of_text, *texts]), states, written)
 
 
 def check_columns(
@@ -72,7 +77,10 @@ def features_of(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataF
             columns[name] = pd.Series(None, index=frame.index, dtype=object)
             continue
         column = frame[str(name)]
-        if name in classifier.cut_points_ and tolerant:
+        quantity = vocabulary.quantities.get(name)
+        if isinstance(quantity, TextQuantity):
+            columns[name] = _in_notation(column, quantity)
+        elif name in classifier.cut_points_ and tolerant:
             columns[name] = _numbers(column)
         else:
             columns[name] = known_states(column, vocabulary.states[name])
@@ -88,10 +96,27 @@ def known_states(column: pd.Series[Any], states: Any) -> pd.Series[Any]:
     return pd.Series(cells, index=column.index, name=column.name, dtype=object)
 
 
+def _in_notation(column: pd.Series[Any], quantity: TextQuantity) -> pd.Series[Any]:
+    """Return a column that the classifier reads; as numbers, with a note, if all of it has the other decimal mark."""
+    codes, texts = pd.factorize(column, use_na_sentinel=True)
+    meaning = meaning_of(list(texts), quantity.decimal)
+    own = meaning.quantity
+    if quantity.kind != "decimal" or own is None or own.kind != "decimal" or own.decimal == quantity.decimal:
+        return column
+    if own.beside not in (quantity.beside, ("", "")):
+        return column
+    note(f"column {column.name!r}: numbers such as {own.example} have another decimal mark than those of the model")
+    return pd.Series(np.append(meaning.numbers, np.nan)[codes], index=column.index, name=column.name)
+
+
 def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
     """Return a numeric column without cells that are not numbers; a note counts these."""
     if not is_text(column):
         return column
+    codes, texts = pd.factorize(column, use_na_sentinel=True)
+    meaning = meaning_of(list(texts))
+    if meaning.quantity is not None and meaning.quantity.kind == "decimal" and meaning.quantity.beside == ("", ""):
+        return pd.Series(np.append(meaning.numbers, np.nan)[codes], index=column.index, name=column.name)
     values = pd.to_numeric(column, errors="coerce")
     odd = values.isna() & column.notna()
     if values.notna().any() and odd.any():

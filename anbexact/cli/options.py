@@ -6,9 +6,10 @@ import argparse
 from collections.abc import Callable
 from typing import TypeAlias
 
-from anbexact.cli.cells import MISSING_CELLS
 from anbexact.cli.delimited import SEPARATORS
 from anbexact.cli.formats import FORMATS
+from anbexact.tables.text_quantities import MISSING_WORDS
+from anbexact.tables.written_numbers import DECIMAL_MARKS
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 """What a command adds its parser to."""
@@ -50,7 +51,12 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="C",
         help=f"the separator of text: a character, or one of the words {', '.join(SEPARATORS)}",
     )
-    group.add_argument("--decimal", choices=(".", ","), metavar="C", help="the decimal mark of text: . or ,")
+    group.add_argument(
+        "--decimal",
+        choices=DECIMAL_MARKS,
+        metavar="C",
+        help="the decimal mark of numbers, . or , (by default, as each column tells)",
+    )
     group.add_argument("--encoding", metavar="NAME", help="the encoding of text: utf-8, utf-16, cp1252, latin-1, ...")
     group.add_argument("--sheet", metavar="NAME", help="the sheet of an Excel workbook; by default the first")
     group.add_argument(
@@ -60,7 +66,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="read this column as text even if its cells look like numbers or dates, as in postal codes; repeatable",
     )
-    group.description = f"Missing cells: empty, {', '.join(MISSING_CELLS[1:])}."
+    group.description = f"Missing cells: empty, {', '.join(MISSING_WORDS[1:])}."
 
 
 def add_choosing(parser: argparse.ArgumentParser) -> None:

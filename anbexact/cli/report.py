@@ -15,7 +15,15 @@ from anbexact.cli.models import read_model
 from anbexact.cli.options import DATA_HELP, Commands, add_command, add_reading, add_weights, add_workers
 from anbexact.cli.row_counts import repeat_rows
 from anbexact.cli.streams import like_a_file
-from anbexact.cli.tables import find_columns, no_column, open_table, read_frame, recognised, take_weights
+from anbexact.cli.tables import (
+    as_categories,
+    find_columns,
+    no_column,
+    open_table,
+    read_frame,
+    recognised,
+    take_weights,
+)
 from anbexact.cli.writing import check_place
 
 if TYPE_CHECKING:
@@ -143,7 +151,7 @@ def _rows(args: argparse.Namespace, classifier: DiscreteClassifier) -> tuple[pd.
     known = recognised(frame[[name for name in frame if name in used]], file, expected)
     for column in counted:
         known = repeat_rows(known, column, label)
-    X = features_of(known, classifier)
+    X = as_categories(features_of(known, classifier), classifier.vocabulary_.groups)
     for name in classifier.vocabulary_.left_out:  # learned from again in the cross-validation, as it was
         if str(name) in known:
             X[name] = known[str(name)]

@@ -10,6 +10,7 @@ import numpy as np
 from anbexact._runtime.memory import available_memory
 from anbexact.cli.messages import InputError, in_options, note
 from anbexact.inputs.identifiers import LOOKS_LIKE_AN_IDENTIFIER, identifier_reason
+from anbexact.inputs.text_columns import read_text
 from anbexact.tables.frames import read_columns
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def leave_out_identifiers(frame: pd.DataFrame, used: Collection[str], label: str
     """
     rows = np.ones(len(frame), dtype=bool)
     reasons = {
-        str(column.name): identifier_reason(column, rows, fewest=FEWEST_ROWS)
+        str(column.name): identifier_reason(read_text(column, rows), rows, fewest=FEWEST_ROWS)
         for column in read_columns(frame.drop(columns=list(used)))
     }
     dropped = [name for name, reason in reasons.items() if reason]

@@ -29,6 +29,7 @@ from anbexact.cli.record_batches import RecordBatches, UnlikeError
 from anbexact.cli.tables import find_columns
 from anbexact.cli.text_types import CODE
 from anbexact.cli.writing import takes_parts, written_in_parts
+from anbexact.tables.text_quantities import TextQuantity
 
 if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier
@@ -138,8 +139,9 @@ class _Text:
         self, used: Sequence[str], expected: Expected, passed: list[str], rows: int
     ) -> Iterator[tuple[pd.DataFrame, pd.DataFrame | None]]:
         """Yield the columns that are used, and those that are passed through, so many rows at a time."""
-        first = next(parts_as(self.source, self.dialect, dict.fromkeys(expected.texts, str), expected, None, rows))
-        kinds = {name: _kind(first[name], name in expected.texts) for name in used}
+        of_text = expected.texts | expected.written.keys()
+        first = next(parts_as(self.source, self.dialect, dict.fromkeys(of_text, str), expected, None, rows))
+        kinds = {name: _kind(first[name], name in of_text) for name in used}
         dtypes = {name: _DTYPES[kinds[name]] if name in kinds else str for name in self.names}
         written: Iterator[pd.DataFrame | None] = repeat(None)
         if passed:
@@ -155,6 +157,10 @@ class _Text:
             if beside is not None and len(beside) != len(part):
                 raise UnlikeError
             cells = {name: _cells(part[name], kind, expected) for name, kind in kinds.items()}
+            if any(
+                not _admits(quantity, cells[name]) for name, quantity in expected.written.items() if name in cells
+            ):
+                raise UnlikeError
             known = pd.DataFrame(cells, index=part.index).reset_index(drop=True)
             yield known, None if beside is None else beside[passed].reset_index(drop=True)
 
@@ -191,6 +197,16 @@ def _cells(column: pd.Series[Any], kind: str, expected: Expected) -> pd.Series[A
     lookup = np.array([*(place.get(text, -1) for text in stripped), -1], dtype=np.int64)
     cells = pd.Categorical.from_codes(lookup[codes], pd.Index(list(place), dtype=object))
     return pd.Series(cells, index=column.index, name=column.name)
+
+
+def _admits(quantity: TextQuantity, cells: pd.Series[Any]) -> bool:
+    """Whether a quantity admits all texts of a column."""
+    try:
+        for text in cells.cat.categories:
+            quantity.number(text)
+    except ValueError:  # perhaps the whole column has another decimal mark
+        return False
+    return True
 
 
 def _whole_numbers(column: pd.Series[Any], codes: npt.NDArray[Any], texts: list[str]) -> pd.Series[Any]:

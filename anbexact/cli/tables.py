@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -55,7 +55,7 @@ def read_frame(file: TableFile, expected: Expected = ANYTHING) -> pd.DataFrame:
 
 def recognised(frame: pd.DataFrame, file: TableFile, expected: Expected) -> pd.DataFrame:
     """Return columns of a table that was read, text as numbers or dates where all of it is, unless it is expected."""
-    found = recognise(frame, expected.texts, file.as_text)
+    found = recognise(frame, expected.texts | expected.written.keys(), file.as_text, file.decimal)
     changed = [name for name in frame if found[name].dtype != frame[name].dtype]
     return found.assign(**{str(name): same_column(found[name]) for name in changed})
 
@@ -64,7 +64,7 @@ def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tup
     """Return features, class and label of the table that ``args.data`` names, the columns chosen as the options say.
 
     The column of ``--weights`` stays with the features; rows are repeated as the column of ``--counts`` says. Rows
-    without a class are left out, unless ``unlabelled`` is true.
+    without a class are left out, unless ``unlabelled`` is true. ``args.decimal`` becomes the file's decimal mark.
     """
     file = open_table(args)
     label = file.source.label
@@ -82,7 +82,18 @@ def training_table(args: argparse.Namespace, *, unlabelled: bool = False) -> tup
         frame = repeat_rows(frame, counts, label)
     elif args.weights is None:
         note_counts(frame, args.class_name, label)
-    return *features_and_class(frame, args.class_name, label, unlabelled=unlabelled), label
+    args.decimal = file.decimal
+    X, y = features_and_class(frame, args.class_name, label, unlabelled=unlabelled)
+    return as_categories(X, expected.texts), y, label
+
+
+def as_categories(X: pd.DataFrame, names: Collection[Hashable]) -> pd.DataFrame:
+    """Return features of which some are categories, whatever their text looks like."""
+    X = X.copy(deep=False)
+    for name in X:
+        if name in names:
+            X[name] = X[name].astype("category")
+    return X
 
 
 def choose_columns(

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from anbexact.cli.messages import listed, note
-from anbexact.tables.moments import is_iso
+from anbexact.tables.moments import is_iso, with_hyphens
+from anbexact.tables.text_quantities import dates_of_text, meaning_of
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 CODE = re.compile(r"\s*[+-]?0\d", re.ASCII)
-_OFFSET = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
-_YEAR_FIRST = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)(?!\d)", re.ASCII)
-_ONLY_DATE = len("2021-06-15")
 MISSING_DOT = "."
 
 
 def recognise(
-    frame: pd.DataFrame, texts: Collection[str], as_written: Callable[[list[str]], pd.DataFrame]
+    frame: pd.DataFrame,
+    texts: Collection[str],
+    as_written: Callable[[list[str]], pd.DataFrame],
+    decimal: str | None = None,
 ) -> pd.DataFrame:
     """Return a table that was read from text, its columns as numbers, dates or text as all of their cells are.
 
@@ -31,6 +32,9 @@ def recognise(
     - Text all of whose cells are ISO dates becomes dates; datetimes, with an offset or without, become datetimes.
       Slashes may separate year, month and day, as in 2021/6/15.
 
+    Numbers in other notations, such as $1,250 or 1.250 beside 980, and times of day stay text: what they mean belongs
+    to the classifier.
+
     Parameters
     ----------
     frame : DataFrame
@@ -39,16 +43,18 @@ def recognise(
         Columns that stay text, whatever they look like.
     as_written : function
         Called with names of columns: these columns, every cell as text.
+    decimal : {".", ","}, optional
+        The decimal mark, if it is known.
     """
     frame = frame.copy(deep=False)
-    coded = _coded(frame, texts, as_written)
+    coded = _coded(frame, texts, as_written, decimal)
     for name, column in coded.items():
         frame[name] = column
     dotted = []
     for name in map(str, frame):
         if name not in texts and name not in coded and not pd.api.types.is_numeric_dtype(frame[name].dtype):
             n_missing = frame[name].isna().sum()
-            frame[name] = _recognised(frame[name])
+            frame[name] = _recognised(frame[name], decimal)
             if frame[name].isna().sum() > n_missing:
                 dotted.append(name)
     if dotted:
@@ -57,14 +63,20 @@ def recognise(
 
 
 def _coded(
-    frame: pd.DataFrame, texts: Collection[str], as_written: Callable[[list[str]], pd.DataFrame]
+    frame: pd.DataFrame,
+    texts: Collection[str],
+    as_written: Callable[[list[str]], pd.DataFrame],
+    decimal: str | None,
 ) -> dict[str, pd.Series[Any]]:
-    """Return the columns of whole numbers of which one has leading zeros, as they are written."""
-    whole = [str(name) for name in frame if name not in texts and _is_whole(frame[name])]
-    if not whole:
+    """Return the columns of numbers with leading zeros, or with points between thousands, as they are written."""
+    questioned = [str(name) for name in frame if name not in texts and _is_questioned(frame[name])]
+    if not questioned:
         return {}
     found = {}
-    for name, column in as_written(whole).items():
+    for name, column in as_written(questioned).items():
+        if _has_thousands([cell for cell in column.dropna().unique() if isinstance(cell, str)], decimal):
+            found[str(name)] = column.str.strip()
+            continue
         first = next((cell for cell in column.dropna().unique() if isinstance(cell, str) and CODE.match(cell)), None)
         if first is not None:
             found[str(name)] = column.str.strip()
@@ -72,16 +84,26 @@ def _coded(
     return found
 
 
-def _is_whole(column: pd.Series[Any]) -> bool:
-    """Whether a column holds whole numbers, some of them not one digit long, maybe beside missing cells."""
+def _has_thousands(cells: list[str], decimal: str | None) -> bool:
+    """Whether texts are numbers with points that separate thousands."""
+    quantity = meaning_of(cells, decimal).quantity
+    return quantity is not None and quantity.thousands == "."
+
+
+def _is_questioned(column: pd.Series[Any]) -> bool:
+    """Whether a column holds whole numbers, or thousandths below 1,000, maybe beside missing cells."""
     if not pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
         return False
     values = column.to_numpy(dtype=np.float64, na_value=np.nan)
-    values = values[~np.isnan(values)]
-    return bool(len(values)) and bool((values == np.rint(values)).all())
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return False
+    thousandths = values * 1000
+    near = np.abs(thousandths - np.rint(thousandths)) < 1e-6
+    return bool((values == np.rint(values)).all() or (near & (np.abs(values) < 1000)).all())
 
 
-def _recognised(column: pd.Series[Any]) -> pd.Series[Any]:
+def _recognised(column: pd.Series[Any], decimal: str | None) -> pd.Series[Any]:
     """Return a column of text as numbers or dates, if all of its cells are such; else as it is."""
     codes, uniques = pd.factorize(column, use_na_sentinel=True)
     cells = list(uniques)
@@ -89,35 +111,15 @@ def _recognised(column: pd.Series[Any]) -> pd.Series[Any]:
         return column
     cells = [cell.strip() for cell in cells]
     present = [cell for cell in cells if cell != MISSING_DOT]
+    if _has_thousands(present, decimal):
+        return column
     if present and all(_NUMBER.fullmatch(cell) and not CODE.match(cell) for cell in present):
         values = pd.to_numeric(pd.Series([None if cell == MISSING_DOT else cell for cell in cells]))
-    elif all(map(is_iso, dates := [_with_hyphens(cell) for cell in cells])):
+    elif all(map(is_iso, dates := [with_hyphens(cell) for cell in cells])):
         try:
-            values = _dates(dates)
+            values = dates_of_text(dates)
         except ValueError:  # such as February 30
             return column
     else:
         return column
     return pd.Series(values.reindex(codes).array, index=column.index, name=column.name)
-
-
-def _with_hyphens(cell: str) -> str:
-    """Return text that begins with a date, year first, with that date as ISO 8601 has it; other text as it is."""
-    found = _YEAR_FIRST.match(cell)
-    return cell if found is None else f"{found[1]}-{found[2]:0>2}-{found[3]:0>2}{cell[found.end() :]}"
-
-
-def _dates(cells: Sequence[str]) -> pd.Series[Any]:
-    """Return ISO text as Python's dates if no cell has a time of day, else as datetimes.
-
-    Raises
-    ------
-    ValueError
-        If there is no such day, or only some datetimes have an offset.
-    """
-    if all(len(cell) == _ONLY_DATE for cell in cells):
-        return pd.Series(pd.to_datetime(pd.Series(cells), format="ISO8601").dt.date, dtype=object)
-    offsets = {match.group() if (match := _OFFSET.search(cell[_ONLY_DATE:])) else "" for cell in cells}
-    if "" in offsets and len(offsets) > 1:
-        raise ValueError
-    return pd.to_datetime(pd.Series(cells), format="ISO8601", utc=len(offsets) > 1)

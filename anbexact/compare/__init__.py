@@ -71,6 +71,7 @@ def compare(
     models: Iterable[str] | Mapping[str, Any] | None = None,
     refit: bool = True,
     handle_missing: str | None = None,
+    decimal: str | None = None,
     n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Comparison:
@@ -130,6 +131,8 @@ def compare(
         Whether to include the refitted models. On large tables refits take longest.
     handle_missing : str, optional
         ``handle_missing`` of this package's classifiers if models are given by name; by default, their own default.
+    decimal : {".", ","}, optional
+        The decimal mark of numbers in columns of text where these leave it open, if models are given by name.
     n_jobs : int, optional
         Number of threads of this package's classifiers. None: all processors, but one thread for a small table.
     progress : callable, optional
@@ -191,7 +194,7 @@ def compare(
     ANB               1.00       0.0        67.0
     ANB refitted      1.00       0.0        40.0
     """
-    data = prepare(X, y, sample_weight, folds, seed, handle_missing)
+    data = prepare(X, y, sample_weight, folds, seed, handle_missing, decimal)
     threads = _threads(n_jobs, data)
     chosen = choose(models, data, threads, handle_missing)
     named = not isinstance(models, Mapping)

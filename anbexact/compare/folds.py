@@ -16,6 +16,8 @@ from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
 from anbexact.inputs.identifiers import identifier_reason
 from anbexact.inputs.row_weights import advise_on_weights
+from anbexact.inputs.text_columns import read_text
+from anbexact.tables.columns import Column
 from anbexact.tables.frames import is_frame, is_series, read_columns
 from anbexact.tables.table import Weights, check_weights
 
@@ -33,7 +35,11 @@ MISSING_NOTES = {
 
 @dataclass(frozen=True, eq=False)
 class Data:
-    """The table, its classes as codes, the weights of its rows (None: all 1), and the folds."""
+    """The table, its classes as codes, the weights of its rows (None: all 1), and the folds.
+
+    ``columns`` are those of the table, text being what it means; ``decimal`` is the decimal mark where text leaves it
+    open.
+    """
 
     frame: pd.DataFrame
     target: pd.Series[Any]
@@ -42,9 +48,19 @@ class Data:
     weights: Weights | None
     splits: list[tuple[Rows, Rows]]
     notes: list[str]
+    columns: list[Column]
+    decimal: str | None
 
 
-def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_missing: str | None = None) -> Data:
+def prepare(
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    folds: int,
+    seed: int,
+    handle_missing: str | None = None,
+    decimal: str | None = None,
+) -> Data:
     """Drop the rows without a class or of weight 0, and make the folds."""
     from sklearn.model_selection import StratifiedKFold
 
@@ -104,7 +120,8 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
             "the others, missing cells are imputed"
         )
     rows = np.ones(len(frame), dtype=bool)
-    reasons = {column.name: identifier_reason(column, rows) for column in read_columns(frame)}
+    columns = [read_text(column, rows, decimal) for column in read_columns(frame)]
+    reasons = {column.name: identifier_reason(column, rows) for column in columns}
     dropped = [f"{name!r} ({reason})" for name, reason in reasons.items() if reason]
     if dropped:
         notes.append(
@@ -114,7 +131,7 @@ def prepare(X: Any, y: Any, sample_weight: Any, folds: int, seed: int, handle_mi
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The least populated class")  # noted
         splits = list(splitter.split(codes, codes))
-    return Data(frame, target, classes, codes, weights, splits, notes)
+    return Data(frame, target, classes, codes, weights, splits, notes, columns, decimal)
 
 
 def as_pandas(X: Any, y: Any) -> tuple[pd.DataFrame, pd.Series[Any]]:

@@ -28,7 +28,6 @@ from anbexact.displays.frames import BASELINE
 from anbexact.inputs.continuous import MANY_VALUES
 from anbexact.logit.smooth import SmoothRefit
 from anbexact.tables.columns import Column
-from anbexact.tables.frames import read_columns
 from anbexact.tables.missing import EM
 
 OTHERS = ("CategoricalNB", "logistic regression", BASELINE)
@@ -85,12 +84,14 @@ def choose(
         raise TypeError(f"models must be names, or a mapping of names to classifiers, not {models!r}")
     given = (models,) if isinstance(models, str) else models
     names = known_names(MODELS if given is None else given)
-    columns = read_columns(data.frame)
+    columns = data.columns
     _refuse_states([name for name in names if name in OF_NUMBERS], columns)
     numbers = np.column_stack([_as_numbers(column) for column in columns])
     own: dict[str, Any] = {
         label: entry.estimator(n_jobs=n_jobs, **line.parameters) for label, (entry, line) in compared_lines().items()
     }
+    for estimator in own.values():
+        estimator.set_params(decimal=data.decimal)
     if handle_missing is not None:
         others = []
         for label, estimator in own.items():

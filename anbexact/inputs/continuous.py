@@ -12,12 +12,13 @@ import pandas as pd
 from anbexact._runtime.warn import warn
 from anbexact.discretize import RULES, Cuts, cut_codes, find_cut_points, group_values, interval_names
 from anbexact.discretize.base import row_weights
-from anbexact.inputs.identifiers import unread_advice
+from anbexact.inputs.text_advice import unread_advice
 from anbexact.tables.columns import Column
 from anbexact.tables.quantities import Quantity
 from anbexact.tables.table import (
     Weights,
 )
+from anbexact.tables.text_quantities import TextQuantity
 from anbexact.tables.vocabulary import Groups, Vocabulary
 
 MANY_VALUES = 10
@@ -125,7 +126,8 @@ def fit_groups(
         and column.name not in declared
         and len(pd.unique(column.coded[0][kept & ~column.missing])) > most
     ]
-    unread = [(column.name, advice) for column in grouped if (advice := unread_advice(column.coded[1]))]
+    texts = [column for column in grouped if not (column.declared or column.categorical)]
+    unread = [(column.name, advice) for column in texts if (advice := unread_advice(column.coded[1]))]
     if unread:
         name, advice = unread[0]
         more = f" ({len(unread) - 1} more such columns)" if len(unread) > 1 else ""
@@ -175,7 +177,14 @@ def discretise(column: Column, cut_points: Mapping[Hashable, Cuts], vocabulary: 
     names = interval_names(cuts, quantity) if vocabulary is None else vocabulary.states[column.name][: len(cuts) + 1]
     if vocabulary is not None:
         quantity = vocabulary.quantities.get(column.name)
-    codes = cut_codes(numbers_of(column, quantity), cuts)
+    numbers, unread = _read(column, quantity, "was numeric in fit and discretised, but now")
+    codes = cut_codes(numbers, cuts)
+    if len(unread):
+        own, values = column.coded
+        place = np.full(len(values) + 1, -1)
+        place[unread] = np.arange(len(unread)) + len(names)
+        codes = np.where(place[own] >= 0, place[own], codes)
+        names = (*names, *(values[code] for code in unread))
     return Column(column.name, codes, names, declared=True, quantity=quantity)
 
 
@@ -186,31 +195,44 @@ def numbers_of(
 ) -> npt.NDArray[np.number[Any]]:
     """Return the numbers of a column, NaN where missing, as a quantity has them if one is given.
 
+    If the quantity was written as text, NaN also stands for what cannot be read.
+
     Raises
     ------
     ValueError
         For a value that is not a number, or not of the quantity; the message says why it should be one.
     """
+    return _read(column, quantity, known)[0]
+
+
+def _read(
+    column: Column, quantity: Quantity | None, known: str
+) -> tuple[npt.NDArray[np.number[Any]], npt.NDArray[np.intp]]:
+    """Return the numbers of a column, and the codes of the values that a quantity of text does not admit."""
+    none = np.empty(0, dtype=np.intp)
     if column.numbers is not None and column.quantity == quantity:
-        return column.numbers
+        return column.numbers, none
     plain = quantity is None or quantity.kind == "decimal"
     if column.numbers is not None and plain and (column.quantity is None or column.quantity.kind == "decimal"):
-        return column.numbers
+        return column.numbers, none
     if quantity is not None:
         known = f"contained {quantity.noun} in fit, but now"
         if column.numbers is not None and column.quantity is not None:
             try:
-                return quantity.convert(np.asarray(column.numbers, dtype=np.float64), column.quantity)
+                return quantity.convert(np.asarray(column.numbers, dtype=np.float64), column.quantity), none
             except ValueError as error:
                 raise ValueError(f"column {column.name!r} {known} {error}") from None
     codes, categories = column.coded
     values = np.full(len(categories) + 1, np.nan)
+    unread = []
     for code, value in enumerate(categories):
         try:
             values[code] = _number(value) if quantity is None else quantity.number(value)
         except ValueError as error:
-            raise ValueError(f"column {column.name!r} {known} {error}") from None
-    return values[np.where(codes < 0, -1, codes)]
+            if not isinstance(quantity, TextQuantity):
+                raise ValueError(f"column {column.name!r} {known} {error}") from None
+            unread.append(code)
+    return values[np.where(codes < 0, -1, codes)], np.array(unread, dtype=np.intp)
 
 
 def _number(value: Any) -> float:

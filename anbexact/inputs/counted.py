@@ -7,7 +7,7 @@ and groups of values, as they would from the rows. One more query counts the dis
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,6 +29,7 @@ from anbexact.inputs.continuous import (
 from anbexact.inputs.counted_keys import group_number, interval_number
 from anbexact.inputs.identifiers import identifier_reason, question_class, report_identifiers
 from anbexact.inputs.labels import check_labels
+from anbexact.inputs.text_columns import Words, read_text, warn_of_words
 from anbexact.inputs.training import TrainingColumns, declared_states
 from anbexact.tables.blocks import blocks_of
 from anbexact.tables.columns import Column
@@ -332,11 +333,15 @@ def _decided(
     names = source.names(y)
     decided: dict[str, _Feature] = {}
     reasons: dict[Hashable, str] = {}
+    words: Words = {}
     for k, name in enumerate(names):
         if progress is not None:
             progress("counting the values of columns", k / (len(names) + 1))
         counts = source.counted_with([name, y], of_class)
         column, target = counts.columns
+        if name not in categories:
+            column = read_text(column, counts.weights > 0, estimator.decimal, words)
+            counts = replace(counts, columns=[column, target])
         if getattr(estimator, "drop_identifiers", False) and name not in stay:
             reasons[name] = identifier_reason(column, counts.weights > 0, counts.repeats)
             if reasons[name]:
@@ -348,6 +353,7 @@ def _decided(
         decided[name] = _feature(estimator, source, counts, weights, categories)
     if progress is not None:
         progress("counting the values of columns", 1.0)
+    warn_of_words(words)
     return decided, report_identifiers(reasons, len(names))
 
 
@@ -361,8 +367,7 @@ def _feature(
     """Decide what the values of a feature become, from their weights in every class."""
     column, target = counts.columns
     name = str(column.name)
-    kept = np.ones(len(weights), dtype=bool)
-    if continuous_columns([column], kept, categories):
+    if continuous_columns([column], np.ones(len(weights), dtype=bool), categories):
         refuse_uncut([column], estimator.discretizer)
         assert column.numbers is not None
         numbers = np.asarray(column.numbers, dtype=np.float64)

@@ -11,12 +11,23 @@ from anbexact._runtime.units import with_article
 from anbexact.discretize import Cuts, cut_codes
 from anbexact.tables.columns import Column
 from anbexact.tables.native_values import NARROW
+from anbexact.tables.text_quantities import TextQuantity
 from anbexact.tables.vocabulary import Groups
 
 
 def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
     """Return the expression of the number of a cell's interval: how many intervals' least values it reaches."""
     assert column.numbers is not None
+    if isinstance(column.quantity, TextQuantity):
+        codes, texts = column.coded
+        of_text = np.full(len(texts), np.nan)
+        of_text[codes[codes >= 0]] = column.numbers[codes >= 0]
+        interval = cut_codes(of_text, cuts)
+        of_intervals: list[list[str]] = [[] for _ in range(len(cuts) + 1)]
+        for text, k in zip(texts, interval.tolist(), strict=True):
+            if k >= 0:
+                of_intervals[k].append(text)
+        return group_number(cell, of_intervals)
     observed = np.flatnonzero(~column.missing)
     order = observed[np.argsort(column.numbers[observed], kind="stable")]
     numbers = column.numbers[order]
@@ -38,7 +49,7 @@ def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
 
 
 def group_number(cell: Any, name: str, groups: Groups) -> Any:
-    """Return the expression of the number of a cell's group.
+    """Return the expression of the number of a cell's group; it is missing in none of them.
 
     Raises
     ------
@@ -52,8 +63,7 @@ def group_number(cell: Any, name: str, groups: Groups) -> Any:
                 "values, which a lazy frame cannot group: convert it to text, numbers or dates in the query"
             )
     cell = cell.cast(nw.String)
-    number: Any = cell.is_null().cast(nw.Int32) * 0
+    number: Any = cell.is_null().cast(nw.Int32) * 0 - 1
     for k, values in enumerate(groups):
-        if k:
-            number = number + cell.is_in(list(values)).cast(nw.Int32) * k
-    return nw.when(~cell.is_null()).then(number)
+        number = number + cell.is_in(list(values)).cast(nw.Int32) * (k + 1)
+    return nw.when(number >= 0).then(number)

@@ -11,7 +11,9 @@ import pandas as pd
 from scipy.special import pdtr
 
 from anbexact._runtime.warn import warn
+from anbexact.inputs.text_advice import unread_advice
 from anbexact.tables.columns import Column
+from anbexact.tables.text_quantities import TextQuantity
 from anbexact.tables.vocabulary import LEFT_OUT
 
 FEWEST_ROWS = 50
@@ -24,12 +26,6 @@ LOOKS_LIKE_AN_IDENTIFIER = "looks like an identifier"
 """The description of the columns in the warning that they are left out."""
 MANY_CLASSES = 100
 """Number of classes above which there is a warning."""
-FEWEST_TEXTS = 20
-"""Different values of a column of text from which it is asked whether they are numbers or dates."""
-UNREAD_SHARE = 0.1
-"""Part of the values that may be something else."""
-_NUMBER = re.compile(r"[-+]?(\d+([.,]\d*)?|[.,]\d+)([eE][-+]?\d+)?")
-_DATE = re.compile(r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}\b|\d{1,2}:\d{2}(:\d{2})?\b")
 _WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
 
 
@@ -110,7 +106,10 @@ def identifier_reason(
     """
     observed = kept & ~column.missing
     n = int(observed.sum() if repeats is None else repeats[observed].sum())
-    if n < (FEWEST_ROWS if fewest is None else fewest) or column.quantity is not None:
+    quantity = column.quantity
+    if n < (FEWEST_ROWS if fewest is None else fewest):
+        return ""
+    if quantity is not None and not (isinstance(quantity, TextQuantity) and quantity.plain):
         return ""
     if column.numbers is None:
         codes, categories = column.coded
@@ -119,7 +118,7 @@ def identifier_reason(
         n_distinct = len(pd.unique(codes[observed]))
         if n_distinct < DISTINCT_SHARE * n:
             return ""
-        advice = unread_advice(categories)
+        advice = "" if column.declared or column.categorical else unread_advice(categories)
         return f"{n_distinct:,} different values in {n:,} rows{advice and ': ' + advice}"
     values = column.numbers[observed]
     if values.dtype.kind == "f" and (column.codes is None or (values % 1 != 0).any()):
@@ -136,20 +135,6 @@ def identifier_reason(
         return f"a different whole number in each of {n:,} rows, and an id by its name"
     if pdtr(n_repeated, n * (n - 1) / (2 * numbers)) < CHANCE_PROBABILITY:
         return f"whole numbers that number the rows, {len(distinct):,} different ones in {n:,} rows"
-    return ""
-
-
-def unread_advice(categories: Sequence[object]) -> str:
-    """Return advice for text most of whose values are numbers or dates; nothing for other text."""
-    texts = [value.strip() for value in categories if isinstance(value, str)]
-    if len(texts) < FEWEST_TEXTS or len(texts) < len(categories):
-        return ""
-    others = [value for value in texts if not _NUMBER.fullmatch(value)]
-    if len(others) <= UNREAD_SHARE * len(texts):
-        exceptions = f", but for {', '.join(map(repr, others[:3]))}" if others else ""
-        return f"it contains numbers as text{exceptions}; convert it with pandas.to_numeric(..., errors='coerce')"
-    if sum(not _DATE.match(value) for value in texts) <= UNREAD_SHARE * len(texts):
-        return "it contains dates or times as text; convert it with pandas.to_datetime"
     return ""
 
 

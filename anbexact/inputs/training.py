@@ -16,6 +16,7 @@ from anbexact.inputs.continuous import discretise, fit_cut_points, fit_groups
 from anbexact.inputs.identifiers import question_class, without_identifiers
 from anbexact.inputs.labels import check_classes, read_target
 from anbexact.inputs.row_weights import advise_on_weights
+from anbexact.inputs.text_columns import read_texts
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import frame_names, read_columns
 from anbexact.tables.incomplete import IncompleteTable
@@ -187,6 +188,7 @@ def training_columns(
     weights = apply_class_weight(
         getattr(estimator, "class_weight", None), target, weights, categories.get(target.name, ())
     )
+    columns = read_texts(columns, weights > 0, categories, getattr(estimator, "decimal", None))
     dropped: dict[Hashable, str] = {}
     if getattr(estimator, "drop_identifiers", False):
         columns, dropped = without_identifiers(columns, weights, {*categories, *named})

@@ -33,6 +33,7 @@ from anbexact.inputs.universal_measure import UniversalMeasure
 from anbexact.scores.registry import SCORE_TYPES
 from anbexact.tables.partitions import NestedPartition
 from anbexact.tables.quantities import Quantity
+from anbexact.tables.text_quantities import TextQuantity
 
 AnyType = TypeVar("AnyType", bound=type[Any])
 
@@ -48,6 +49,7 @@ OBJECTS: dict[str, type[Any]] = {
         CountPartition,
         FixedCutsPartition,
         Quantity,
+        TextQuantity,
         KBinsDiscretizer,
         MDLPDiscretizer,
         MODLDiscretizer,

@@ -222,7 +222,7 @@ def _sizes_of_a_refit(classifier: RefittedClassifier) -> str:
 def print_reading(classifier: TableClassifier) -> None:
     """Print which columns were left out, and where missing cells are a state."""
     if classifier.dropped_:
-        dropped = "; ".join(f"{name} ({reason})" for name, reason in classifier.dropped_.items())
+        dropped = "; ".join(f"{name} ({reason.partition(':')[0]})" for name, reason in classifier.dropped_.items())
         print_wrapped(f"left out because they look like identifiers: {dropped}")
     own = missing_as_states(classifier)
     if own:

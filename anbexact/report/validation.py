@@ -15,6 +15,7 @@ from sklearn.frozen import FrozenEstimator
 from anbexact._runtime.arrays import Floats, Integers
 from anbexact._runtime.progress import Progress
 from anbexact.classifiers import NetworkClassifier, RefittedClassifier
+from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.compare.cross_validation import measure
 from anbexact.compare.curves import wilson_interval
 from anbexact.compare.folds import prepare
@@ -133,7 +134,8 @@ def validate(
     weights = subject.weights if subject.weighted else None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # notes say the same
-        data = prepare(subject.X, subject.y, weights, folds, seed)
+        decimal = first_table_classifier(subject.classifier).decimal
+        data = prepare(subject.X, subject.y, weights, folds, seed, decimal=decimal)
         own = f"{subject.name} (this model)"
         n_jobs = getattr(subject.generative or subject.classifier, "n_jobs", None)
         mine, refit_of, names = _own_lines(subject, own)

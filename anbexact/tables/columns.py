@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact.tables.native_values import python_value
-from anbexact.tables.quantities import Quantity, decimal_places
+from anbexact.tables.quantities import Quantity
 
 Codes = npt.NDArray[np.integer[Any]]
 Numbers = npt.NDArray[np.number[Any]]
@@ -72,7 +72,9 @@ class Column:
     cells : Cells, optional
         What codes and categories are made of on demand.
     ordered : bool
-        Whether the dtype says that its categories have an order.
+        Whether its categories have an order, as the dtype says or as texts of numbers do.
+    categorical : bool
+        Whether the dtype says that the cells are categories, whatever they look like.
     """
 
     name: Hashable
@@ -83,6 +85,7 @@ class Column:
     quantity: Quantity | None = None
     cells: Cells | None = None
     ordered: bool = False
+    categorical: bool = False
 
     def __len__(self) -> int:
         values = self.codes if self.codes is not None else self.numbers
@@ -147,7 +150,7 @@ class Column:
         kept = kept & ~self.missing
         if self.quantity.kind == "decimal":
             codes, categories = self.coded
-            places = decimal_places(categories[code] for code in np.unique(codes[kept]))
+            places = self.quantity.places_of([categories[code] for code in np.unique(codes[kept])])
             return replace(self, quantity=replace(self.quantity, places=places))
         numbers = np.asarray(self.numbers, dtype=np.float64)
         quantity = self.quantity.exactly(numbers[kept])

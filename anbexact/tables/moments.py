@@ -25,6 +25,10 @@ CALENDAR = ("date", "datetime")
 _ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?\s?(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII
 )
+DURATION = re.compile(r"-?\d+ days?(?: [+-]?\d{1,2}:\d\d:\d\d(?:\.\d{1,9})?)?", re.ASCII)
+"""Durations as pandas writes them."""
+_YEAR_FIRST = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)(?!\d)", re.ASCII)
+_CLOCK = re.compile(r"(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,6}))?)?(?:\s?([AaPp])\.?[Mm]\.?)?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)
 _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = _EPOCH.toordinal()
@@ -51,6 +55,40 @@ def is_iso(text: str) -> bool:
     return _ISO.fullmatch(text) is not None
 
 
+def with_hyphens(text: str) -> str:
+    """Return text that begins with a date, year first, with that date as ISO 8601 has it; other text as it is.
+
+    Examples
+    --------
+    >>> with_hyphens("2021/6/15 12:00")
+    '2021-06-15 12:00'
+    """
+    found = _YEAR_FIRST.match(text)
+    return text if found is None else f"{found[1]}-{found[2]:0>2}-{found[3]:0>2}{text[found.end() :]}"
+
+
+def clock_time(text: str) -> time | None:
+    """Return a text such as 9:05, 13:30:59.5 or 1:30 pm as a time of day; None if it is not a time of day.
+
+    Examples
+    --------
+    >>> clock_time("1:30 pm"), clock_time("25:00")
+    (datetime.time(13, 30), None)
+    """
+    found = _CLOCK.fullmatch(text)
+    if found is None:
+        return None
+    hour = int(found[1])
+    if found[5]:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + 12 * (found[5] in "Pp")
+    try:
+        return time(hour, int(found[2]), int(found[3] or 0), int(f"{found[4] or 0:0<6}"))
+    except ValueError:
+        return None
+
+
 def nanoseconds_of(value: Any, kind: str) -> tuple[int, bool | None]:
     """Return nanoseconds since 1970 in UTC, or since 0, and whether there is a time zone (None: it cannot be)."""
     if isinstance(value, str):
@@ -75,9 +113,10 @@ def nanoseconds_of(value: Any, kind: str) -> tuple[int, bool | None]:
 def _parsed(text: str, kind: str) -> Any:
     """Return a text as a value."""
     if kind == "time":
-        return time.fromisoformat(text)
+        return clock_time(text) or time.fromisoformat(text)
     if kind == "duration" and not text.replace(".", "").isdigit():  # which pandas takes for nanoseconds
         return pd.Timedelta(text)
+    text = with_hyphens(text)
     if not is_iso(text):
         raise ValueError
     return pd.Timestamp(text.replace(",", "."))

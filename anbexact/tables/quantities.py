@@ -106,6 +106,10 @@ class Quantity:
             return self
         return in_ticks(self, _whole(numbers) + self.origin)
 
+    def places_of(self, values: Sequence[Any]) -> int:
+        """Return the number of decimal places of decimals."""
+        return decimal_places(values)
+
     def convert(self, numbers: Floats, source: Quantity) -> Floats:
         """Return numbers of another quantity as numbers of this one.
 

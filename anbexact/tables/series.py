@@ -127,7 +127,7 @@ def read_narwhals(series: Any) -> Column:
         first = np.zeros(len(physical), dtype=np.int64)
         seen = np.flatnonzero(codes >= 0)[::-1]
         first[codes[seen]] = seen
-        return Column(name, codes, tuple(native.gather(first).to_list()))
+        return Column(name, codes, tuple(native.gather(first).to_list()), categorical=True)
     if dtype in (nw.Date, nw.Datetime, nw.Duration):
         array = pd.array(series.to_numpy().astype("M8[s]")) if dtype == nw.Date else pd.array(series.to_numpy())
         if getattr(dtype, "time_zone", None) is not None:

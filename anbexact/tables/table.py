@@ -333,4 +333,4 @@ def _states(column: Column, categories: Categories, groups: Mapping[Hashable, Gr
     observed = np.zeros(len(values) + 1, dtype=bool)
     observed[codes] = True
     seen = tuple(value for value, is_seen in zip(values, observed[:-1], strict=True) if is_seen)
-    return tuple(seen[i] for i in sorted_positions(seen))
+    return seen if column.ordered else tuple(seen[i] for i in sorted_positions(seen))

@@ -14,6 +14,7 @@ import pandas as pd
 from anbexact._runtime.warn import warn
 from anbexact.tables.columns import Column
 from anbexact.tables.quantities import Quantity
+from anbexact.tables.text_quantities import TextQuantity
 
 MISSING = -1
 """Code of a missing cell."""
@@ -283,7 +284,7 @@ class Vocabulary:
         quantity = self.quantities.get(column.name)
         if quantity is None and column.quantity is not None and column.quantity.kind == "decimal":
             quantity = column.quantity if all(isinstance(state, int | float) for state in states) else None
-        if quantity is None or all(value in places for value in values):
+        if quantity is None or isinstance(quantity, TextQuantity) or all(value in places for value in values):
             return column
         equal = {quantity.number(state): state for state in states if not isinstance(state, str)}
         try:

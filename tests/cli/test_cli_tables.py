@@ -23,13 +23,14 @@ from hypothesis import strategies as st
 from tiers import examples
 
 import anbexact
-from anbexact import NaiveBayesClassifier
+from anbexact import NaiveBayesClassifier, TANClassifier
 from anbexact.cli import formats, main, streaming, writing
-from anbexact.cli.cells import MISSING_CELLS, Expected
+from anbexact.cli.cells import Expected
 from anbexact.cli.delimited import SEPARATORS
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.sources import Source
 from anbexact.cli.tables import read_frame, recognised
+from anbexact.tables.text_quantities import MISSING_WORDS
 
 PLACES = ("Köln", "Málaga", "Aix, en Provence", "s;o")
 """Of one byte each in cp1252; two hold separators."""
@@ -796,7 +797,7 @@ class TestStatesThatLookMissing:
         kind = np.where(rng.random(n) < np.where(job == word, 0.85, 0.3), "yes", "no")
         return pd.DataFrame({"job": job, "level": rng.choice([1, 2], n), "last": rng.choice(["a", "b"], n)}), kind
 
-    @pytest.mark.parametrize("word", MISSING_CELLS)
+    @pytest.mark.parametrize("word", MISSING_WORDS)
     @pytest.mark.parametrize("least_bytes", [0, 10**12], ids=["in parts", "whole"])
     def test_predict(self, capsys, monkeypatch, word, least_bytes):
         monkeypatch.setattr(streaming, "LEAST_BYTES", least_bytes)
@@ -936,3 +937,122 @@ class TestTextThatIsMore:
     def test_columns_that_are_to_stay_text(self):
         Path("c.csv").write_text("a,b\n2021-01-01,1\n2021-01-02,2\n")
         assert read("c.csv", ["a", "b"]).to_numpy().tolist() == [["2021-01-01", "1"], ["2021-01-02", "2"]]
+
+    @pytest.mark.parametrize("name", ["plain.csv", "quoted.csv", "semicolons.csv", "a.json", "a.parquet", "a.xlsx"])
+    def test_numbers_in_other_notations_and_clock_times(self, capsys, name):
+        """The model that Python learns from the same text, and its answers."""
+        frame = self.german()
+        WRITERS[name](frame, name)
+        assert run(capsys, "fit", name, "--class", "kind", "--model", "tan", "-o", "m.json")[0] == 0
+        model = anbexact.load("m.json")
+        text = frame.drop(columns="kind")
+        expected = TANClassifier(decimal=",").fit(text, frame["kind"])
+        assert {n: cuts.tolist() for n, cuts in model.cut_points_.items()} == {
+            n: cuts.tolist() for n, cuts in expected.cut_points_.items()
+        }
+        assert {quantity.kind for quantity in model.vocabulary_.quantities.values()} == {"decimal", "time"}
+        _, out, _ = run(capsys, "predict", "m.json", name, "--proba")
+        proba = pd.read_csv(io.StringIO(out))["P(yes)"]
+        assert proba.tolist() == pytest.approx(expected.predict_proba(text)[:, 1].tolist(), abs=1e-12)
+
+    def german(self, n=300):
+        rng = np.random.default_rng(0)
+        income, share, pieces = (
+            rng.lognormal(7.5, 1, n).round(2),
+            rng.uniform(0, 30, n).round(1),
+            rng.integers(100, 9999, n),
+        )
+        clock = rng.integers(0, 1440, n)
+        swap = str.maketrans(",.", ".,")
+        return pd.DataFrame(
+            {
+                "income": [f"{v:,.2f}".translate(swap) for v in income],
+                "share": [f"{v} %".translate(swap) for v in share],
+                "pieces": [f"{k:,}".translate(swap) for k in pieces],
+                "clock": [f"{k // 60:02d}:{k % 60:02d}" for k in clock],
+                "kind": np.where(np.log(income) + share / 10 + pieces / 5000 > 10.1, "yes", "no"),
+            }
+        )
+
+    @pytest.mark.parametrize("least_bytes", [0, 10**12], ids=["in parts", "whole"])
+    def test_the_table_to_predict_may_hold_numbers(self, capsys, monkeypatch, least_bytes):
+        monkeypatch.setattr(streaming, "LEAST_BYTES", least_bytes)
+        frame = self.german()
+        write_csv(frame, "t.csv", sep=";")
+        run(capsys, "fit", "t.csv", "--class", "kind", "--model", "tan", "-o", "m.json")
+        _, expected, _ = run(capsys, "predict", "m.json", "t.csv", "--proba")
+        swap = str.maketrans(",.", ".,")
+        numbers = frame.assign(
+            **{
+                name: [float(cell.removesuffix(" %").translate(swap).replace(",", "")) for cell in frame[name]]
+                for name in ("income", "share", "pieces")
+            }
+        )
+        numbers.to_csv("numbers.csv", index=False)
+        numbers.to_parquet("numbers.parquet")
+        for name in ("numbers.csv", "numbers.parquet"):
+            code, out, err = run(capsys, "predict", "m.json", name, "--proba")
+            assert (code, out) == (0, expected)
+            assert ("have another decimal mark than those of the model" in err) == name.endswith("csv")
+            assert "summed out" not in err
+
+    def test_a_model_of_numbers_reads_them_as_text(self, capsys):
+        X, y = pd.DataFrame({"amount": np.arange(0.5, 100.5)}), ["a", "b"] * 50
+        model = NaiveBayesClassifier(discretizer="median").fit(X * 100, y)
+        model.save("m.json")
+        Path("new.csv").write_text('amount\n"1,234.5"\n9800\n')
+        _, out, err = run(capsys, "predict", "m.json", "new.csv", "--proba")
+        expected = model.predict_proba(pd.DataFrame({"amount": [1234.5, 9800.0]}))[:, 1]
+        assert pd.read_csv(io.StringIO(out))["P(b)"].tolist() == pytest.approx(expected.tolist())
+        assert err == ""
+
+    def test_odd_cells_among_them(self, capsys):
+        frame = self.german()
+        write_csv(frame, "t.csv", sep=";")
+        run(capsys, "fit", "t.csv", "--class", "kind", "--model", "tan", "-o", "m.json")
+        frame.loc[[3, 5], "income"] = ["soon", "-"]
+        write_csv(frame, "odd.csv", sep=";")
+        _, _, err = run(capsys, "predict", "m.json", "odd.csv")
+        assert "column 'income': 1 cell contains an unknown state (first: 'soon') and is summed out" in err
+
+    def test_what_may_be_thousands_or_decimals(self, capsys):
+        rng = np.random.default_rng(0)
+        amount = rng.integers(1000, 99999, 200)
+        frame = pd.DataFrame(
+            {
+                "amount": [f"{k:,}" for k in amount],
+                "x": rng.normal(size=200),
+                "kind": np.where(amount > 50000, "b", "a"),
+            }
+        )
+        frame.to_csv("t.csv", index=False)
+        fit = ("fit", "t.csv", "--class", "kind", "--model", "nb", "-o", "m.json")
+        assert "pass --decimal . or --decimal ,)" in run(capsys, *fit)[2]
+        for mark, scale in ((".", 1), (",", 1000)):
+            assert run(capsys, *fit, "--decimal", mark)[0] == 0
+            cuts = anbexact.load("m.json").cut_points_["amount"] * scale
+            assert np.abs(cuts - 50000).min() < 1500
+            assert "accuracy 1.0000" in run(capsys, "predict", "m.json", "t.csv", "--decimal", mark)[2]
+            code, out, _ = run(
+                capsys,
+                "compare",
+                "t.csv",
+                "--class",
+                "kind",
+                "--decimal",
+                mark,
+                "--models",
+                "NB",
+                "--no-refit",
+                "--json",
+            )
+            assert code == 0
+            assert json.loads(out)["models"][0]["accuracy"] > 0.95
+
+    def test_columns_of_numbers_that_are_to_stay_text(self, capsys):
+        frame = self.german()
+        write_csv(frame.assign(share=[f"{k % 15} %" for k in range(len(frame))]), "t.csv")
+        run(capsys, "fit", "t.csv", "--class", "kind", "--text", "share", "-o", "m.json")
+        model = anbexact.load("m.json")
+        assert "share" in model.vocabulary_.groups
+        assert run(capsys, "report", "m.json", "t.csv", "--folds", "2", "-o", "r.html")[0] == 0
