@@ -49,6 +49,7 @@ SENTENCES = (
     (r"convert it with pandas.to_numeric\(..., errors='coerce'\)", "empty cells are missing, other texts are not"),
     (r"convert it with pandas.to_datetime", "write dates as 2024-01-31 and times as 13:30:00"),
     (r"TANClassifier is quicker", "--model tan is quicker"),
+    (r"Use AdditiveClassifier\(NaiveBayesClassifier\(\)\) instead", "Use --model nb --smooth instead"),
     (r"handle_missing='auto' or 'own_state'", "--missing auto or --missing own_state"),
     (r"declare it in categories=, or use handle_unknown='marginalize'", "or fit again with --unknown marginalize"),
     (r"(, or )?declare its states in categories=", r"\1name the column in --text"),
