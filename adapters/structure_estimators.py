@@ -35,7 +35,8 @@ class _ExactEstimator(StructureEstimator):  # type: ignore[misc]  # pgmpy has no
     state_names : mapping of node to states, optional
         As in pgmpy's estimators. By default, the states of a variable are the observed ones.
     **parameters
-        Parameters of the classifier: ``score``, ``ess``, ``max_parents``, ``required``, ``time_limit``, ...
+        Parameters of the classifier: ``structure_score``, ``ess``, ``max_parents``, ``required_edges``,
+        ``time_limit``, ...
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """A JSON model behind FastAPI, whose requests are checked against the vocabulary.
 
-    anbexact fit table.csv --target outcome --output model.json
+    anbexact fit table.csv --class outcome --output model.json
     pip install anbexact fastapi uvicorn
     ANBEXACT_MODEL=model.json uvicorn rest_scorer:app --app-dir examples
 

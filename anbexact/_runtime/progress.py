@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import TextIO, TypeGuard
 
 Progress = Callable[[str, float], None]
 """Called with the name of the phase and the finished fraction of it, 0 to 1."""
 
+
+_several: ContextVar[_Several | None] = ContextVar("several", default=None)
 
 LONG_WAIT = 5.0
 """Seconds after which progress is shown to people who did not ask for it."""
@@ -59,11 +64,42 @@ def default_progress() -> Progress | None:
     return progress_line(after=LONG_WAIT) if is_watched(sys.stderr) else None
 
 
+@dataclass
+class _Several:
+    """Several searches for one result: how many at most, when the first began, and how many have begun."""
+
+    at_most: int
+    since: float
+    begun: int = 0
+
+
+@contextmanager
+def several_searches(at_most: int) -> Iterator[None]:
+    """Let the progress of searches within say which of how many they are, and appear when all of them take long."""
+    token = _several.set(_Several(at_most, time.monotonic()))
+    try:
+        yield
+    finally:
+        _several.reset(token)
+
+
 def progress_of(verbose: int) -> Progress | None:
-    """Return what is called with the progress of long work: always above 0, for those who watch at 0, never below."""
+    """Return what is called with the progress of long work: always above 0, for those who watch at 0, never below.
+
+    Within :func:`several_searches`, every call begins another search.
+    """
+    several = _several.get()
+    if several is not None:
+        several.begun += 1
     if verbose < 0:
         return None
-    return progress_line() if verbose > 0 else default_progress()
+    if several is None:
+        return progress_line() if verbose > 0 else default_progress()
+    if verbose == 0 and not is_watched(sys.stderr):
+        return None
+    line = progress_line(after=0.0 if verbose > 0 else several.since + LONG_WAIT - time.monotonic())
+    name = f"search {several.begun} of at most {several.at_most}"
+    return lambda phase, fraction: line(f"{name}, {phase}", fraction)
 
 
 def is_watched(stream: TextIO | None) -> bool:

@@ -33,7 +33,7 @@ from anbexact.parameters.counts import Counts, count_families
 from anbexact.parameters.hierarchical import Strengths
 from anbexact.parameters.tables import Tables
 from anbexact.scores import Score
-from anbexact.scores.registry import SCORES, score_names
+from anbexact.scores.registry import SCORES, no_score
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.structures.structure import Structure
 from anbexact.tables.folds import split_table
@@ -393,8 +393,5 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         if getattr(self.structure_score, "conditional", False):
             SearchRequirements(type(self).__name__).accept(self.structure_score)
         if isinstance(self.structure_score, str) or not isinstance(self.structure_score, Score):
-            raise (ValueError if isinstance(self.structure_score, str) else TypeError)(
-                f"structure_score must be one of {', '.join(map(repr, score_names()))}, or a Score, not "
-                f"{self.structure_score!r}"
-            )
+            raise (ValueError if isinstance(self.structure_score, str) else TypeError)(no_score(self.structure_score))
         return self.structure_score

@@ -47,6 +47,7 @@ class BranchingClassifier(BranchingParameters, MeasuredClassifier):
     "tree augmented naive Bayes (TAN)",
     compared=[
         Compared("TAN", 20, by_default=True),
+        Compared("TAN-aCLL", 22, refitted=False, parameters={"structure_score": "acll", "ess": 1.0}),
         Compared("TAN universal", 190, refitted=False, parameters={"continuous": "universal"}),
     ],
 )

@@ -146,6 +146,7 @@ class ANBParameters(MeasuredExactParameters):
     "optimal augmented naive Bayes (ANB)",
     compared=[
         Compared("ANB", 70, by_default=True),
+        Compared("ANB-BDeu", 72, refitted=False, parameters={"ess": 1.0}),
         Compared("ANB universal", 180, refitted=False, parameters={"continuous": "universal"}),
     ],
 )
@@ -201,7 +202,11 @@ class ANBClassifier(ANBParameters, MeasuredExactClassifier):
     _search = staticmethod(learn_anb)  # type: ignore[assignment]  # its limits are keyword arguments
 
 
-@register_classifier("gbn", "optimal general network (GBN)", compared=[Compared("GBN", 120)])
+@register_classifier(
+    "gbn",
+    "optimal general network (GBN)",
+    compared=[Compared("GBN", 120), Compared("GBN-BDeu", 122, refitted=False, parameters={"ess": 1.0})],
+)
 class GBNClassifier(MeasuredExactClassifier):
     """The highest-scoring general Bayesian network, proved optimal.
 

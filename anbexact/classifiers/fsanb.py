@@ -39,7 +39,7 @@ class FSANBParameters(ExactParameters):
 @register_classifier(
     "fsanb",
     "optimal augmented naive Bayes over selected features (fsANB)",
-    compared=[Compared("fsANB", 110)],
+    compared=[Compared("fsANB", 110), Compared("fsANB-BDeu", 112, refitted=False, parameters={"ess": 1.0})],
     saved=["selection_ess_", "threshold_", "log_bayes_factors_"],
 )
 class FSANBClassifier(FSANBParameters, ExactClassifier):

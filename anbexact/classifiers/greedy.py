@@ -34,7 +34,11 @@ class GreedyGBNParameters(SearchParameters):
 @register_classifier(
     "ggbn",
     "general network by hill climbing (gGBN)",
-    compared=[Compared("gGBN", 130), Compared("GBN-CMDL", 140, parameters={"structure_score": "cmdl"})],
+    compared=[
+        Compared("gGBN", 130),
+        Compared("gGBN-BDeu", 132, refitted=False, parameters={"ess": 1.0}),
+        Compared("GBN-CMDL", 140, parameters={"structure_score": "cmdl"}),
+    ],
 )
 class GreedyGBNClassifier(GreedyGBNParameters, NetworkClassifier):
     """A general network found by hill climbing.
@@ -210,7 +214,7 @@ class MCDAGParameters(ConditionalParameters):
 @register_classifier(
     "mcdag",
     "minimal class-focused network by conditional likelihood (MC-DAG)",
-    compared=[Compared("MC-DAG", 160)],
+    compared=[Compared("MC-DAG", 160), Compared("MC-DAG-GES", 162, refitted=False, parameters={"ess": 1.0})],
 )
 class MCDAGClassifier(MCDAGParameters, ConditionalClassifier):
     """A minimal class-focused network found by greedy equivalence search on the conditional likelihood.

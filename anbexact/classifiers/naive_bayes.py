@@ -11,7 +11,14 @@ from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 
-@register_classifier("nb", "naive Bayes (NB)", compared=[Compared("NB", 10, by_default=True)])
+@register_classifier(
+    "nb",
+    "naive Bayes (NB)",
+    compared=[
+        Compared("NB", 10, by_default=True),
+        Compared("NaiveBayes", 11, refitted=False, parameters={"ess": 1.0}),
+    ],
+)
 class NaiveBayesClassifier(ContinuousParameters, MeasuredClassifier):
     """Naive Bayes over categorical features, with expected a posteriori tables.
 

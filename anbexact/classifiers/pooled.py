@@ -46,7 +46,7 @@ from anbexact.classifiers.pool_members import (
 )
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.classifiers.sample_size import LEAST_ROWS_COMPARED, PREDICTED_WORSE, warn_if_worse
+from anbexact.classifiers.sample_size import LEAST_ROWS_COMPARED, PredictedWorseWarning, warn_if_worse
 from anbexact.inputs.class_weights import apply_class_weight, check_class_weight
 from anbexact.inputs.continuous import continuous_columns
 from anbexact.inputs.folds import frame_folds
@@ -349,7 +349,7 @@ def _repeat_once(caught: Sequence[warnings.WarningMessage]) -> None:
     Left out are those that a member predicts badly: it then has little weight.
     """
     for text, category in dict.fromkeys((str(warning.message), warning.category) for warning in caught):
-        if PREDICTED_WORSE not in text:
+        if not issubclass(category, PredictedWorseWarning):
             warn(text, category)
 
 

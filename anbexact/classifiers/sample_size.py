@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import inf
+from math import inf, isinf
 from typing import Any
 
 import numpy as np
 
-from anbexact._runtime.advice import heard_once
+from anbexact._runtime.advice import advise, heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, check_limit, seconds_left
+from anbexact._runtime.progress import several_searches
 from anbexact._runtime.spread import spread
 from anbexact._runtime.warn import warn
-from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
+from anbexact.parameters.smoothing import (
+    HeldOut,
+    LeaveOneOut,
+    best_held_out_smoothing,
+    best_smoothing,
+    most_smoothing,
+)
 from anbexact.scores import BDeu, Score
-from anbexact.search.ess import START_ESS, climb_in_ess
+from anbexact.search.advice import LONG_SEARCH, long_choice
+from anbexact.search.ess import MOST_SEARCHES, START_ESS, climb_in_ess
 from anbexact.structures.structure import Structure
 from anbexact.tables.folds import split_table
 from anbexact.tables.table import DiscreteTable
@@ -30,6 +38,8 @@ MARGIN_NATS = 0.01
 """Nats per row by which structures with fewer parents, or the frequencies of the classes, must predict better."""
 PREDICTED_WORSE = "held-out rows are predicted worse than by the class frequencies"
 """What the warning says of a network that is no better than the frequencies of the classes."""
+INSTEAD = "AdditiveClassifier(NaiveBayesClassifier())"
+"""What the warning recommends: its prior pulls it towards the class frequencies as far as held-out rows demand."""
 LEAST_ROWS_COMPARED = 30
 """Minimum number of distinct rows for a meaningful comparison with the frequencies of the classes."""
 TIE_NATS = 1e-9
@@ -152,11 +162,14 @@ def learn_structure(
     deadline = Deadline(time_limit)
     few = learner.validates and table.weight_sum < FEW_ROWS
     rehearses = learner.rehearse != learner.learn
-    with abandonable(), heard_once():
+    n_folds = FOLDS * (1 + learner.chooses_ess + len(learner.fewer)) if few else 0
+    at_most = (MOST_SEARCHES + few if learner.chooses_ess else 0) + n_folds + 1
+    with abandonable(), heard_once(), several_searches(at_most):
         choosing = deadline.within(SHARE_OF_CHOICE * deadline.left) if rehearses else deadline
         found: dict[float, Structure | None] = {ess: None}
         if learner.chooses_ess:
             first = learner.rehearse(table, BDeu(START_ESS), seconds_left(choosing))
+            _announce(deadline, n_folds + 2)
             found = _candidates(table, learner, ess, first, choosing)
         choice = _Choice(learner.rehearse, next(iter(found)), smoothing)
         if few and not choosing.passed:
@@ -167,9 +180,18 @@ def learn_structure(
             final = learner.learn
         known = found.get(size) if final == learner.rehearse else None
         structure = known or final(table, learner.score(size), seconds_left(deadline))
-        if smoothed is None:
-            smoothed = learner.validation.best_smoothing(table, structure) if learner.chooses_smoothing else size
-    return Learned(structure, size, smoothed, final)
+        if smoothed is None and learner.chooses_smoothing:
+            smoothed = learner.validation.best_smoothing(table, structure)
+            if learner.validation is PLAIN:
+                _compare_left_out(table, structure, smoothed)
+    return Learned(structure, size, size if smoothed is None else smoothed, final)
+
+
+def _announce(deadline: Deadline, n_searches: int) -> None:
+    """Say how long the searches for a choice may take, if it is long, after the first of them."""
+    expected = n_searches * deadline.worked
+    if isinf(deadline.left) and expected > LONG_SEARCH:
+        advise("long choice", long_choice(n_searches, expected))
 
 
 @dataclass(frozen=True)
@@ -240,7 +262,8 @@ def _held_out(
             return None
         held_out.append(learned)
     if learner.chooses_smoothing:
-        smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table))
+        n_features = len(table.vocabulary.features)
+        smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table), n_features)
     else:
         smoothed = choice.ess if choice.smoothing is None else choice.smoothing
         value = float(sum(fold.log_likelihoods(np.array([smoothed]))[0] for fold in held_out))
@@ -257,6 +280,19 @@ def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> A
     return learner.validation.held_out(rows, others, structure)
 
 
+def _compare_left_out(table: DiscreteTable, structure: Structure, smoothing: float) -> None:
+    """Warn if rows are predicted from all others worse than by the frequencies of the classes."""
+    if len(table.weights) < LEAST_ROWS_COMPARED:
+        return
+    left_out = LeaveOneOut(table, structure)
+    n_classes = table.vocabulary.arity(structure.class_name)
+    counts = np.bincount(table.column(structure.class_name), table.weights, n_classes)
+    others = (counts + 1 - np.minimum(counts, 1)) / (counts.sum() + n_classes - 1)
+    by_frequencies = -float(counts @ np.log(others)) / table.weight_sum
+    often = f"the network counts what several of {len(table.vocabulary.features):,} features say in common as often"
+    warn_if_worse(-left_out.log_likelihood(smoothing) / left_out.weight, by_frequencies, often)
+
+
 def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value: float) -> None:
     """Warn if held-out rows are predicted worse than by the frequencies of the classes in the other rows."""
     name = table.vocabulary.class_name
@@ -270,13 +306,18 @@ def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value
         warn_if_worse(-value / table.weight_sum, -by_frequencies / table.weight_sum, few)
 
 
-def warn_if_worse(log_loss: float, of_frequencies: float, few: str) -> None:
+class PredictedWorseWarning(UserWarning):
+    """Held-out rows are predicted worse than by the frequencies of the classes."""
+
+
+def warn_if_worse(log_loss: float, of_frequencies: float, why: str) -> None:
     """Warn if a log loss on held-out rows is clearly above that of the frequencies of the classes; nats per row.
 
-    ``few`` says which rows may be too few.
+    ``why`` says what the reason may be, such as too few rows.
     """
     if log_loss > of_frequencies + MARGIN_NATS:
         warn(
             f"in cross-validation, {PREDICTED_WORSE} (log loss {log_loss:.3f} against {of_frequencies:.3f} nats per "
-            f"row): {few}, or the features may not depend on the class"
+            f"row): {why}, or the features may not depend on the class. Use {INSTEAD} instead",
+            PredictedWorseWarning,
         )

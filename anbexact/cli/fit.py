@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +15,10 @@ from anbexact.classifiers import (
     TableClassifier,
 )
 from anbexact.classifiers.fitted_pool import first_table_classifier
+from anbexact.classifiers.sample_size import PredictedWorseWarning
 from anbexact.cli.fit_options import add_learning, chosen_parameters
-from anbexact.cli.learning import learn, refitted, titles, unfitted
+from anbexact.cli.learning import foreign_to, learn, refitted, titles, unfitted
+from anbexact.cli.messages import note
 from anbexact.cli.models import FORMATS_HELP, check_output, write_model
 from anbexact.cli.options import (
     DATA_HELP,
@@ -44,10 +47,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+DEFAULT = "anb"
+"""The model that is learned if none is named."""
 DESCRIPTION = """\
 Learn a classifier from a table, print it, and save it.
 
-Without options: the augmented naive Bayes network with the highest BDeu score, found exactly."""
+Without options: the augmented naive Bayes network with the highest BDeu score, found exactly. If cross-validation
+shows that it predicts worse than the class frequencies, naive Bayes with smooth shapes is learned instead."""
 EXAMPLES = """\
   anbexact fit data.csv --class NAME
   anbexact fit data.csv --class NAME -o model.json
@@ -86,10 +92,7 @@ def run(args: argparse.Namespace) -> None:
     _check(args)
     X, y, label = training_table(args, unlabelled=args.missing_class is not None)
     weights = take_weights(X, args, label)
-    classifier = unfitted(args.model, threads=args.threads, **chosen_parameters(args, X, label))
-    refits = args.refit or args.smooth
-    chosen = refitted(args.model, classifier, smooth=args.smooth) if refits else classifier
-    learn(chosen, X, y, weights)
+    chosen = _learned(args, X, y, label, weights)
     if args.output is not None:
         write_model(chosen, args.output)
     network = first_table_classifier(chosen)
@@ -115,6 +118,55 @@ def run(args: argparse.Namespace) -> None:
             print_features(features, args.class_name)
         if args.output is not None:
             print(f"saved to {args.output}")
+
+
+def _learned(
+    args: argparse.Namespace, X: pd.DataFrame, y: pd.Series[Any], label: str, weights: pd.Series[Any] | None
+) -> DiscreteClassifier:
+    """Return the fitted classifier that the options name, or the default, or what replaces a default that fails.
+
+    The options then name what was learned.
+    """
+    parameters = chosen_parameters(args, X, label)
+    replaceable = args.model is None and _suits_smooth_naive_bayes(args, parameters)
+    args.model = args.model or DEFAULT
+    with warnings.catch_warnings():
+        if replaceable:
+            warnings.simplefilter("error", PredictedWorseWarning)
+        try:
+            return _fitted(args, X, y, weights, parameters)
+        except PredictedWorseWarning as found:
+            losses = re.search(r"\(.*?\)", str(found))
+    args.model, args.smooth = "nb", True
+    chosen = _fitted(args, X, y, weights, parameters)
+    how_much = f" {losses[0]}" if losses else ""
+    note(
+        f"the {titles()[DEFAULT]} predicts held-out rows worse than the class frequencies{how_much}: naive "
+        f"Bayes with smooth shapes was learned instead (--model nb --smooth); --model {DEFAULT} keeps the other"
+    )
+    return chosen
+
+
+def _suits_smooth_naive_bayes(args: argparse.Namespace, parameters: dict[str, Any]) -> bool:
+    """Whether the options would also apply to naive Bayes with smooth shapes."""
+    if args.refit or args.smooth or args.continuous == "universal" or EM in (args.missing, args.missing_class):
+        return False
+    return not foreign_to("nb", parameters)
+
+
+def _fitted(
+    args: argparse.Namespace,
+    X: pd.DataFrame,
+    y: pd.Series[Any],
+    weights: pd.Series[Any] | None,
+    parameters: dict[str, Any],
+) -> DiscreteClassifier:
+    """Return the fitted classifier that the options name."""
+    classifier = unfitted(args.model, threads=args.threads, **parameters)
+    refits = args.refit or args.smooth
+    chosen = refitted(args.model, classifier, smooth=args.smooth) if refits else classifier
+    learn(chosen, X, y, weights)
+    return chosen
 
 
 def _check(args: argparse.Namespace) -> None:

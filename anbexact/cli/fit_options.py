@@ -14,7 +14,7 @@ from anbexact.cli.options import MISSING_HELP, add_weights, number_or_auto, numb
 from anbexact.discretize import AUTO, RULES
 from anbexact.inputs.prediction import HANDLE_UNKNOWN
 from anbexact.networks.estimation import ESTIMATES
-from anbexact.scores.registry import CONDITIONAL_SCORES, score_names
+from anbexact.scores.registry import CONDITIONAL_SCORES, SCORES, near_score, score_names
 from anbexact.tables.missing import EM, HANDLE_MISSING
 
 if TYPE_CHECKING:
@@ -101,17 +101,26 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def _score(name: str) -> str:
+    """Return the name of a score; refuse one that has another name here."""
+    near = near_score(name)
+    if near is not None and name not in {*SCORES, *CONDITIONAL_SCORES}:
+        raise argparse.ArgumentTypeError(f"{name!r} is called {near!r} here")
+    return name
+
+
 def _add_model(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--model",
         choices=tuple(titles()),
-        default="anb",
         metavar="MODEL",
-        help="one of the models below (default anb: optimal augmented naive Bayes)",
+        help="one of the models below (default anb: optimal augmented naive Bayes, unless it predicts held-out rows "
+        "worse than the class frequencies; then nb --smooth)",
     )
     group.add_argument(
         "--score",
         dest="structure_score",
+        type=_score,
         choices=(*score_names(), *CONDITIONAL_SCORES),
         metavar="SCORE",
         help=f"the score of the structure: {', '.join(score_names())} (default bdeu); ggbn also by cmdl and cll",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from anbexact.classifiers import (
@@ -27,12 +28,17 @@ def titles() -> dict[str, str]:
 def unfitted(model: str, *, threads: int | None = None, **parameters: Any) -> TableClassifier:
     """Return the classifier that ``--model`` names; parameters that are None keep their default."""
     of_model = named_classifiers()[model].estimator
-    given = {name: value for name, value in parameters.items() if value is not None}
-    foreign = [name for name in given if name not in of_model().get_params()]
-    if foreign:
+    if foreign := foreign_to(model, parameters):
         raise InputError(f"{OPTIONS[foreign[0]]} does not apply to --model {model}")
+    given = {name: value for name, value in parameters.items() if value is not None}
     classifier: TableClassifier = of_model(n_jobs=threads, verbose=int(sys.stderr.isatty()), **given)
     return classifier
+
+
+def foreign_to(model: str, parameters: Mapping[str, Any]) -> list[str]:
+    """Return the given parameters that the classifier which ``--model`` names does not have."""
+    own = named_classifiers()[model].estimator().get_params()
+    return [name for name, value in parameters.items() if value is not None and name not in own]
 
 
 def refitted(model: str, classifier: TableClassifier, *, smooth: bool = False) -> RefittedClassifier:

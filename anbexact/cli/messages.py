@@ -51,6 +51,7 @@ SENTENCES = (
     (r"; make these missing cells, and it is read", "; leave these cells empty, and it is read"),
     (r"convert it with pandas.to_datetime and format=.*?'(?= or |[;)]|$)( or '.*?')?", "write dates as 2024-01-31"),
     (r"TANClassifier is quicker", "--model tan is quicker"),
+    (r"Use AdditiveClassifier\(NaiveBayesClassifier\(\)\) instead", "Use --model nb --smooth instead"),
     (r"handle_missing='auto' or 'own_state'", "--missing auto or --missing own_state"),
     (r"declare it in categories=, or use handle_unknown='marginalize'", "or fit again with --unknown marginalize"),
     (r"(, or )?declare its states in categories=", r"\1name the column in --text"),

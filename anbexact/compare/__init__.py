@@ -19,7 +19,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from anbexact._runtime.progress import Progress
-from anbexact.classifiers.sample_size import PREDICTED_WORSE
+from anbexact.classifiers.sample_size import PredictedWorseWarning
 from anbexact.compare.cross_validation import INTERRUPTED, measure
 from anbexact.compare.folds import Data, prepare
 from anbexact.compare.losses import Losses
@@ -218,7 +218,7 @@ def compare(
             warnings.filterwarnings("ignore", message=".*left out of training")
             warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
             warnings.filterwarnings("ignore", message=f".*{WEIGHTS_OF_A_SURVEY}")
-            warnings.filterwarnings("ignore", message=f".*{PREDICTED_WORSE}")  # the line of the frequencies shows it
+            warnings.simplefilter("ignore", PredictedWorseWarning)  # the line of the frequencies shows it
             warnings.filterwarnings("error", message=INTERRUPTED)
             for name, found in measure(chosen, refit_of, data, progress):
                 for line, outcomes in found.items():

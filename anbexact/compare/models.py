@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -116,7 +117,7 @@ def choose(
 
 
 def known_names(given: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of models as they are known, from names in upper or lower case.
+    """Return the names of models as they are known, from names in any case, with or without spaces and hyphens.
 
     Raises
     ------
@@ -124,19 +125,23 @@ def known_names(given: Iterable[str]) -> tuple[str, ...]:
         For a name that no model has, with those that are near, or else with all; and if there is no name.
     """
     known = (*MODELS, *rivals(), *refits(), *smooths())
-    of_lower = {name.lower(): name for name in known}
-    names = tuple(of_lower.get(str(name).lower(), name) for name in given)
+    of_letters = {_letters(name): name for name in known}
+    names = tuple(of_letters.get(_letters(str(name)), name) for name in given)
     unknown = [name for name in names if name not in known]
     if unknown or not names:
-        near = get_close_matches(str(unknown[0]).lower(), of_lower, n=3) if unknown else []
+        near = get_close_matches(_letters(str(unknown[0])), of_letters, n=3) if unknown else []
         advice = (
-            f"did you mean {' or '.join(repr(of_lower[lower]) for lower in near)}?"
+            f"did you mean {' or '.join(repr(of_letters[letters]) for letters in near)}?"
             if near
             else f"known are {', '.join((*MODELS, *rivals()))}; networks also with {REFITTED!r} or {SMOOTH!r} after "
             "the name"
         )
         raise ValueError(f"models must be names of models, not {unknown or names!r}; {advice}")
     return names
+
+
+def _letters(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name).lower()
 
 
 def _completes(estimator: Any) -> bool:

@@ -144,4 +144,5 @@ class GapValidation:
         """Return the equivalent sample size of the tables that predicts the rows of 5 folds best."""
         held_out = [GapHeldOut(*fold, structure) for fold in self.split(rows, FOLDS_OF_SMOOTHING)]
         most = max(100.0, self._expectation.table.weight_sum)
-        return best_held_out_smoothing(held_out, most)[0]  # type: ignore[arg-type]  # they answer alike
+        n_features = len(rows.vocabulary.features)
+        return best_held_out_smoothing(held_out, most, n_features)[0]  # type: ignore[arg-type]  # they answer alike

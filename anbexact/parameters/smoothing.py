@@ -16,9 +16,9 @@ from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 LEAST_SMOOTHING = 0.1
-"""Smallest equivalent sample size that is tried; the largest is the total weight, or 100."""
-N_HELD_OUT_SIZES = 16
-"""Equivalent sample sizes by which held-out rows are predicted."""
+"""Smallest equivalent sample size that is tried; the largest is the total weight, or 100, unless that is the best."""
+N_HELD_OUT_SIZES, N_SIZES_BEYOND = 16, 9
+"""Equivalent sample sizes by which held-out rows are predicted: up to the total weight, and beyond."""
 MOST_PREDICTED = 100_000
 """Maximum number of distinct rows that are predicted; if there are more, this many at even distances."""
 BLOCK_CELLS = 1 << 22
@@ -103,12 +103,18 @@ class LeaveOneOut:
         The rows.
     structure : Structure
         Over the variables of the table.
+
+    Attributes
+    ----------
+    weight : float
+        Total weight of the rows that are predicted.
     """
 
     def __init__(self, table: DiscreteTable, structure: Structure) -> None:
         n_rows = len(table.codes)
         chosen = np.unique(np.linspace(0, n_rows - 1, min(n_rows, MOST_PREDICTED)).astype(np.int64))
         self._weights = table.weights[chosen]
+        self.weight = float(self._weights.sum())
         self._class_codes = table.column(structure.class_name)[chosen].astype(np.int64)
         self._n_classes = table.vocabulary.arity(structure.class_name)
         self._families = [replace(family, state=family.state[chosen]) for family in class_families(table, structure)]
@@ -134,21 +140,25 @@ class LeaveOneOut:
 
 
 def most_smoothing(table: DiscreteTable) -> float:
-    """Return the largest equivalent sample size that is tried: the total weight, at least 100."""
+    """Return the largest equivalent sample size that is tried first: the total weight, at least 100."""
     return max(100.0, table.weight_sum)
 
 
 def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     """Return the equivalent sample size of the EAP tables with the highest leave-one-out conditional log likelihood.
 
-    The search is on a logarithmic scale from 0.1 to the total weight (at least 100); the result is 1 if the value
-    makes no difference. The structure does not change. About 14 values are tried, each at the cost of predicting all
-    training rows.
+    The search is on a logarithmic scale from 0.1 to the total weight W (at least 100); the result is 1 if the value
+    makes no difference. If the best is W, the search goes on to n W, for n features: where features repeat each
+    other, the network counts the same evidence up to n times, and only tables that are smoothed as much weaken it
+    again. The structure does not change. About 14 values are tried, each at the cost of predicting all training rows.
     """
-    left_out = LeaveOneOut(table, structure)
-    return best_on_log_scale(
-        left_out.log_likelihood, LEAST_SMOOTHING, most_smoothing(table), first_look=8, precision=0.05
-    )
+    value, most = LeaveOneOut(table, structure).log_likelihood, most_smoothing(table)
+    best = best_on_log_scale(value, LEAST_SMOOTHING, most, first_look=8, precision=0.05)
+    n_features = len(table.vocabulary.features)
+    if best < most * (1 - 1e-9) or n_features < 2:
+        return best
+    further = best_on_log_scale(value, most, most * n_features, first_look=8, precision=0.05)
+    return further if value(further) > value(best) else best
 
 
 class HeldOut:
@@ -180,15 +190,19 @@ class HeldOut:
         return np.asarray(logs @ self._weights)
 
 
-def best_held_out_smoothing(folds: Sequence[HeldOut], most: float) -> tuple[float, float]:
+def best_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: int) -> tuple[float, float]:
     """Return the equivalent sample size of the EAP tables that predicts all folds best, and their log likelihood.
 
-    The search is on a logarithmic scale from 0.1 to ``most``; the result is 1 if the value makes no difference. The
-    log likelihood is the total over all folds, in nats, at the best of the values that were tried.
+    The search is on a logarithmic scale from 0.1 to ``most``, and on to ``n_features`` times that if ``most`` is the
+    best (see :func:`best_smoothing`); the result is 1 if the value makes no difference. The log likelihood is the
+    total over all folds, in nats, at the best of the values that were tried.
     """
-    return best_on_log_grid(
-        lambda grid: np.sum([fold.log_likelihoods(grid) for fold in folds], axis=0),
-        LEAST_SMOOTHING,
-        most,
-        points=N_HELD_OUT_SIZES,
-    )
+
+    def values_at(grid: Floats) -> Floats:
+        return np.asarray(np.sum([fold.log_likelihoods(grid) for fold in folds], axis=0))
+
+    best = best_on_log_grid(values_at, LEAST_SMOOTHING, most, points=N_HELD_OUT_SIZES)
+    if best[0] < most or n_features < 2:
+        return best
+    further = best_on_log_grid(values_at, most, most * n_features, points=N_SIZES_BEYOND)
+    return further if further[1] > best[1] else best

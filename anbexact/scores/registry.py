@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -13,6 +14,18 @@ SCORES: dict[str, Callable[[float], Any]] = {}
 """Decomposable scores: functions that make the score of a name, given the equivalent sample size (if it has one)."""
 CONDITIONAL_SCORES: dict[str, Callable[[], Any]] = {}
 """Conditional scores of whole structures: functions that make the score of a name."""
+ELSEWHERE = {
+    "mdl": "bic",
+    "schwarz": "bic",
+    "sbc": "bic",
+    "bde": "bdeu",
+    "bd": "bdeu",
+    "loglik": "ll",
+    "loglikelihood": "ll",
+    "likelihood": "ll",
+    "hannanquinn": "hq",
+}
+"""Names of scores elsewhere, in small letters without hyphens, and their names here."""
 SCORE_TYPES: dict[str, type[Any]] = {}
 """All scores, including those without a name, by the names of their classes: the names allowed in saved files."""
 
@@ -20,6 +33,20 @@ SCORE_TYPES: dict[str, type[Any]] = {}
 def score_names() -> tuple[str, ...]:
     """Return the names of the decomposable scores, the default first."""
     return tuple(sorted(SCORES, key=lambda name: (name != DEFAULT, name)))
+
+
+def near_score(name: str) -> str | None:
+    """Return the name here of a score that is written otherwise, or has another name elsewhere; None if unknown."""
+    letters = re.sub(r"[\s_-]", "", name).lower()
+    here = ELSEWHERE.get(letters, letters)
+    return here if here in {*SCORES, *CONDITIONAL_SCORES} else None
+
+
+def no_score(given: object) -> str:
+    """Return the message for what is no decomposable score, with the name that it has here, if it has one."""
+    near = near_score(given) if isinstance(given, str) else None
+    hint = f": here it is called {near!r}" if near in SCORES else ""
+    return f"structure_score must be one of {', '.join(map(repr, score_names()))}, or a Score, not {given!r}{hint}"
 
 
 def register_score(name: str | None = None, *, conditional: bool = False) -> Callable[[AnyScore], AnyScore]:

@@ -46,6 +46,15 @@ def expected_to_be_long(table: DiscreteTable, constraints: Constraints, seconds:
     )
 
 
+def long_choice(n_searches: int, seconds: float) -> str:
+    """Return the announcement of searches that choose equivalent sample sizes, and what would shorten it."""
+    return (
+        f"choosing the equivalent sample sizes may take {n_searches} searches and about {human_seconds(seconds)}. To "
+        "shorten it: ess=1 takes one search; time_limit=, in seconds, ends the choice after half of it; "
+        "TANClassifier is quicker still."
+    )
+
+
 def not_proved(certificate: Certificate, constraints: Constraints) -> str:
     """Return the advice for a search that abandoned its proof."""
     gap = "nothing is proved" if isinf(certificate.gap) else f"the gap is at most {certificate.gap:.6g} nats"

@@ -317,7 +317,10 @@ class TestParameters:
     @pytest.mark.parametrize(
         ("parameters", "message"),
         [
-            ({"structure_score": "mdl"}, "structure_score must be one of 'bdeu', .* or a Score, not 'mdl'"),
+            ({"structure_score": "mml"}, "structure_score must be one of 'bdeu', .* or a Score, not 'mml'$"),
+            ({"structure_score": "mdl"}, "or a Score, not 'mdl': here it is called 'bic'"),
+            ({"structure_score": "BDe"}, "or a Score, not 'BDe': here it is called 'bdeu'"),
+            ({"structure_score": "cmdl"}, "or a Score, not 'cmdl'$"),
             ({"structure_score": 3}, "structure_score must be one of 'bdeu', .* or a Score, not 3"),
             ({"ess": 0}, "ess must be a finite number above 0, or 'auto', not 0"),
             ({"ess": -1.0}, "ess must be a finite number above 0"),

@@ -23,7 +23,7 @@ from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import AODEClassifier, KDBClassifier, pooled
 from anbexact.classifiers.pool_fit import Record, cross_fit, make_folds
 from anbexact.classifiers.pool_members import Member, automatic_members, named_members
-from anbexact.classifiers.sample_size import PREDICTED_WORSE
+from anbexact.classifiers.sample_size import PREDICTED_WORSE, PredictedWorseWarning
 from anbexact.classifiers.shared_fits import SharedFits, ended_early
 from anbexact.datasets import load_iris, load_monks, load_tic_tac_toe
 from anbexact.inputs.folds import frame_folds
@@ -228,9 +228,9 @@ class TestFit:
         rng = np.random.default_rng(0)
         X = pd.DataFrame(rng.integers(0, 3, (60, 8)).astype(str)).rename(columns=str)
         y = pd.Series(rng.integers(0, 2, 60), name="y").astype(str)
-        members = [NaiveBayesClassifier(), TANClassifier(), ANBClassifier()]
+        members = [model(smoothing=1.0) for model in (NaiveBayesClassifier, TANClassifier, ANBClassifier)]
         for member in members:
-            with pytest.warns(UserWarning, match=PREDICTED_WORSE):
+            with pytest.warns(PredictedWorseWarning, match=PREDICTED_WORSE):
                 member.fit(X, y)
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")

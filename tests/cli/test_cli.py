@@ -484,6 +484,55 @@ def test_failures_during_work(capsys, monkeypatch):
         assert error_of(capsys, "fit", "monks.csv", "--class", "monk", code=code) == message
 
 
+@pytest.fixture
+def repetitive():
+    """Write a table of a rare class, and of features that say the same about it: networks count it many times."""
+    rng = np.random.default_rng(0)
+    ill = rng.random(400) < 0.12
+    once = rng.random(400) < np.where(ill, 0.75, 0.45)
+    copies = once[:, None] ^ (rng.random((400, 30)) < 0.03)
+    frame = pd.DataFrame(np.where(copies, "yes", "no"), columns=[f"test{j}" for j in range(30)])
+    frame.assign(ill=np.where(ill, "ill", "well")).to_csv("tests.csv", index=False)
+    shares = np.array([ill.mean(), 1 - ill.mean()])
+    return -float(shares @ np.log(shares))
+
+
+def test_a_default_that_predicts_worse_than_the_frequencies_is_replaced(capsys, repetitive):
+    code, out, err = run(capsys, "fit", "tests.csv", "--class", "ill", "-o", "m.json")
+    assert code == 0
+    found = re.search(r"worse than the class frequencies \(log loss (0\.\d+) against (0\.\d+) nats per row\)", err)
+    assert float(found[1]) > float(found[2]) + 0.01
+    assert float(found[2]) == pytest.approx(repetitive, abs=0.01)
+    assert "naive Bayes with smooth shapes was learned instead (--model nb --smooth); --model anb keeps" in err
+    assert "naive Bayes (NB)" in out
+    model = anbexact.load("m.json")
+    assert isinstance(model, AdditiveClassifier)
+    table = pd.read_csv("tests.csv")
+    ill = table.pop("ill")
+    right = model.predict_proba(table)[np.arange(len(table)), np.searchsorted(model.classes_, ill)]
+    assert -np.log(right).mean() < repetitive
+    document = json.loads(run(capsys, "fit", "tests.csv", "--class", "ill", "--json")[1])
+    assert document["model"] == "nb"
+
+
+@pytest.mark.usefixtures("repetitive")
+@pytest.mark.parametrize("options", [("--model", "anb"), ("--max-parents", "1"), ("--model", "tan")])
+def test_a_model_that_was_asked_for_is_kept_with_a_note(capsys, options):
+    code, _, err = run(capsys, "fit", "tests.csv", "--class", "ill", *options, "-o", "m.json")
+    assert code == 0
+    assert "predicted worse than by the class frequencies" in err
+    assert "Use --model nb --smooth instead" in err
+    assert "learned instead" not in err
+    assert not isinstance(anbexact.load("m.json"), AdditiveClassifier)
+
+
+def test_a_default_that_predicts_well_is_kept(capsys):
+    code, out, err = run(capsys, "fit", "monks.csv", "--class", "monk")
+    assert code == 0
+    assert "augmented naive Bayes" in out
+    assert "instead" not in err
+
+
 def test_progress_on_a_terminal_only(capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     code, _, err = run(capsys, "fit", "monks.csv", "--class", "monk", "-o", "m.json")

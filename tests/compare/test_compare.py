@@ -22,9 +22,26 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import anbexact
-from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, SearchTooLargeError, TANClassifier
+from anbexact import (
+    ANBClassifier,
+    CkGClassifier,
+    FSANBClassifier,
+    GBNClassifier,
+    NaiveBayesClassifier,
+    RefittedClassifier,
+    SearchTooLargeError,
+    TANClassifier,
+)
 from anbexact.adapters import LogitModel, to_logit
-from anbexact.classifiers import AODEClassifier, FixedStructureClassifier, LogitFANClassifier
+from anbexact.classifiers import (
+    AODEClassifier,
+    BNC2PClassifier,
+    FixedStructureClassifier,
+    GreedyGBNClassifier,
+    LogitFANClassifier,
+    MCDAGClassifier,
+    PrunedNaiveBayesClassifier,
+)
 from anbexact.compare import COLUMNS, MODELS, InterruptedComparisonError, calibration_error, compare
 from anbexact.compare.folds import prepare
 from anbexact.compare.kde import KernelNaiveBayes
@@ -664,7 +681,32 @@ def test_names_of_models_may_be_in_lower_case():
     frame = compare(X, y, folds=2, models=["nb", "Logistic Regression"], refit=False)
     assert list(frame.index) == ["NB", "logistic regression"]
     known = (*MODELS, *rivals(), *refits(), *smooths())
-    assert len({name.lower() for name in known}) == len(known)
+    assert len({name.lower().replace("-", "").replace(" ", "") for name in known}) == len(known)
+
+
+PAPERS = {
+    "TAN-aCLL": TANClassifier(structure_score="acll", ess=1.0),
+    "NaiveBayes": NaiveBayesClassifier(ess=1.0),
+    "GBN-BDeu": GBNClassifier(ess=1.0),
+    "gGBN-BDeu": GreedyGBNClassifier(ess=1.0),
+    "ANB-BDeu": ANBClassifier(ess=1.0),
+    "fsANB-BDeu": FSANBClassifier(ess=1.0),
+    "MC-DAGGES": MCDAGClassifier(ess=1.0),
+    "GBN-CMDL": GreedyGBNClassifier(structure_score="cmdl"),
+    "BNC2P": BNC2PClassifier(),
+    "C2G": CkGClassifier(k=2),
+    "prunedNB": PrunedNaiveBayesClassifier(),
+}
+
+
+def test_what_papers_name_is_compared_under_their_names():
+    X, y = load_monks(1)
+    given = compare(X, y, folds=2, models=PAPERS, refit=False)
+    frame = compare(X, y, folds=2, models=list(PAPERS), refit=False)
+    assert [name.replace("-", "").lower() for name in frame.index] == [
+        name.replace("-", "").lower() for name in PAPERS
+    ]
+    np.testing.assert_array_equal(frame["log_loss"], given["log_loss"])
 
 
 @pytest.mark.parametrize(

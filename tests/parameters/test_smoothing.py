@@ -13,8 +13,18 @@ from hypothesis import strategies as st
 from strategies import ess_values, problems, random_problem
 from tiers import examples
 
-from anbexact import ANBClassifier, BDeu, NaiveBayesClassifier, learn_anb, learn_naive_bayes
-from anbexact.classifiers.sample_size import Learner, learn_structure
+from anbexact import (
+    AdditiveClassifier,
+    ANBClassifier,
+    BDeu,
+    DiscreteTable,
+    NaiveBayesClassifier,
+    TANClassifier,
+    learn_anb,
+    learn_naive_bayes,
+)
+from anbexact.classifiers import sample_size
+from anbexact.classifiers.sample_size import Learner, PredictedWorseWarning, learn_structure
 from anbexact.datasets import load_dataset
 from anbexact.parameters.smoothing import (
     HeldOut,
@@ -59,6 +69,15 @@ def random_frame(n_features, n_rows):
     y = rng.integers(0, 2, n_rows)
     X = (rng.random((n_rows, n_features)) < 0.3 + 0.4 * y[:, None]).astype(str)
     return X, y
+
+
+def repeated(rng, n_rows, n_features, rare=0.5):
+    """A naive Bayes network, and rows of features that say the same about a class of two."""
+    y = rng.random(n_rows) < rare
+    once = rng.random(n_rows) < np.where(y, 0.75, 0.45)
+    copies = once[:, None] ^ (rng.random((n_rows, n_features)) < 0.03)
+    table = DiscreteTable.from_frame(pd.DataFrame(copies).rename(columns=str), pd.Series(y, name="y"))
+    return table, learn_naive_bayes(table)
 
 
 class TestLeaveOneOut:
@@ -125,17 +144,32 @@ class TestHeldOut:
     def test_the_best_is_the_top_of_a_fine_grid(self, seed):
         table = random_problem(seed, 5, n_rows=200).table
         folds = [HeldOut(rows, others, learn_naive_bayes(rows)) for rows, others in split_table(table, 5)]
-        best, value = best_held_out_smoothing(folds, most_smoothing(table))
+        best, value = best_held_out_smoothing(folds, most_smoothing(table), 1)
         grid = np.geomspace(0.1, most_smoothing(table), 400)
         values = sum(fold.log_likelihoods(grid) for fold in folds)
         assert value <= values.max() + 1e-9
         at_best = sum(fold.log_likelihoods(np.array([best]))[0] for fold in folds)
         assert at_best >= values.max() - 1e-3 * abs(values.max())
 
+    def test_beyond_the_total_weight_where_features_repeat_each_other(self):
+        rng = np.random.default_rng(0)
+        table, structure = repeated(rng, 300, 20)
+        folds = [HeldOut(rows, others, structure) for rows, others in split_table(table, 5)]
+        best, value = best_held_out_smoothing(folds, most_smoothing(table), 20)
+        grid = np.geomspace(0.1, 20 * 300, 400)
+        values = sum(fold.log_likelihoods(grid) for fold in folds)
+        assert best > 2 * most_smoothing(table)
+        assert values.max() - 1e-2 * abs(values.max()) <= value <= values.max() + 1e-9
+        assert best_held_out_smoothing(folds, most_smoothing(table), 1)[0] == most_smoothing(table)
+        left_out = LeaveOneOut(table, structure)
+        assert left_out.log_likelihood(best_smoothing(table, structure)) >= 0.999 * max(
+            map(left_out.log_likelihood, grid[::10]), key=abs
+        )
+
     def test_one_where_it_makes_no_difference(self):
         table = random_problem(0, 2, n_classes=1, unseen=False).table
         folds = [HeldOut(rows, others, learn_naive_bayes(rows)) for rows, others in split_table(table, 3)]
-        assert best_held_out_smoothing(folds, 100.0) == (1.0, 0.0)
+        assert best_held_out_smoothing(folds, 100.0, 5) == (1.0, 0.0)
 
 
 class TestFewRows:
@@ -149,7 +183,7 @@ class TestFewRows:
         values = {}
         for size in (by_likelihood, 1.0):
             folds = [HeldOut(rows, others, learn_anb(rows, BDeu(size))) for rows, others in split_table(table, 5)]
-            values[size] = best_held_out_smoothing(folds, most_smoothing(table))
+            values[size] = best_held_out_smoothing(folds, most_smoothing(table), 1)
         same = learn_anb(table, BDeu(1.0)).parents == learn_anb(table, BDeu(by_likelihood)).parents
         best = by_likelihood if same else max(values, key=lambda size: values[size][1])
         assert chosen.ess == best
@@ -197,6 +231,24 @@ class TestFewRows:
         assert searches == [chosen.ess]
         assert chosen.structure.parents == learn_anb(table, BDeu(chosen.ess)).parents
 
+    def test_a_long_choice_is_announced_after_the_first_search(self, monkeypatch):
+        monkeypatch.setattr(sample_size, "LONG_SEARCH", 0.0)
+        table = random_problem(3, 5, n_rows=80).table
+        searches, began = [], []
+
+        def counted(table, score, _):
+            searches.append(score.ess)
+            return learn_anb(table, score)
+
+        monkeypatch.setattr(sample_size, "advise", lambda kind, text: began.append((kind, text, len(searches))))
+        learn_structure(table, learner(counted), 1.0, None, None)
+        ((_, text, after),) = [told for told in began if told[0] == "long choice"]
+        assert after == 1
+        assert "choosing the equivalent sample sizes may take 12 searches" in text
+        began.clear()
+        learn_structure(table, learner(counted), 1.0, None, 100.0)
+        assert began == []
+
     def test_no_choice_outlasts_the_time_limit(self):
         table = random_problem(3, 5, n_rows=80).table
         searches = []
@@ -231,6 +283,22 @@ class TestFewRows:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
             ANBClassifier().fit(X, y)
+
+    def test_many_rows_are_compared_with_the_frequencies_too(self):
+        """Copies of one feature and a rare class: naive Bayes and its like count the same evidence many times."""
+        table, _ = repeated(np.random.default_rng(0), 1200, 12, rare=0.12)
+        X = pd.DataFrame(np.repeat(table.codes[:, :-1], table.weights.astype(int), axis=0)).rename(columns=str)
+        y = np.repeat(table.codes[:, -1], table.weights.astype(int))
+        advised = r"against 0\.\d+ nats.*of 12 features.*Use AdditiveClassifier\(NaiveBayesClassifier\(\)\) instead"
+        for model in (NaiveBayesClassifier, TANClassifier):
+            with pytest.warns(PredictedWorseWarning, match=advised):
+                model().fit(X, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            smooth = AdditiveClassifier(NaiveBayesClassifier()).fit(X, y)
+            TANClassifier(ess=1.0).fit(X, y)  # nothing was chosen
+        shares = np.bincount(y) / len(y)
+        assert -np.log(smooth.predict_proba(X)[np.arange(1200), y]).mean() < -(shares * np.log(shares)).sum()
 
     @pytest.mark.slow
     def test_where_searches_take_long_one_for_few_parents_chooses(self, monkeypatch):

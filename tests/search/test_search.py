@@ -489,6 +489,8 @@ class TestMemoryLimit:
 
     def test_rows_that_do_not_fit_are_refused(self):
         with pytest.raises(SearchTooLargeError, match=r"lay out the .* each of 70 features; .* memory_limit"):
+            learn_anb(light_table(70), BDeu(), max_parents=2, memory_limit=1e5)
+        with pytest.raises(SearchTooLargeError, match=r"scoring all families of 70 features .* 100 kB is available"):
             learn_anb(light_table(70), BDeu(), max_parents=1, memory_limit=1e5)
 
     @pytest.mark.parametrize("arities", [[3] * 19, list(range(2, 21))], ids=["equal arities", "distinct arities"])

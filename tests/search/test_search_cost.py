@@ -1,6 +1,7 @@
 """What a search costs: how it is foreseen and announced, how limits are kept, and what is returned at a limit."""
 
 import io
+import re
 import time
 import warnings
 from math import comb
@@ -365,6 +366,29 @@ class TestProgressUnasked:
         show("layer 1", 0.5)
         show("layer 1", 1.0)
         assert stream.getvalue() == "\rlayer 1:  50%\r" + " " * len("layer 1:  50%")
+
+    def test_says_which_of_several_searches_it_is(self, clock, monkeypatch):
+        """A default fit searches many times, each in less than it takes to appear: together they are long."""
+        screen = Terminal()
+        monkeypatch.setattr(progress_module.sys, "stderr", screen)
+        rng = np.random.default_rng(0)
+        X, y = rng.integers(0, 2, (40, 6)), rng.integers(0, 2, 40)
+
+        def search(table, score, *, progress, **limits):
+            clock[0] += 1
+            progress("proof", 0.5)
+            progress("proof", 1.0)
+            return learn_anb(table, score, max_parents=limits["max_parents"])
+
+        monkeypatch.setattr(ANBClassifier, "_search", staticmethod(search))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ANBClassifier().fit(X, y)
+        shown = re.findall(r"search (\d+) of at most (\d+), proof:  50%", screen.getvalue())
+        numbers = [int(number) for number, _ in shown]
+        assert numbers == list(range(5, 5 + len(numbers)))
+        assert 15 < numbers[-1] <= int(shown[0][1])
+        assert len({most for _, most in shown}) == 1
 
     def test_nobody_watches_a_file(self, monkeypatch):
         monkeypatch.setattr(progress_module.sys, "stderr", io.StringIO())

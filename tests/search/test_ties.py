@@ -153,6 +153,59 @@ class TestTheRule:
             found = ties.first_choice(own, choice.chosen, choice.kept(), (), 1e-9, 1e-7, Deadline(), 1)
             assert found == self.by_brute_force(lists, 1e-9), seed
 
+    @staticmethod
+    def with_ties(seed, n, most):
+        """Lists of n features with sets of up to so many parents, many with equal scores, and a choice among them."""
+        rng = np.random.default_rng(seed)
+        lists = []
+        for i in range(n):
+            sets = {()}
+            for _ in range(int(rng.integers(0, 4))):
+                sets.add(tuple(sorted(rng.permutation([j for j in range(n) if j != i])[: rng.integers(0, most + 1)])))
+            lists.append([(tuple(map(int, p)), -float(rng.integers(0, 2)) - (not p)) for p in sorted(sets)])
+        return lists
+
+    @staticmethod
+    def first_choice(lists):
+        n, own = len(lists), []
+        for options in lists:
+            options = sorted(options, key=lambda option: -option[1])
+            masks = pack(np.array([[j in parents for j in range(n)] for parents, _ in options], dtype=bool))
+            own.append(ParentSets(masks, np.array([score for _, score in options]), 0, "", -np.inf))
+        choice = solve_lists(own, list(range(n)), 1e-7, Deadline(), None)
+        return ties.first_choice(own, choice.chosen, choice.kept(), (), 1e-9, 1e-7, Deadline(), 1)
+
+    @pytest.mark.parametrize("most", [1, 2])
+    def test_few_parents(self, most):
+        for seed in range(150):
+            lists = self.with_ties(seed, 2 + seed % 4, most)
+            assert self.first_choice(lists) == self.by_brute_force(lists, 1e-9), seed
+
+    def test_features_without_arcs_between_them_are_chosen_apart(self, monkeypatch):
+        """Ten groups, in a random order of the features, each as if it were alone; no other features are solved."""
+        sizes, solved = [], ties.best_branching
+
+        def counted(part):
+            sizes.append(part.n)
+            return solved(part)
+
+        rng = np.random.default_rng(1)
+        paths = [[((), -1.0), *(((j,), 0.0) for j in (i - 1, i + 1) if j in range(4))] for i in range(4)]
+        groups = [paths if seed % 2 else self.with_ties(seed, 4, 1) for seed in range(10)]
+        place = rng.permutation(40).reshape(10, 4)
+        place.sort(axis=1)
+        together = [None] * 40
+        expected = {}
+        for own, at in zip(groups, place.tolist(), strict=True):
+            for i, options in enumerate(own):
+                together[at[i]] = [(tuple(at[j] for j in parents), score) for parents, score in options]
+            alone = self.by_brute_force(own, 1e-9)
+            expected |= {at[i]: tuple(at[j] for j in parents) for i, parents in alone.items()}
+        monkeypatch.setattr(ties, "best_branching", counted)
+        assert self.first_choice(together) == expected
+        assert sizes
+        assert max(sizes) <= 3
+
     def test_kept_sets(self):
         """A set is kept if, and by exhaustion only if, an optimal choice holds it."""
         for seed in range(60):
@@ -185,7 +238,7 @@ class TestTheRule:
             seen.append(members)
             return [(b, ()) for b in range(3) if members >> b & 1]
 
-        assert list(first_optimum(3, sinks)) == [2, 1, 0]
+        assert list(first_optimum(0b111, sinks)) == [2, 1, 0]
         assert seen == [7, 3, 1]
 
 

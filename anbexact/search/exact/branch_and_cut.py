@@ -107,12 +107,13 @@ def solve_lists(
     searches: list[tuple[Positions, Positions, ComponentSearch]] = []
     solved: list[tuple[Positions, Lists, Callable[[], Floats]]] = []
     for group in _groups(inside):
-        part, origins = _restricted(lists, inside, group)
         case: Case = Duals(())
-        if len(group) == 1:
-            places, bound = part.starts[:-1], float(part.scores[0])
-            solved.append((group, part, partial(np.copy, part.scores)))
-        elif len(group) <= MOST_FEATURES_EXHAUSTED:
+        if len(group) == 1:  # the first set of its list is the best
+            i = int(group[0])
+            components[i] = Component((names[i],), float(lists[i].scores[0]), case)
+            continue
+        part, origins = _restricted(lists, inside, group)
+        if len(group) <= MOST_FEATURES_EXHAUSTED:
             (places, bound), case = _completed(partial(exhausted, part), deadline), Exhaustion()
             solved.append((group, part, partial(totals_with_each_exhausted, part)))
         elif have_single_parents(part):
@@ -156,9 +157,10 @@ def _kept(
 ) -> list[Positions]:
     """Return the positions of the sets of every feature that can be part of an optimal choice; see :class:`Choice`.
 
-    ``solved`` has the components, and bounds on the totals of the choices that contain each of their sets.
+    ``solved`` has the components of several features, and bounds on the totals of the choices that contain each of
+    their sets.
     """
-    kept = [np.empty(0, np.int64)] * len(lists)
+    kept = [np.flatnonzero(own.scores[0] - own.scores <= tolerance) for own in lists]
     for group, part, totals_with in solved:
         lost = totals_with()
         lost = lost.max() - lost
@@ -198,8 +200,16 @@ def _restricted(
 
     Among sets with the same parents in the component, the best is kept.
     """
-    masks = [pack(inside[i][:, group]) for i in group]
-    kept = [np.sort(np.unique(own, axis=0, return_index=True)[1]) for own in masks]
+    outside = np.ones(len(lists), dtype=np.bool_)
+    outside[group] = False
+    masks, kept = [], []
+    for i in group:
+        own = pack(inside[i][:, group])
+        masks.append(own)
+        if (inside[i] & outside).any():
+            kept.append(np.sort(np.unique(own, axis=0, return_index=True)[1]))
+        else:
+            kept.append(np.arange(len(own)))
     part = Lists(
         np.concatenate([own[k] for own, k in zip(masks, kept, strict=True)]),
         np.concatenate([lists[i].scores[k] for i, k in zip(group, kept, strict=True)]),

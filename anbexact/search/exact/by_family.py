@@ -189,7 +189,7 @@ class _Families:
                     for s in np.flatnonzero(within & reached).tolist():
                         yield b, tuple(p for p in range(n) if _with_gap(s, b) >> p & 1)
 
-        chosen = first_optimum(n, sinks)
+        chosen = first_optimum((1 << n) - 1, sinks)
         return {self.features[b]: tuple(self.features[p] for p in places) for b, places in chosen.items()}
 
 

@@ -177,7 +177,7 @@ class BestOrders:
                 if cost == self.cost[members] and score >= self.score[members] - tolerance:
                     yield k, self._first_set(families, variables, (b, place), tolerance)
 
-        chosen = first_optimum(len(bits), sinks)
+        chosen = first_optimum((1 << len(bits)) - 1, sinks)
         return {in_order[k]: tuple(variables[v] for v in parents) for k, parents in chosen.items()}
 
     def _first_set(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from itertools import chain, combinations
 from math import comb, inf
 
@@ -43,7 +43,9 @@ class EnumeratedLists:
 
     def __init__(self, table: DiscreteTable, score: Score, constraints: Constraints, threads: int) -> None:
         self._scorer = FamilyScorer(table, score, threads, Deadline())
-        self._children = [_Child(table, constraints, name) for name in table.vocabulary.features]
+        position = {name: k for k, name in enumerate(table.vocabulary.names)}
+        place = {position[name]: k for k, name in enumerate(table.vocabulary.features)}
+        self._children = [_Child(position, place, constraints, name) for name in table.vocabulary.features]
         self._most = constraints.max_parents
         self.limit = ""
         self.scored = 0
@@ -106,14 +108,20 @@ class EnumeratedLists:
 class _Child:
     """The parent sets of one feature: the required parents, joined by some of the free ones."""
 
-    def __init__(self, table: DiscreteTable, constraints: Constraints, name: Hashable) -> None:
+    def __init__(
+        self,
+        position: Mapping[Hashable, int],
+        place: Mapping[int, int],
+        constraints: Constraints,
+        name: Hashable,
+    ) -> None:
         self.name = name
-        names, features = table.vocabulary.names, table.vocabulary.features
-        barred = {name, *constraints.required[name], *constraints.forbidden[name]}
-        self.position = names.index(name)
-        self.required = np.array([names.index(v) for v in features if v in constraints.required[name]], np.int64)
-        self.free = np.array([names.index(v) for v in features if v not in barred], np.int64)
-        self._place = {names.index(v): k for k, v in enumerate(features)}
+        required = {position[v] for v in constraints.required[name]}
+        barred = {position[name], *required, *(position[v] for v in constraints.forbidden[name])}
+        self.position = position[name]
+        self.required = np.array([v for v in place if v in required], np.int64)
+        self.free = np.array([v for v in place if v not in barred], np.int64)
+        self._place = place
         self._best = np.empty(0)
         self._kept: list[tuple[Positions, Floats]] = []
         self._scored = 0

@@ -343,7 +343,7 @@ def read_back(
                 if mask >= 0:
                     yield int(position[b]), tuple(sorted(int(position[p]) for p in range(n) if mask >> p & 1))
 
-        chosen = first_optimum(n, sinks)
+        chosen = first_optimum((1 << n) - 1, sinks)
     return {order[k]: tuple(order[p] for p in places) for k, places in chosen.items()}
 
 

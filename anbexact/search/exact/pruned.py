@@ -64,8 +64,11 @@ def parent_set_lists(
     *,
     largest: int | None = None,
 ) -> Candidates | EnumeratedLists:
-    """Return candidate lists if the score has bounds, else those of all families."""
-    if isinstance(score, BoundedScore) and has_candidates(table, score):
+    """Return candidate lists if the score has bounds that can save work, else those of all families.
+
+    With one parent at most, all families are scored in less time than their bounds take.
+    """
+    if isinstance(score, BoundedScore) and has_candidates(table, score) and constraints.max_parents > 1:
         return candidate_lists(table, score, constraints, means, largest=largest)
     return enumerated_lists(table, score, constraints, means, largest=largest)
 

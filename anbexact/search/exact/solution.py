@@ -33,16 +33,17 @@ def precedence(feature: int, parents: Parents) -> tuple[int, Parents, int]:
     return len(parents), parents, -feature
 
 
-def first_optimum(n: int, sinks: Callable[[int], Iterable[tuple[int, Parents]]]) -> dict[int, Parents]:
-    """Return the parents of n features in the optimal structure that the rule prefers, last feature first.
+def first_optimum(members: int, sinks: Callable[[int], Iterable[tuple[int, Parents]]]) -> dict[int, Parents]:
+    """Return the parents of some features in the optimal structure that the rule prefers, last feature first.
 
     Parameters
     ----------
+    members : int
+        The features, as a mask.
     sinks : callable
         ``sinks(members)`` yields, for a mask of features, those that can be last in an optimal structure over them,
         each with the first parent set for which this is possible. A feature that cannot win may be left out.
     """
-    members = (1 << n) - 1
     chosen: dict[int, Parents] = {}
     while members:
         feature, parents = min(sinks(members), key=lambda sink: precedence(*sink))

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations, product
+from functools import reduce
+from itertools import chain, combinations, pairwise, product
 from math import fsum, inf
+from operator import or_
 
 import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.deadline import Deadline
 from anbexact.search.exact.branch_and_cut import solve_lists
+from anbexact.search.exact.listed_sets import Lists
 from anbexact.search.exact.parent_sets import ParentSets, pack, unpack
+from anbexact.search.exact.single_parents import best_branching, have_single_parents
 from anbexact.search.exact.solution import Parents, first_optimum, precedence
 
 MOST_SETS = 20_000
@@ -62,11 +66,26 @@ def first_choice(
                 options[child][mask] = max(score, options[child].get(mask, -inf))
     found = [sum(1 << b for b in np.flatnonzero(unpack(own.masks[k : k + 1], n)[0]).tolist())
              for own, k in zip(lists, chosen, strict=True)]  # fmt: skip
-    reading = _Reading(options, found, tie, tolerance, deadline, threads)
+    first: dict[int, Parents] = {}
+    nodes = 0
     try:
-        return first_optimum(n, reading.sinks)
+        for members in _independent(options):
+            reading = _Reading(members, options, found, tie, tolerance, deadline, threads, nodes)
+            first |= first_optimum(sum(1 << i for i in members), reading.sinks)
+            nodes = reading.nodes
     except _TooMuchError:
         return None
+    return first
+
+
+def _independent(options: Sequence[Iterable[int]]) -> list[list[int]]:
+    """Return the groups of features between which no set has an arc: the rule chooses in each as if it were alone."""
+    joined: list[int] = []
+    for i, masks in enumerate(options):
+        group = reduce(or_, masks, 1 << i)
+        touched = [other for other in joined if other & group]
+        joined = [other for other in joined if not other & group] + [reduce(or_, touched, group)]
+    return [[i for i in range(len(options)) if group >> i & 1] for group in joined]
 
 
 def _images(child: int, parents: Sequence[int], groups: Sequence[Sequence[int]]) -> Iterable[tuple[int, int]]:
@@ -96,33 +115,35 @@ class _Set:
 
 
 class _Reading:
-    """An optimal choice among listed sets, read back according to the rule.
+    """An optimal choice among listed sets of some features, read back according to the rule.
 
-    ``witness`` is an optimal choice over the remaining features.
+    ``witness`` is an optimal choice over the remaining features, and ``options`` are their sets within these.
     """
 
     def __init__(
         self,
+        features: Sequence[int],
         options: Sequence[dict[int, float]],
         found: Sequence[int],
         tie: float,
         tolerance: float,
         deadline: Deadline,
         threads: int,
+        nodes: int,
     ) -> None:
-        self.n = len(options)
-        self.options = [
-            sorted(
-                (_Set(mask, tuple(b for b in range(self.n) if mask >> b & 1), score) for mask, score in own.items()),
+        self.options = {
+            i: sorted(
+                (_Set(mask, tuple(b for b in features if mask >> b & 1), one) for mask, one in options[i].items()),
                 key=lambda one, child=i: precedence(child, one.parents),  # type: ignore[misc]  # the loop's i
             )
-            for i, own in enumerate(options)
-        ]
+            for i in features
+        }
         self.tie, self.tolerance, self.deadline, self.threads = tie, tolerance, deadline, threads
-        self.witness = {i: next(one for one in own if one.mask == found[i]) for i, own in enumerate(self.options)}
+        self.witness = {i: next(one for one in own if one.mask == found[i]) for i, own in self.options.items()}
         self.never: set[int] = set()
-        self.others: dict[int, dict[int, _Set]] = {}
-        self.nodes = 0
+        self.others: dict[int, dict[int, _Set]] = {}  # what changes in the witness where a feature is left out
+        self.needed: set[int] = set()  # the features that are parents in the witness
+        self.nodes = nodes
 
     def sinks(self, members: int) -> Iterable[tuple[int, Parents]]:
         """Return the last feature that the rule chooses, with its parents; see :func:`first_optimum`.
@@ -131,14 +152,19 @@ class _Reading:
         the highest scores; the best acyclic choice without it is only computed if it could win then.
         """
         total = fsum(one.score for one in self.witness.values())
-        highest = {i: self._best(i, members) for i in self.witness}
+        self.needed = {b for one in self.witness.values() for b in one.parents}
+        highest = {i: max(sets, key=lambda one: one.score) for i, sets in self.options.items()}
         above = fsum(one.score for one in highest.values())
+        heirs: dict[int, list[int]] = {b: [] for b in self.witness}
+        for i, one in highest.items():
+            for b in one.parents:
+                heirs[b].append(i)
         hopes = []
         for b in self.witness:
             if b in self.never:
                 continue
             rest = members & ~(1 << b)
-            loss = sum(one.score - self._score(i, rest) for i, one in highest.items() if i != b and one.mask >> b & 1)
+            loss = sum(highest[i].score - self._score(i, rest) for i in heirs[b])
             bound = above - highest[b].score - loss
             first = self._first(b, rest, total - bound - self.tie)
             if first is None:
@@ -149,7 +175,7 @@ class _Reading:
         for hope, b, rest in sorted(hopes):
             if best is not None and hope >= precedence(winner, best.parents):
                 break
-            own = self._first(b, rest, total - self._total(b, rest, above - total + 1.0) - self.tie)
+            own = self._first(b, rest, self._without(b, rest, above - total + 1.0) - self.tie)
             if own is None:
                 self.never.add(b)
             elif best is None or precedence(b, own.parents) < precedence(winner, best.parents):
@@ -160,37 +186,68 @@ class _Reading:
 
     def _remove(self, feature: int, own: _Set) -> None:
         """Remove a feature. Others that could not be last can be last now only if they are parents of this one."""
-        self.witness = self.others[feature]
+        self.witness |= self.others[feature]
+        del self.witness[feature]
         self.others = {}
         self.never -= {feature, *own.parents}
-        self.options = [[one for one in sets if not one.mask >> feature & 1] for sets in self.options]
+        del self.options[feature]
+        for i, sets in self.options.items():
+            self.options[i] = [one for one in sets if not one.mask >> feature & 1]
 
-    def _total(self, b: int, rest: int, penalty: float) -> float:
-        """Return the highest total over all features but b, and keep the choice."""
-        if not any(one.mask >> b & 1 for one in self.witness.values()):  # b is last in an optimal choice
-            self.others[b] = {i: one for i, one in self.witness.items() if i != b}
-        else:
-            self.others[b] = self._solved(rest, penalty)
-        return fsum(one.score for one in self.others[b].values())
+    def _without(self, b: int, rest: int, penalty: float) -> float:
+        """Return by how much the highest total falls where b is left out, and keep what changes in the choice."""
+        changed = self._solved(self._descendants(b), rest, penalty) if b in self.needed else {}
+        self.others[b] = changed  # none where b is last in the witness
+        return self.witness[b].score + fsum(self.witness[i].score - one.score for i, one in changed.items())
 
-    def _solved(self, members: int, penalty: float) -> dict[int, _Set]:
-        """Return an optimal choice over some features, the others not being parents.
+    def _descendants(self, b: int) -> list[int]:
+        """Return the features whose parents may change where b is missing: what can be reached from it."""
+        reached, size = 1 << b, 0
+        around = {i: reduce(or_, (one.mask for one in sets), 0) for i, sets in self.options.items()}
+        while reached.bit_count() > size:
+            size = reached.bit_count()
+            for i, parents in around.items():
+                if parents & reached:
+                    reached |= 1 << i
+        return [i for i in self.witness if i != b and reached >> i & 1]
 
-        The empty parent set, at a penalty, is added to every list, so that there is an acyclic choice.
+    def _solved(self, features: Sequence[int], members: int, penalty: float) -> dict[int, _Set]:
+        """Return an optimal choice for some features, from their sets within ``members``.
+
+        No set of a member outside ``features`` contains one of these. The empty parent set, at a penalty, is added to
+        every list, so that there is an acyclic choice.
         """
         if self.deadline.passed:
             raise _TooMuchError
-        features = [i for i in self.witness if members >> i & 1]
-        own = []
+        place = {b: k for k, b in enumerate(features)}
+        inner = sum(1 << b for b in features)
+        own: list[list[_Set]] = []
+        at: list[list[int]] = []
         for i in features:
-            sets = self._within(i, members)
-            lowest = max(one.score for one in self.options[i]) - penalty
-            own.append(sorted([*sets, _Set(0, (), lowest)], key=lambda one: -one.score))
-        lists = []
-        for sets in own:
-            inside = np.array([[bool(one.mask >> b & 1) for b in features] for one in sets], dtype=np.bool_)
-            scores = np.array([one.score for one in sets])
-            lists.append(ParentSets(pack(inside.reshape(len(sets), len(features))), scores, 0, "", -inf))
+            best = {0: _Set(0, (), max(one.score for one in self.options[i]) - penalty)}
+            for one in self._within(i, members):
+                among = one.mask & inner
+                if among not in best or one.score > best[among].score:
+                    best[among] = one
+            sets = sorted(best.values(), key=lambda one: -one.score)
+            at += [[place[b] for b in one.parents if b in place] for one in sets]
+            own.append(sets)
+        starts = np.cumsum([0, *map(len, own)])
+        inside = np.zeros((len(at), len(features)), dtype=np.bool_)
+        inside[np.repeat(np.arange(len(at)), list(map(len, at))), list(chain.from_iterable(at))] = True
+        part = Lists(pack(inside), np.array([one.score for one in chain.from_iterable(own)]), starts)
+        if have_single_parents(part):
+            chosen = (best_branching(part).places - starts[:-1]).tolist()
+        else:
+            chosen = self._chosen(part, features)
+        return {i: sets[k] for i, sets, k in zip(features, own, chosen, strict=True)}
+
+    def _chosen(self, part: Lists, features: Sequence[int]) -> Sequence[int]:
+        """Return the positions of an optimal choice in lists in which some sets have several parents."""
+        lists = [
+            ParentSets(part.masks[first:last], part.scores[first:last], 0, "", -inf)
+            for first, last in pairwise(part.starts.tolist())
+        ]
         choice = solve_lists(
             lists, features, self.tolerance, self.deadline, None, threads=self.threads,
             most_nodes=MOST_NODES - self.nodes,
@@ -198,13 +255,10 @@ class _Reading:
         self.nodes += choice.nodes
         if choice.bound - choice.total > self.tolerance or self.nodes > MOST_NODES:
             raise _TooMuchError
-        return {i: sets[k] for i, sets, k in zip(features, own, choice.chosen, strict=True)}
+        return choice.chosen
 
     def _within(self, i: int, members: int) -> list[_Set]:
         return [one for one in self.options[i] if not one.mask & ~members]
-
-    def _best(self, i: int, members: int) -> _Set:
-        return max(self._within(i, members), key=lambda one: one.score)
 
     def _score(self, i: int, members: int) -> float:
         """Return the highest score of a set within some features; -inf if there is none."""
