@@ -68,14 +68,14 @@ def arc_strengths(network: Network) -> list[ArcStrength]:
 
 
 def _gain(
-    score: Score | None,
+    score: object,
     table: DiscreteTable,
     child: Hashable,
     parents: Sequence[Hashable],
     others: Sequence[Hashable],
 ) -> float:
     """Return the gain in score from an arc; NaN if the score cannot evaluate the two families."""
-    if score is None:
+    if not isinstance(score, Score):  # none is known, or it is one of whole structures, such as CLL
         return np.nan
     try:
         gain = score.local_score(table, child, list(parents)) - score.local_score(table, child, list(others))
