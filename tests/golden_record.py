@@ -1,24 +1,37 @@
 """Record what a version of the package gives, and compare another version with that record.
 
-    python tests/golden_record.py record build/golden      # writes the record of the version at hand
-    python tests/golden_record.py compare build/golden     # recomputes it, and names every difference
+    python tests/golden_record.py record build/golden                # writes the record of the version at hand
+    python tests/golden_record.py compare build/golden               # recomputes it, and names every difference
+    python tests/golden_record.py compare build/golden plain pooled  # these groups only
 
-A record is a folder with one JSON file per group of cases (`GROUPS`); names of groups after the folder restrict both
-commands to these. Most results are named by the expression that gives them. Numbers are hexadecimal floats, long
-arrays their checksum and their first numbers, so a record holds for one machine and one set of libraries. Times are
-left out; what raises is recorded with its message. Only public names of the package are used, so that its modules may
-move. pytest does not collect this file.
+Record before a change that must not be felt, and compare after every step of it. A record is a folder with one file
+for each group of cases (`GROUPS`). Groups do not depend on each other, so several processes can share them out; all
+of them take about ten minutes on one core. The exit code of a comparison is 1 if anything differs.
+
+The groups of `KINDS` cover whatever `CLASSIFIERS` lists: each classifier by itself, with densities of measured
+columns, refitted, smooth, pooled with naive Bayes, and with missing cells completed in training. Each learns with and
+without weights and missing cells, and is then asked in all ways of `ALWAYS`; on some tables also in those of `TWICE`
+and `ONCE`. What a classifier does not do is recorded with the message of its refusal. Public methods that no
+expression asks are listed under "not asked": give each of them an expression, or a place in `INNER`.
+
+Most results are named by the expression that gives them. Numbers are hexadecimal floats; of long arrays and long
+lines there are the checksum and the beginning. So a record holds for one machine and one set of libraries. The clocks
+stand still while it is made; what raises is recorded with its message. `model_` and `reader_` are not recorded, what
+they answer is. Only public names of the package are used, so that its modules may move. pytest does not collect this
+file.
 """
 
 from __future__ import annotations
 
 import copy
 import dataclasses
+import gzip
 import hashlib
 import inspect
 import io
 import itertools
 import json
+import pickle
 import platform
 import re
 import sys
@@ -32,6 +45,7 @@ from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -41,19 +55,20 @@ from threadpoolctl import threadpool_limits
 
 import anbexact
 from anbexact import adapters, classifiers, datasets
+from anbexact.classifiers.registry import CLASSIFIERS, named_classifiers
 from anbexact.cli import main as command_line
 
 Case = tuple[str, Callable[[], Any]]
 Table = tuple[Any, Any, Any]  # features, class, weights or None
-SHOWN = 8
-"""Numbers of a long array that are written out."""
+SHOWN, LETTERS = 8, 400
+"""Numbers of a long array that are written out, and letters of a long line."""
 MOST_LINES, OF_A_CASE = 20, 3
 """Differences that are printed for a group, and for each of its cases; what is only new comes last."""
 NEW = ' instead of "(nothing)"'
 VOLATILE = {"seconds", "fit_seconds", "predict_seconds", "sha256", "package_version"}
 """Keys of files, columns and fields that differ from run to run, or from version to version."""
-PACKAGES = ("adapters", "classifiers", "compare", "datasets", "discretize", "report", "scores", "search", "selection")
-MODULES = [anbexact, *(import_module(f"anbexact.{name}") for name in PACKAGES)]
+PACKAGES = "adapters averaging classifiers compare conformal datasets discretize plots report scores search selection"
+MODULES = [anbexact, *(import_module(f"anbexact.{name}") for name in PACKAGES.split())]
 NAMES = {name: getattr(module, name) for module in MODULES for name in module.__all__}
 """What expressions may use, beside the names of this file and those of `data`."""
 
@@ -101,6 +116,27 @@ def nameless() -> Table:
     return X.iloc[:, :6].to_numpy(), y.str[-1].astype(int).to_numpy(), weights
 
 
+def mixed(gaps: bool = False, weighted: bool = False) -> Table:
+    """Return measured, ordered and unordered columns and three classes; many missing cells in one, few in another."""
+    rng, n = np.random.default_rng(23), 84
+    level = rng.integers(0, 3, n)
+    X = pd.DataFrame(
+        {
+            "age": (rng.normal(size=n) + level).round(2),
+            "kind": np.array(["a", "b", "c"])[(level + (rng.random(n) < 0.3)) % 3],
+            "size": pd.Categorical.from_codes(rng.integers(0, 3, n), ["S", "M", "L"], ordered=True),
+            "visits": rng.poisson(3 + 4 * level),
+        }
+    )
+    X["sick"] = (X["kind"] == "a") ^ (rng.random(n) < 0.2)
+    if gaps:
+        X = X.assign(
+            **{name: X[name].where(rng.random(n) >= share) for name, share in {"kind": 0.3, "age": 0.03}.items()}
+        )
+    weights = rng.gamma(1.5, 1.0, n).round(1) * (rng.random(n) >= 0.05) if weighted else None
+    return X, pd.Series(np.array(["low", "mid", "high"])[level], name="risk"), weights
+
+
 TABLES: dict[str, Callable[[], Table]] = {
     "anes": partial(sample, "anes96", 4),
     "array": nameless,
@@ -110,6 +146,10 @@ TABLES: dict[str, Callable[[], Table]] = {
     "iris": partial(sample, "iris", 1),
     "lenses": partial(sample, "lenses", 1),
     "made": all_kinds,
+    "mixed": mixed,
+    "mixed, gaps": partial(mixed, gaps=True),
+    "mixed, gaps, weighted": partial(mixed, gaps=True, weighted=True),
+    "mixed, weighted": partial(mixed, weighted=True),
     "monks": partial(sample, "monks1", 2, weighted=True),
     "multiplexer": partial(sample, "multiplexer6", 1),
     "tictactoe": partial(sample, "tic_tac_toe", 4),
@@ -151,17 +191,25 @@ def masked(text: str) -> str:
     return re.sub(r"\banbexact(\.\w+)*\.(?=[A-Za-z_])", "", text)
 
 
+def digest_of(content: bytes) -> str:
+    """Return the checksum of bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
 def plain(value: Any) -> Any:
     """Return a value as JSON holds it, floats bit for bit."""
     if value is None or isinstance(value, bool | int):
         return value
     if isinstance(value, str):
-        return masked(str(value))
+        text = masked(str(value))
+        return text if len(text) <= 2 * LETTERS else {"sha256": digest_of(text.encode()), "begins": text[:LETTERS]}
+    if isinstance(value, bytes):
+        return {"sha256": digest_of(value), "bytes": len(value)}
     if isinstance(value, float):
         return float(value).hex()
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         first = [plain(number) for number in value.ravel()[:SHOWN].tolist()]
-        digest = {"sha256": hashlib.sha256(value.tobytes()).hexdigest()} if value.size > SHOWN else {}
+        digest = {"sha256": digest_of(value.tobytes())} if value.size > SHOWN else {}
         return {"shape": "x".join(map(str, value.shape)), "numbers": first, **digest}
     if isinstance(value, np.ndarray | pd.Index):
         return [plain(cell) for cell in np.ravel(value).tolist()]
@@ -273,8 +321,13 @@ def fitted(name: str, table: str, arguments: str) -> dict[str, Any]:
     found = evaluated(["it.fit(X, y, w)"], it=it, **given)
     if not hasattr(it, "classes_"):
         return found
-    attributes = [f"it.{attribute}" for attribute in dir(it) if re.fullmatch(r"[a-z]\w*_", attribute)]
-    return found | evaluated(attributes + OF_FITS, it=it, **given)
+    return found | evaluated(attributes_of(it) + OF_FITS, it=it, **given)
+
+
+def attributes_of(it: Any) -> list[str]:
+    """Return the fitted attributes, but those whose form may change: what they say is asked."""
+    names = [name for name in dir(it) if re.fullmatch(r"[a-z]\w*_", name) and name not in ("model_", "reader_")]
+    return [f"it.{name}" for name in names]
 
 
 def through_file(it: Any, X: Any, missing: Any) -> dict[str, Any]:
@@ -350,6 +403,311 @@ def as_file(it: Any, kind: str, X: Any) -> dict[str, Any]:
         return texts | {"posterior": adapters.from_file(f"network.{kind}").predict_proba(X)}
 
 
+# ---- every registered classifier, in every form, by every door
+
+Estimators = Iterator[tuple[str, Callable[[], Any]]]
+
+
+def entry_of(name: str, **parameters: Any) -> Any:
+    """Return a registered classifier, unfitted: small, with one thread, and with such of the parameters as it has."""
+    of = CLASSIFIERS[name].estimator
+    known = inspect.signature(of).parameters
+    required = {"parents": data("mixed")["chain"]} if "parents" in known else {}
+    parameters = {"n_jobs": 1, "folds": 2, "random_state": 0} | parameters
+    return of(**required, **{key: value for key, value in parameters.items() if key in known})
+
+
+def plain_ones() -> Estimators:
+    """Yield classifiers as they are, and those of a comparison whose parameters are others."""
+    for name, entry in CLASSIFIERS.items():
+        yield name, partial(entry_of, name)
+        yield from (
+            (f"{name}, {line.label}", partial(entry_of, name, **line.parameters))
+            for line in entry.compared
+            if line.parameters and "continuous" not in line.parameters
+        )
+
+
+def measured_ones() -> Estimators:
+    """Yield classifiers with densities of measured columns."""
+    for name, entry in CLASSIFIERS.items():
+        if "continuous" in inspect.signature(entry.estimator).parameters:
+            yield name, partial(entry_of, name, continuous="universal")
+
+
+def refits(of: Callable[..., Any], **parameters: Any) -> Estimators:
+    """Yield refits of all classifiers; those that have none refuse."""
+    for name in CLASSIFIERS:
+        yield name, lambda name=name: of(entry_of(name), **parameters)
+    yield "None", lambda: of(**parameters)
+    if "continuous" in inspect.signature(classifiers.TANClassifier).parameters:
+        yield "TANClassifier, measured", lambda: of(entry_of("TANClassifier", continuous="universal"), **parameters)
+
+
+def pools() -> Estimators:
+    """Yield pools of naive Bayes and each other classifier, and such of refits."""
+    bayes = partial(entry_of, "NaiveBayesClassifier")
+
+    def pool(**members: Any) -> Any:
+        return entry_of("PooledClassifier", members=list(members.items()), ridge=1.0)
+
+    for name in CLASSIFIERS:
+        yield name, lambda name=name: pool(bayes=bayes(), other=entry_of(name))
+    smooth = partial(classifiers.AdditiveClassifier, intervals=4, smooth=1.0)
+    yield "refits", lambda: pool(refit=classifiers.RefittedClassifier(bayes(), l2=1.0), smooth=smooth(bayes()))
+    yield "measured", lambda: pool(bayes=bayes(), measured=entry_of("TANClassifier", continuous="universal"))
+    yield "cut differently", lambda: pool(one=bayes(), other=bayes().set_params(discretizer="median"))
+    yield "one member", lambda: pool(bayes=bayes())
+
+
+def completed_ones() -> Estimators:
+    """Yield classifiers that complete missing cells in training, or refuse to."""
+    for name in CLASSIFIERS:
+        yield name, partial(entry_of, name, handle_missing="em")
+
+
+KINDS: dict[str, Callable[[], Estimators]] = {
+    "plain": plain_ones,
+    "measured": measured_ones,
+    "refitted": partial(refits, classifiers.RefittedClassifier, l2=1.0),
+    "smooth": partial(refits, classifiers.AdditiveClassifier, intervals=4, smooth=1.0),
+    "pooled": pools,
+    "completed": completed_ones,
+}
+WAYS = ["mixed", "mixed, weighted", "mixed, gaps", "mixed, gaps, weighted"]
+COSTS = "costs={'low': {'low': 0, 'mid': 1, 'high': 5}, 'mid': {'low': 2, 'mid': 0, 'high': 1}, "
+COSTS += "'high': {'low': 9, 'mid': 3, 'high': 0}}"
+PRIOR = "class_prior={'low': 0.2, 'mid': 0.2, 'high': 0.6}"
+ALWAYS = {
+    "answers": [
+        *ANSWERS[:9],
+        *(f"it.predict_log_proba({rows}, {PRIOR})" for rows in ("X", "missing")),
+        *("it.query({})", "it.query(known)", "it.query({'nothing': 1})", "it.query(size='L')"),
+        "it.predict_proba_interval(missing[:4], draws=20, random_state=0)",
+        *("it.score(X, y, w)", f"it.decide(missing, {COSTS}, reject=0.5)", "it.predict_proba(X[['age']])"),
+        *("list(it.predict_frame(X, keep=['kind'], proba=True))", "it.get_params(deep=False)", "repr(it)"),
+    ],
+    "explanations": [
+        *(f"str(it.explain({rows})).splitlines()" for rows in ("X[:2]", "missing[1:3]", "unknown[:2]")),
+        *("it.explain(X[:2]).to_frame()", "it.explain(missing[1:3], label='low', against='high').to_frame()"),
+        *("it.explain_local(X[:2]).frame", "it.explain_local(missing[1:3], label='low').frame"),
+        *("it.explain_local(X[:2], conditional=True).frame", "str(it.explain_local(X[:2])).splitlines()"),
+        *(
+            "it.shapley_values(X[:4])",
+            "it.shapley_values(missing[:4])",
+            "it.explain_global()",
+            "it.explain_global(X)",
+        ),
+        *("it.sufficient_reasons(X[:4])", "it.sufficient_reasons(missing[:4], size='smallest')"),
+        *("str(it.sufficient_reasons(X[:2])).splitlines()", "it.what_if(missing[:2], {'size': 'L'})"),
+        *("it.nearest_change(X[:4])", "it.nearest_change(X[:4], keep=['age'], target='low')"),
+        *("it.tornado(missing[:3])", "it.tornado_of_entries(X[:2], label='mid')", "it.next_question(missing[:3])"),
+    ],
+    "files": [
+        *("through_file(it, X, missing)", "more_rows(it, X, y, w)", "merged(it, X, y, w)", "copied(it, X)"),
+        *("it.to_discrete().predict_proba(missing)", "it.discrete_form().predict_proba(missing)"),
+    ],
+    "exports": [
+        *(f"to_sql(it, dialect={dialect!r}).splitlines()" for dialect in ("duckdb", "spark")),
+        *(
+            "in_onnx(it)",
+            "as_python(it)",
+            "as_pmml(it)",
+            *(f"as_file(it, {kind!r}, X)" for kind in ("xmlbif", "xdsl")),
+        ),
+        *("tables_of(it.to_pgmpy())", "tables_of(it.network_)", "to_logit(it)"),
+        *("[it.to_logit().predict_proba(rows) for rows in (X, missing)]", "it.to_logit().explain(X[:2]).to_frame()"),
+        "it.to_logit().close().predict_proba(missing)",
+    ],
+}
+"""Doors by which a classifier is asked on every table."""
+TWICE = {
+    "skops": ["in_skops(it, missing)"],
+    "told": [
+        *(
+            "feature_report(it, X, y, w)",
+            "arc_report(it)",
+            "it.drift(X[:30], y[:30])",
+            "as_page(report, it, X, y, w)",
+        ),
+        *("as_page(panel, it)", "shown(it)", "shown(it.explain(X[:3]))", "shown(it.explain(X[:1])[0])"),
+        *("shown(it.explain_local(X[:2]))", "shown(it.sufficient_reasons(X[:2]))", "shown(it.structure_)"),
+        *("shown(it.to_logit())", "shown(it.to_logit().shapes())", "it.explain(X[:2], intervals=True).to_frame()"),
+    ],
+    "more exports": [
+        *("as_file(it, 'bif', X)", "in_onnx(it, double=False)"),
+        *("to_arviz(it)", "to_numpyro(it)", "to_pymc(it)", "posterior(it, ['size'], missing[:4])"),
+        *("most_probable_explanations(it, missing[:4])", "class_posterior(it, 'risk', known)"),
+        "d_separated(it, 'age', 'size', ['risk'])",
+    ],
+}
+"""Doors that take longer: on the first and on the last table."""
+ONCE = {
+    "figures": [
+        *(f"drawn({name}Display.from_estimator(it))" for name in ("ArcProbability", "Network", "Pool", "SampleSize")),
+        *("drawn(WaterfallDisplay.from_estimator(it, X))", "drawn(InformationDisplay.from_estimator(it, X, y))"),
+        *("drawn(ShapeDisplay.from_estimator(it, 'age'))", "drawn(ReliabilityDisplay.from_estimator(it, X, y))"),
+    ],
+}
+"""Doors that take longest: on the first table."""
+HELPED = "fit( it.merge( it.partial_fit( it.save( it.without_rows("
+ASKED = f"it.{HELPED} {' '.join(itertools.chain(*ALWAYS.values(), *TWICE.values(), *ONCE.values()))}"
+"""What is asked, by functions of this file or by expressions."""
+INNER = (
+    "averaging can_complete check_parameters draw_structures family_sum from_network progress score_of search_within"
+)
+INNER += " set_model set_params set_pool set_refitted unfitted_network with_network"
+"""Public methods that other modules call, not users."""
+
+
+def asked(make: Callable[[], Any], table: str) -> dict[str, Any]:
+    """Fit a classifier, and return what it says at every door."""
+    given = data(table)
+    it = make()
+    found = {"fit": attempt(lambda: it.fit(given["X"], given["y"], given["w"]))}
+    if not hasattr(it, "classes_"):
+        return found
+    found["attributes"] = evaluated(attributes_of(it), it=it, **given)
+    doors = (TWICE if table in (WAYS[0], WAYS[-1]) else {}) | ALWAYS | (ONCE if table == WAYS[0] else {})
+    found |= {door: evaluated(expressions, it=it, **given) for door, expressions in doors.items()}
+    own = [name for name in dir(type(it)) if not name.startswith("_") and callable(getattr(type(it), name, None))]
+    ours = [name for name in own if str(getattr(type(it), name).__module__).startswith("anbexact")]
+    return found | {"not asked": [name for name in ours if f"it.{name}(" not in ASKED and name not in INNER.split()]}
+
+
+def kind_cases(kind: str) -> Iterator[Case]:
+    """Yield the classifiers of a kind on all tables, or on those where cells are missing."""
+    ways = [table for table in WAYS if kind != "completed" or "gaps" in table]
+    for table, (name, make) in itertools.product(ways, KINDS[kind]()):
+        yield f"{name}/{table}", partial(asked, make, table)
+
+
+def lazy_cases() -> Iterator[Case]:
+    """Yield classifiers that learn from a lazy frame."""
+    for table, (name, make) in itertools.product(WAYS, plain_ones()):
+        yield f"{name}/{table}", partial(lazily, make, table)
+
+
+def lazily(make: Callable[[], Any], table: str) -> dict[str, Any]:
+    """Fit a classifier to a lazy frame; return what it has learned and predicts."""
+    polars, given = import_module("polars"), data(table)
+    named = {"risk": given["y"], **({} if given["w"] is None else {"weight": given["w"]})}
+    frame = polars.from_pandas(given["X"].assign(**named)).lazy()
+    it = make().fit(frame, "risk", sample_weight=None if given["w"] is None else "weight")
+    found = {"structure": getattr(it, "structure_", None), "vocabulary": it.vocabulary_, "cuts": it.cut_points_}
+    return found | {"rows": it.predict_proba(given["X"]), "lazy": list(it.predict_frame(frame, proba=True))}
+
+
+def conformal_cases() -> Iterator[Case]:
+    """Yield sets of classes by every classifier, and by the optimal network relearned with every class."""
+    sets = "it.fit(X, y).predict_set(missing, confidence=0.8)"
+    for name, make in plain_ones():
+        yield name, partial(in_sets, anbexact.conformal.SplitConformalClassifier, make, sets)
+    for text in (sets, f"shown({sets})"):
+        yield (
+            text,
+            partial(in_sets, anbexact.conformal.FullConformalClassifier, partial(entry_of, "ANBClassifier"), text),
+        )
+
+
+def in_sets(of: Callable[..., Any], make: Callable[[], Any], text: str) -> Any:
+    """Return what an expression gives for sets of classes."""
+    return value_of(text, it=of(make(), random_state=0), **data("mixed, gaps"))
+
+
+def text_of(html: str) -> list[str]:
+    """Return a page by lines, one for each element with a text; scripts, styles and data as their checksums."""
+    html = re.sub(
+        r"(?s)(<(script|style)\b[^>]*>)(.*?)</\2>", lambda part: f"{part[1]}{digest_of(part[3].encode())}", html
+    )
+    return re.sub(r"(</(?:p|li|tr|h\d|td|th|text|section|summary)>)\s*", r"\1\n", html).splitlines()
+
+
+def shown(thing: Any) -> list[str]:
+    """Return what a notebook shows; scikit-learn's own part, which comes first, is left out."""
+    html = thing._repr_html_()
+    return text_of(html[max(html.find('<div class="anbexact'), 0) :])
+
+
+def as_page(of: Callable[..., Any], it: Any, *rows: Any) -> Any:
+    """Return a report in its three forms, without validation; or an evidence panel."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "page.html")
+        if not rows:
+            of(it, place)
+            return text_of(place.read_text(encoding="utf-8"))
+        X, y, w = rows
+        made = of(it, X, y, sample_weight=w, folds=None)
+        return {"html": text_of(made.to_html()), "text": made.to_markdown().splitlines(), "json": made.to_dict()}
+
+
+def merged(it: Any, X: Any, y: Any, w: Any) -> dict[str, Any]:
+    """Learn from the same rows three times, as two workers would; return the sum."""
+    worker = copy.deepcopy(it).without_rows()
+    other = copy.deepcopy(worker)
+    for one in (worker, other):
+        one.partial_fit(X, y, sample_weight=w)
+    again = copy.deepcopy(it).merge(worker, other)
+    return {"structure": getattr(again, "structure_", None), "posterior": again.predict_proba(X)}
+
+
+def copied(it: Any, X: Any) -> list[bool]:
+    """Return whether a pickled classifier predicts the same, and whether its unfitted clone is the same."""
+    again = pickle.loads(pickle.dumps(it))
+    return [again.predict_proba(X).tobytes() == it.predict_proba(X).tobytes(), repr(clone(it)) == repr(it)]
+
+
+def in_skops(it: Any, rows: Any) -> bool:
+    """Return whether a classifier is the same after a file of skops."""
+    skops = import_module("skops.io")
+    again = skops.loads(skops.dumps(it), trusted=adapters.skops_types())
+    return bool(again.predict_proba(rows).tobytes() == it.predict_proba(rows).tobytes())
+
+
+def in_onnx(it: Any, **options: Any) -> dict[str, Any]:
+    """Return the names, the operations and the content of an ONNX graph."""
+    model = adapters.to_onnx(it, **options)
+    places = [masked(str(value)).splitlines() for value in (*model.graph.input, *model.graph.output)]
+    operations = [node.op_type for node in model.graph.node]
+    return {"places": places, "operations": operations, "content": model.SerializeToString(deterministic=True)}
+
+
+def as_python(it: Any) -> list[str]:
+    """Return the module that scores rows without this package."""
+    with tempfile.TemporaryDirectory() as folder:
+        adapters.to_python(it, Path(folder, "scorer.py"))
+        return Path(folder, "scorer.py").read_text(encoding="utf-8").splitlines()
+
+
+def as_pmml(it: Any) -> dict[str, Any]:
+    """Return the two forms of PMML."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.pmml")
+
+        def form(as_network: bool) -> list[str]:
+            adapters.to_pmml(it, path, as_network=as_network)
+            return path.read_text(encoding="utf-8").splitlines()
+
+        return {str(kind): attempt(partial(form, kind)) for kind in (False, True)}
+
+
+def tables_of(network: Any) -> list[Any]:
+    """Return the tables of a network of pgmpy."""
+    return [[table.variables, table.state_names, table.get_values()] for table in network.get_cpds()]
+
+
+def drawn(display: Any) -> dict[str, Any]:
+    """Return what a figure shows: its texts, and the data of its lines, bars and points."""
+    pyplot = import_module("matplotlib.pyplot")
+    try:
+        axes = display.figure_.axes
+        texts = [[text.get_text() for text in one.findobj(import_module("matplotlib.text").Text)] for one in axes]
+        lines = [[line.get_xydata() for line in one.lines] for one in axes]
+        return {"texts": texts, "lines": lines, "patches": [[repr(patch) for patch in one.patches] for one in axes]}
+    finally:
+        pyplot.close("all")
+
+
 # ---- searches, scores, selection, cut points, reports
 
 SCORES = [f"{name}()" for name in ("AIC", "BIC", "HQ", "K2", "KT", "LL", "MIT", "QNML", "BDs", "ACLL", "FNML")]
@@ -399,8 +757,31 @@ EXPRESSIONS: dict[str, list[tuple[str, list[str]]]] = {  # of groups: tables, ex
         ("iris", ["feature_report(TANClassifier(continuous='universal').fit(X, y), X, y)"]),
         ("iris monks gaps", [f"compare(X, y, sample_weight=w, folds=2, models={names})" for names in COMPARED]),
         ("iris", [f"compare(X, y, folds=2, models={OF_NUMBERS})", "list(map(load_dataset, dataset_names()))"]),
+        ("mixed", [f"validated({it}.fit(X, y, w), X, y, w)" for it in REPORTED]),
+        ("monks", ["shown(compare(X, y, sample_weight=w, folds=2, models=['NB', 'AODE']))"]),
+        ("mixed", ["drawn(ComparisonDisplay.from_frame(compare(X, y, folds=2, models=['NB', 'TAN'])))"]),
+    ],
+    "comparisons": [("mixed, gaps, weighted", ["compare(X, y, sample_weight=w, folds=2, n_jobs=1)"])],
+    "averages": [
+        ("lenses monks made", [f"structure_posterior(rows, networks={kind!r}, n_jobs=1)" for kind in ("tan", "fan")]),
+        ("lenses monks", ["structure_posterior(rows, n_jobs=1)", "near_optimal(rows, n_jobs=1)"]),
+        ("lenses monks", ["relearned_leave_one_out(rows, n_jobs=1)"]),
+        (
+            "lenses",
+            [f"shown({one}(rows))" for one in ("structure_posterior", "near_optimal", "relearned_leave_one_out")],
+        ),
+        ("lenses", ["drawn(ArcProbabilityDisplay.from_posterior(structure_posterior(rows)))"]),
     ],
 }
+
+
+def validated(it: Any, X: Any, y: Any, w: Any) -> dict[str, Any]:
+    """Return the sections of a report with all sections, apart from those that `as_page` has."""
+    costs = {a: {b: 1 + (a < b) if a != b else 0 for b in it.classes_} for a in it.classes_}
+    made = anbexact.report.report(
+        it, X, y, sample_weight=w, models=["NB"], folds=2, stability=True, costs=costs, reject=0.7
+    )
+    return {"text": made.to_markdown().splitlines(), "json": made.to_dict(), "html": text_of(made.to_html())}
 
 
 def searched(structure: Any, rows: Any) -> dict[str, Any]:
@@ -451,11 +832,25 @@ compare --dataset lenses --models NB --folds 2
 """
 
 
+OF_EACH = """
+fit mixed.csv --class risk --model NAME -o NAME.json
+predict NAME.json mixed.csv --proba
+predict NAME.json mixed.csv --explain
+report NAME.json mixed.csv --no-validation --json
+convert NAME.json NAME.xdsl
+"""
+"""Commands for every classifier that the command line offers."""
+
+
 def command_cases() -> Iterator[Case]:
     """Yield commands on a small file, in a folder of their own, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         data("gaps")["X"].assign(vote=data("gaps")["y"])[::2].to_csv(Path(folder, "t.csv"), index=False)
-        for line in COMMANDS.strip().splitlines():
+        data("mixed, gaps")["X"].assign(risk=data("mixed, gaps")["y"]).to_csv(Path(folder, "mixed.csv"), index=False)
+        of_each = [
+            line.replace("NAME", name) for name in named_classifiers() for line in OF_EACH.strip().splitlines()
+        ]
+        for line in (*COMMANDS.strip().splitlines(), *of_each):
             yield line, partial(commanded, line.split(), folder)
 
 
@@ -526,13 +921,16 @@ GROUPS: dict[str, Callable[[], Iterator[Case]]] = {
     "conversions": partial(cases_on_tables, converted, CONVERTED),
     **{group: partial(expression_cases, several) for group, several in EXPRESSIONS.items()},
     "commands": command_cases,
+    **{kind: partial(kind_cases, kind) for kind in KINDS},
+    "lazy": lazy_cases,
+    "conformal": conformal_cases,
 }
 
 
 def recorded(group: str) -> dict[str, Any]:
-    """Compute all cases of a group."""
+    """Compute all cases of a group, while the clocks stand still: nothing takes any time."""
     began = time.perf_counter()
-    with threadpool_limits(1):
+    with threadpool_limits(1), patch.multiple(time, perf_counter=float, process_time=float):
         found = {name: attempt(work) for name, work in GROUPS[group]()}
     print(f"{group}: {len(found)} cases computed in {time.perf_counter() - began:.1f} s", flush=True)
     return json.loads(json.dumps(found))
@@ -569,12 +967,14 @@ def main(arguments: Sequence[str]) -> int:
     if len(arguments) < 2 or arguments[0] not in ("record", "compare") or not GROUPS.keys() >= set(arguments[2:]):
         print(f"usage: golden_record.py record|compare FOLDER [group ...]\ngroups: {', '.join(GROUPS)}")
         return 2
-    paths = {group: Path(arguments[1], f"{group}.json") for group in arguments[2:] or GROUPS}
+    paths = {group: Path(arguments[1], f"{group}.json.gz") for group in arguments[2:] or GROUPS}
     if arguments[0] == "compare":
-        return min(1, sum(compared(group, json.loads(path.read_text())) for group, path in paths.items()))
+        return min(
+            1, sum(compared(group, json.loads(gzip.decompress(path.read_bytes()))) for group, path in paths.items())
+        )
     Path(arguments[1]).mkdir(parents=True, exist_ok=True)
     for group, path in paths.items():
-        path.write_text(json.dumps(recorded(group), indent=1, sort_keys=True) + "\n")
+        path.write_bytes(gzip.compress(json.dumps(recorded(group), indent=1, sort_keys=True).encode(), mtime=0))
     return 0
 
 

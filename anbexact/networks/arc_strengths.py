@@ -68,7 +68,7 @@ def arc_strengths(network: Network) -> list[ArcStrength]:
 
 
 def _gain(
-    score: Score | None,
+    score: object,
     table: DiscreteTable,
     child: Hashable,
     parents: Sequence[Hashable],

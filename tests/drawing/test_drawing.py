@@ -13,13 +13,14 @@ from hypothesis import strategies as st
 from strategies import problems
 
 from anbexact import ANBClassifier, GBNClassifier, NaiveBayesClassifier, Structure, UniversalMeasure
-from anbexact.classifiers import BNC2PClassifier
-from anbexact.datasets import load_iris, load_monks
+from anbexact.classifiers import BNC2PClassifier, GreedyGBNClassifier, MCDAGClassifier
+from anbexact.datasets import load_iris, load_lenses, load_monks
 from anbexact.drawing.layout import layered
 from anbexact.drawing.markup import Markup, element, escaped, shortened, shortened_apart
 from anbexact.drawing.network import MOST_CHARACTERS, diagram, network_svg
 from anbexact.drawing.tables import number
 from anbexact.networks.arc_strengths import arc_strengths
+from anbexact.scores import CMDL
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -134,6 +135,20 @@ def test_arcs_are_worth_their_information_and_their_score(problem):
         without = [other for other in parents if other != parent]
         lost = score.local_score(problem.table, child, parents) - score.local_score(problem.table, child, without)
         assert gain == pytest.approx(lost, abs=1e-8)
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [BNC2PClassifier(), MCDAGClassifier(), GreedyGBNClassifier(structure_score=CMDL())],
+    ids=lambda classifier: type(classifier).__name__,
+)
+def test_scores_of_whole_structures_give_arcs_no_gain(classifier):
+    X, y = load_lenses()
+    classifier.fit(X, y)
+    arcs = arc_strengths(classifier.model_)
+    assert [(arc.parent, arc.child) for arc in arcs] == list(classifier.structure_.edges)
+    assert all(arc.information >= 0 and math.isnan(arc.gain) for arc in arcs)
+    assert "anbexact-network" in classifier._repr_html_()
 
 
 def test_arcs_of_measured_columns_are_those_of_the_most_probable_cells():
