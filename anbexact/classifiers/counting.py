@@ -90,7 +90,8 @@ class Counting(TableClassifier):
         Raises
         ------
         ValueError
-            If the network has no counts, if no row can be compared, or if the columns are not those of ``fit``.
+            If the network has no counts or has counted no rows, if no row can be compared, or if the columns are not
+            those of ``fit``.
 
         Examples
         --------

@@ -115,7 +115,7 @@ def measure_drift(network: TableNetwork, table: DiscreteTable, unseen: Unseen, l
     Raises
     ------
     ValueError
-        If the network has no counts.
+        If the network has no counts, or has counted no rows.
 
     References
     ----------
@@ -125,6 +125,8 @@ def measure_drift(network: TableNetwork, table: DiscreteTable, unseen: Unseen, l
         raise ValueError(
             "drift needs the counts of earlier rows: the tables of this network were given, not estimated"
         )
+    if not network.counts[network.structure.class_name].weights.any():
+        raise ValueError("drift needs the counts of earlier rows, and this network has counted none: fit it first")
     estimation = network.estimation
     ess = estimation.smoothing if estimation.smoothing > 0 else estimation.ess
     score = BDeu(ess)

@@ -141,6 +141,8 @@ class TestReports:
         classifier = NaiveBayesClassifier().fit(X, y)
         with pytest.raises(ValueError, match="no row can be compared"):
             classifier.drift(X.assign(**{X.columns[0]: "?"}), y)
+        with pytest.raises(ValueError, match="this network has counted none"):
+            NaiveBayesClassifier().fit(*load_monks(1)).without_rows().drift(*load_monks(1))
         with pytest.raises(ValueError, match="tables of this network were given"):
             from_pgmpy(to_pgmpy(classifier), class_name=y.name).drift(X.astype(str), y.astype(str))
         numbers = pd.DataFrame(np.random.default_rng(0).normal(size=(len(y), 2)))
