@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -12,7 +13,6 @@ from anbexact.discretize import Cuts, cut_codes
 from anbexact.tables.columns import Column
 from anbexact.tables.native_values import NARROW
 from anbexact.tables.text_quantities import TextQuantity
-from anbexact.tables.vocabulary import Groups
 
 
 def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
@@ -27,7 +27,7 @@ def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
         for text, k in zip(texts, interval.tolist(), strict=True):
             if k >= 0:
                 of_intervals[k].append(text)
-        return group_number(cell, of_intervals)
+        return group_number(cell, column.name, of_intervals)
     observed = np.flatnonzero(~column.missing)
     order = observed[np.argsort(column.numbers[observed], kind="stable")]
     numbers = column.numbers[order]
@@ -48,7 +48,7 @@ def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
     return nw.when(~missing).then(number)
 
 
-def group_number(cell: Any, name: str, groups: Groups) -> Any:
+def group_number(cell: Any, name: Hashable, groups: Sequence[Sequence[Any]]) -> Any:
     """Return the expression of the number of a cell's group; it is missing in none of them.
 
     Raises

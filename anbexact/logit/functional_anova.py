@@ -165,11 +165,11 @@ def _left_inverse(matrix: Floats) -> Floats:
 
 def _product(effect: Effect, of_set: frozenset[Hashable]) -> Floats:
     """Return the products of contrasts of the groups of some features, as functions of all, (cells, products)."""
-    factors = [
+    factors: list[Floats] = [
         np.eye(size)[:, 1:] - 1 / size if name in of_set else np.ones((size, 1))
         for name, size in zip(effect.features, effect.shape, strict=True)
     ]
-    return np.asarray(reduce(np.kron, factors))
+    return reduce(lambda one, other: np.kron(one, other), factors)
 
 
 def _spread(matrix: Floats, source: Effect, target: Effect) -> Floats:

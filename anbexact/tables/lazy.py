@@ -270,8 +270,8 @@ class LazySource:
         selected = frame.select(*(nw.col(f"k{j}").alias(name) for j, name in enumerate(names)))
         columns = [
             # DuckDB hands out its enumerations as dictionaries that say nothing of their order
-            replace(column, ordered=column.ordered or self.dtypes[column.name] == nw.Enum)
-            for column in read_columns(selected.to_native())
+            replace(column, ordered=column.ordered or self.dtypes[name] == nw.Enum)
+            for name, column in zip(names, read_columns(selected.to_native()), strict=True)
         ]
         return Groups(columns, weights.astype(np.float64), repeats)
 
