@@ -58,7 +58,7 @@ def in_double(numbers: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.floating
     Examples
     --------
     >>> np.array([0.1, 2.5e-8], dtype=np.float32).astype(np.float64).tolist()
-    [0.10000000149011612, 2.500000129218643e-08]
+    [0.10000000149011612, 2.5000000292152436e-08]
     >>> in_double(np.array([0.1, 2.5e-8], dtype=np.float32)).tolist()
     [0.1, 2.5e-08]
     """

@@ -127,7 +127,10 @@ class TestRefusals:
         new = X[:3].astype(object)
         new.iloc[2, 0] = None
         self.unchanged(
-            model, new, Y[:3], r"column 'top_left', row 2: the cell is missing, and '\(missing\)' is not a state"
+            model,
+            new,
+            Y[:3],
+            "column 'top_left', row 2: the cell is missing, and missing cells are not a state of this",
         )
 
     def test_other_columns(self, model):
