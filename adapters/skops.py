@@ -13,6 +13,7 @@ VALUES = (
     "anbexact._kernels.elimination_plan.Net",
     "anbexact._kernels.posterior.Families",
     "anbexact.logit.design.Design",
+    "anbexact.logit.design.RowOrder",
     "anbexact.logit.fit.Fit",
     "anbexact.logit.model.LogitModel",
     "anbexact.logit.potentials.Potential",
