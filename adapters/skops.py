@@ -28,6 +28,7 @@ VALUES = (
     "anbexact.conformal.ranks.Others",
     "anbexact.conformal.split.SplitConformalClassifier",
     "anbexact.logit.design.Design",
+    "anbexact.logit.design.RowOrder",
     "anbexact.logit.fit.Fit",
     "anbexact.logit.model.LogitModel",
     "anbexact.logit.potentials.Potential",

@@ -127,7 +127,7 @@ def _row_order(design: Design) -> RowOrder:
         "refit were: the rows of this result are sorted. Refit the model to have them in the order of X"
     )
     row, of_class = np.nonzero(design.weights)
-    return RowOrder(row, of_class, design.weights[row, of_class], pd.RangeIndex(len(row)))
+    return RowOrder.labelled(row, of_class, design.weights[row, of_class], pd.RangeIndex(len(row)))
 
 
 def _results(logit: MNLogit, start: npt.NDArray[np.float64], model: LogitModel) -> Any:

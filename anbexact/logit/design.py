@@ -29,14 +29,35 @@ class RowOrder:
         The distinct row of the design, and the class.
     weights : (rows,) float64
         Positive weights.
-    index : pandas Index of length rows
-        Labels: those of the frame, or its positions if it has none.
+    labels : (rows,) array of numbers or times, or tuple
+        Labels: those of the frame, or its positions if it has none; tuples if there are several levels.
+    names : tuple
+        The name of every level of the labels, or None.
     """
 
     rows: npt.NDArray[np.int64]
     classes: npt.NDArray[np.int64]
     weights: Floats
-    index: pd.Index[Any]
+    labels: npt.NDArray[Any] | tuple[Any, ...]
+    names: tuple[Hashable, ...]
+
+    @classmethod
+    def labelled(
+        cls, rows: npt.NDArray[np.int64], classes: npt.NDArray[np.int64], weights: Floats, index: pd.Index[Any]
+    ) -> RowOrder:
+        """Return the order of rows with these labels, kept as values that any format can store."""
+        values = None if isinstance(index, pd.MultiIndex) else index.to_numpy()
+        plain = values is not None and values.dtype != object
+        labels = values if plain and values is not None else tuple(index.tolist())
+        return cls(rows, classes, weights, labels, tuple(index.names))
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """The labels as an index of pandas."""
+        if len(self.names) > 1:
+            return pd.MultiIndex.from_tuples(list(self.labels), names=list(self.names))
+        labels = list(self.labels) if isinstance(self.labels, tuple) else self.labels
+        return pd.Index(labels, name=self.names[0], tupleize_cols=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +154,7 @@ class Design:
         columns = [rows.codes[:, place[name]] for name in self.features]
         _, distinct = row_groups(columns, [self.shape[name] for name in self.features], len(rows.codes))
         classes = rows.codes[:, place[vocabulary.class_name]].astype(np.int64)
-        return replace(self, order=RowOrder(distinct, classes, rows.weights, index))
+        return replace(self, order=RowOrder.labelled(distinct, classes, rows.weights, index))
 
     def shifted(self, potentials: Potentials, shift: Floats) -> Potentials:
         """Return the potentials with the observed cells shifted, ``shift`` of shape (cells, classes)."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import combinations
 from math import prod
 
@@ -165,11 +164,11 @@ def _left_inverse(matrix: Floats) -> Floats:
 
 def _product(effect: Effect, of_set: frozenset[Hashable]) -> Floats:
     """Return the products of contrasts of the groups of some features, as functions of all, (cells, products)."""
-    factors: list[Floats] = [
-        np.eye(size)[:, 1:] - 1 / size if name in of_set else np.ones((size, 1))
-        for name, size in zip(effect.features, effect.shape, strict=True)
-    ]
-    return reduce(lambda one, other: np.kron(one, other), factors)
+    found: Floats = np.ones((1, 1))
+    for name, size in zip(effect.features, effect.shape, strict=True):
+        factor = np.eye(size)[:, 1:] - 1 / size if name in of_set else np.ones((size, 1))
+        found = np.asarray(np.kron(found, factor), dtype=np.float64)
+    return found
 
 
 def _spread(matrix: Floats, source: Effect, target: Effect) -> Floats:

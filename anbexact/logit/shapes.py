@@ -230,7 +230,8 @@ def smooth_result(refitted: SmoothRefit) -> SmoothResult:
         name = " & ".join(map(str, term.features))
         tests[name] = {"edf": edf, "statistic": statistic, "df": df, "p_value": p_value}
         tests[name]["range"] = ranges[term.features]
-    frame = pd.DataFrame.from_dict(tests, orient="index").rename_axis("term")
+    columns = ["edf", "statistic", "df", "p_value", "range"]  # also if no feature was kept
+    frame = pd.DataFrame.from_dict(tests, orient="index").reindex(columns=columns).rename_axis("term")
     edf = float(sum(refitted.effective_degrees))
     log_likelihood = refitted.fit.log_likelihood
     strengths = refitted.smoothness.settings

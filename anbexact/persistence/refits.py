@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from anbexact.classifiers import NetworkClassifier
 from anbexact.logit.design import Design, RowOrder, design_of_rows
@@ -102,7 +101,7 @@ def _describe_order(order: RowOrder, n_classes: int) -> dict[str, Any]:
         "cells": (order.rows * n_classes + order.classes).tolist(),
         "weights": _short(order.weights.tolist()),
         "index": encode(order.index),
-        "names": encode(list(order.index.names)),
+        "names": encode(list(order.names)),
     }
 
 
@@ -258,13 +257,9 @@ def _restore_order(described: Mapping[str, Any], totals: Floats) -> RowOrder:
     added = np.bincount(cells, weights, totals.size)
     if len(labels) != len(cells) or not np.allclose(added, totals.ravel(), rtol=1e-9, atol=0):
         raise ValueError("the rows of the refit, one by one, are not its distinct rows")
-    index = (
-        pd.MultiIndex.from_tuples(labels, names=names)
-        if len(names) > 1
-        else pd.Index(labels, name=names[0], tupleize_cols=False)
-    )
     rows, classes = np.divmod(cells, totals.shape[1])
-    return RowOrder(rows, classes, weights, index)
+    index = RowOrder(rows, classes, weights, tuple(labels), tuple(names)).index
+    return RowOrder.labelled(rows, classes, weights, index)
 
 
 def _finite(values: Sequence[float], shape: tuple[int, int], what: str) -> Floats:

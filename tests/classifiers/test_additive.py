@@ -260,6 +260,14 @@ class TestShapes:
 
 
 class TestResult:
+    def test_without_features_has_no_terms(self):
+        X, y = pd.DataFrame({"a": ["k"] * 20}), pd.Series([0, 1] * 10, name="c")
+        model = AdditiveClassifier(NaiveBayesClassifier(), smooth=1.0).fit(X, y)
+        result = model.logit_.result()
+        assert len(result.terms) == len(model.logit_.shapes()) == 0
+        assert "p_value" in result.terms
+        assert "log likelihood -13.863" in str(result)
+
     def test_tells_terms_that_matter_from_those_that_do_not(self):
         X, y = wave(1500)
         result = AdditiveClassifier(NaiveBayesClassifier()).fit(X, y).logit_.result()

@@ -17,7 +17,7 @@ import anbexact
 import anbexact.adapters.statsmodels as adapter
 import anbexact.logit.identification as columns
 from anbexact import ANBClassifier, NaiveBayesClassifier, RefittedClassifier, TANClassifier
-from anbexact.adapters import to_logit
+from anbexact.adapters import skops_types, to_logit
 from anbexact.classifiers import FixedStructureClassifier
 from anbexact.datasets import load_anes96
 
@@ -163,6 +163,12 @@ def by_file(X, y, weights, folder):
     return anbexact.load(folder / "model.json").logit_
 
 
+def by_skops(X, y, weights, _):
+    skops = pytest.importorskip("skops.io")
+    model = RefittedClassifier(TANClassifier(handle_missing="marginalize"), l2=0).fit(X, y, weights)
+    return skops.loads(skops.dumps(model), trusted=skops_types()).logit_
+
+
 WAYS = {
     "refit": lambda X, y, weights, _: network_of(X, y, weights).refit(X, y, weights, l2=0),
     "refit of a refit": lambda X, y, weights, _: (
@@ -180,6 +186,7 @@ WAYS = {
         pickle.dumps(network_of(X, y, weights).refit(X, y, weights, l2=0))
     ),
     "file": by_file,
+    "skops": by_skops,
 }
 
 
