@@ -50,6 +50,7 @@ from anbexact.inputs.continuous import continuous_columns
 from anbexact.inputs.folds import frame_folds
 from anbexact.inputs.labels import read_target
 from anbexact.inputs.row_weights import advise_on_weights
+from anbexact.inputs.text_columns import as_meant
 from anbexact.inputs.training import record_columns
 from anbexact.pooling.weights import HeldOutLogs, PoolWeights
 from anbexact.tables.columns import Column
@@ -207,6 +208,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         declared = (self.categories or {}).get(target.name, ())
         weights = apply_class_weight(self.class_weight, target, given, declared)
         X, y = _indexable(X), _indexable(y)
+        columns = as_meant(columns, weights > 0, self.categories or {}, self.decimal)
         cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
         members = self._chosen(len(columns), target, weights, cut=cut)
         labels = known_labels(target, weights, [member.estimator for member in members])
