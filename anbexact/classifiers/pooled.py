@@ -116,10 +116,10 @@ class PooledClassifier(PooledParameters, FittedPool):
         and refits that take too long are stopped. The members finished by then are pooled, with a warning. Members
         are learned in the order of ``members``; the first may take as long as it needs.
     discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
-        The rule of all automatic members; ``"auto"`` lets them differ. This and the next five parameters are those of
+        The rule of all automatic members; ``"auto"`` lets them differ. This and the next six parameters are those of
         :class:`~anbexact.NetworkClassifier`. They apply to automatic members: set them in the members themselves if
         you pass your own.
-    categories, group_categories, handle_unknown, handle_missing, drop_identifiers : optional
+    categories, group_categories, handle_unknown, handle_missing, drop_identifiers, decimal : optional
         How automatic members read the table.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weights of the rows that the members learn from, both automatic members and your own.
