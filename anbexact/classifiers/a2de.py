@@ -51,8 +51,8 @@ class A2DEClassifier(A2DEParameters, TableClassifier):
     ess : float, default 1.0
         Equivalent sample size α.
 
-    ``discretizer``, ``categories``, ``handle_unknown``, ``handle_missing``, ``drop_identifiers``, ``class_weight``,
-    ``n_jobs`` and ``verbose`` are those of :class:`~anbexact.NetworkClassifier`.
+    ``discretizer``, ``categories``, ``handle_unknown``, ``handle_missing``, ``drop_identifiers``, ``decimal``,
+    ``class_weight``, ``n_jobs`` and ``verbose`` are those of :class:`~anbexact.NetworkClassifier`.
 
     Attributes
     ----------

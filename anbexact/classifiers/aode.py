@@ -56,8 +56,8 @@ class AODEClassifier(AODEParameters, TableClassifier):
     min_weight : float, default 1.0
         Minimum training weight m of a state for its feature to be a parent, 0 or more.
 
-    ``discretizer``, ``categories``, ``handle_unknown``, ``handle_missing``, ``drop_identifiers``, ``class_weight``,
-    ``n_jobs`` and ``verbose`` are those of :class:`~anbexact.NetworkClassifier`.
+    ``discretizer``, ``categories``, ``handle_unknown``, ``handle_missing``, ``drop_identifiers``, ``decimal``,
+    ``class_weight``, ``n_jobs`` and ``verbose`` are those of :class:`~anbexact.NetworkClassifier`.
 
     Attributes
     ----------

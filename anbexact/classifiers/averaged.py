@@ -57,7 +57,7 @@ class AveragedClassifier(AveragedParameters, TableClassifier):
         Seed of these draws.
 
     ``discretizer``, ``categories``, ``group_categories``, ``handle_unknown``, ``handle_missing``,
-    ``drop_identifiers``, ``class_weight``, ``n_jobs`` and ``verbose`` are those of
+    ``drop_identifiers``, ``decimal``, ``class_weight``, ``n_jobs`` and ``verbose`` are those of
     :class:`~anbexact.NetworkClassifier`.
 
     Attributes

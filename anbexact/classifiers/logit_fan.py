@@ -71,8 +71,8 @@ class LogitFANClassifier(LogitFANParameters, NetworkClassifier):
         Time limit of the search in seconds. When it runs out, the best structure found so far is used; the final fit
         is not limited.
 
-    ``discretizer``, ``categories``, ``handle_unknown``, ``handle_missing``, ``drop_identifiers``, ``class_weight``,
-    ``n_jobs`` and ``verbose`` are those of :class:`~anbexact.NetworkClassifier`.
+    ``discretizer``, ``categories``, ``handle_unknown``, ``handle_missing``, ``drop_identifiers``, ``decimal``,
+    ``class_weight``, ``n_jobs`` and ``verbose`` are those of :class:`~anbexact.NetworkClassifier`.
 
     Attributes
     ----------

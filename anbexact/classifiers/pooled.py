@@ -52,6 +52,7 @@ from anbexact.inputs.continuous import continuous_columns
 from anbexact.inputs.folds import frame_folds
 from anbexact.inputs.labels import read_target
 from anbexact.inputs.row_weights import advise_on_weights
+from anbexact.inputs.text_columns import as_meant
 from anbexact.inputs.training import record_columns
 from anbexact.pooling.weights import HeldOutLogs, PoolWeights
 from anbexact.tables.columns import Column
@@ -117,10 +118,10 @@ class PooledClassifier(PooledParameters, FittedPool):
         and refits that take too long are stopped. The members finished by then are pooled, with a warning. Members
         are learned in the order of ``members``; the first may take as long as it needs.
     discretizer : {"auto", "median", "mdlp", "modl", "equal_frequency", "equal_width"}, None or transformer
-        The rule of all automatic members; ``"auto"`` lets them differ. This and the next five parameters are those of
+        The rule of all automatic members; ``"auto"`` lets them differ. This and the next six parameters are those of
         :class:`~anbexact.NetworkClassifier`. They apply to automatic members: set them in the members themselves if
         you pass your own.
-    categories, group_categories, handle_unknown, handle_missing, drop_identifiers : optional
+    categories, group_categories, handle_unknown, handle_missing, drop_identifiers, decimal : optional
         How automatic members read the table.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weights of the rows that the members learn from, both automatic members and your own.
@@ -211,6 +212,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         declared = (self.categories or {}).get(target.name, ())
         weights = apply_class_weight(self.class_weight, target, given, declared)
         X, y = _indexable(X), _indexable(y)
+        columns = as_meant(columns, weights > 0, self.categories or {}, self.decimal)
         cut = bool(continuous_columns(columns, weights > 0, self.categories or {}))
         members = self._chosen(len(columns), target, weights, cut=cut)
         labels = known_labels(target, weights, [member.estimator for member in members])

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 
 from anbexact._runtime.arrays import Integers
 from anbexact.tables.columns import Column
 from anbexact.tables.folds import split_weights
 from anbexact.tables.native_values import sorted_positions
 from anbexact.tables.table import Weights
+from anbexact.tables.text_quantities import TextQuantity
 
 
 def frame_folds(
@@ -64,6 +66,8 @@ def frame_folds(
 
 def _ranks(column: Column) -> Integers:
     """Return the place of every cell among the sorted values of its column; -1 where it is missing."""
+    if isinstance(column.quantity, TextQuantity) and column.numbers is not None:
+        return pd.factorize(column.numbers, sort=True)[0]
     codes, values = column.coded
     places = np.empty(len(values) + 1, dtype=np.intp)
     places[sorted_positions(values)] = np.arange(len(values))

@@ -47,9 +47,20 @@ def read_texts(
         The decimal mark where the texts leave it open.
     """
     words: Words = {}
-    read = [column if column.name in declared else read_text(column, kept, decimal, words) for column in columns]
+    read = as_meant(columns, kept, declared, decimal, words)
     warn_of_words(words)
     return read
+
+
+def as_meant(
+    columns: Sequence[Column],
+    kept: npt.NDArray[np.bool_],
+    declared: Collection[Hashable],
+    decimal: str | None = None,
+    words: Words | None = None,
+) -> list[Column]:
+    """Return the columns, those of text as what they mean; parameters are those of the functions beside it."""
+    return [column if column.name in declared else read_text(column, kept, decimal, words) for column in columns]
 
 
 def warn_of_words(words: Words) -> None:

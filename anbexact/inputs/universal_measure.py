@@ -10,7 +10,7 @@ import numpy as np
 
 from anbexact.discretize import PartitionRule, QuantilePartition
 from anbexact.inputs.continuous import continuous_columns, discretise, numbers_of, refuse_infinite
-from anbexact.inputs.text_columns import read_text
+from anbexact.inputs.text_columns import as_meant
 from anbexact.scores.universal import Universal, most_levels
 from anbexact.tables.columns import Column
 from anbexact.tables.frames import read_column, read_columns
@@ -98,9 +98,7 @@ class UniversalMeasure:
         elif class_name is not None:
             raise ValueError(f"class_name={class_name!r} names y, which is not given")
         refuse_missing_class(target, weights)
-        declared = categories or {}
-        columns = [column if column.name in declared else read_text(column, weights > 0) for column in columns]
-        columns = [column.exactly(weights > 0) for column in columns]
+        columns = [column.exactly(weights > 0) for column in as_meant(columns, weights > 0, categories or {})]
         measured = self.measured(columns, weights, categories or {})
         cells = missing_cells(columns, target, weights, categories, handle_missing, measured)
         score = self.fit(columns, weights * ~cells.incomplete, categories or {}, measured)

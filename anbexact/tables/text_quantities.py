@@ -281,6 +281,8 @@ def _are_codes(wholes: Sequence[str]) -> bool:
 
 def _of_time(texts: Sequence[str]) -> Meaning | None:
     """Return what texts mean as dates, datetimes, times of day or durations; None if they are not."""
+    if not texts[0][:1].isdigit() and not texts[0].startswith("-"):  # as most text, of which there may be much
+        return None
     values: Any = None
     if all(map(is_iso, dates := [with_hyphens(text) for text in texts])):
         try:

@@ -9,7 +9,14 @@ import polars as pl
 import pytest
 
 import anbexact
-from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier, UniversalMeasure
+from anbexact import (
+    ANBClassifier,
+    DiscreteTable,
+    NaiveBayesClassifier,
+    PooledClassifier,
+    TANClassifier,
+    UniversalMeasure,
+)
 from anbexact.adapters import from_pgmpy, to_pgmpy, to_python, to_sql
 from anbexact.inputs.text_advice import unread_advice
 from anbexact.tables.text_quantities import TextQuantity, meaning_of
@@ -305,6 +312,15 @@ class TestClassifiers:
             eager = ANBClassifier(ess=1.0).fit(text, pd.Series(y, name="kind"))
         assert lazy.vocabulary_ == eager.vocabulary_
         assert np.array_equal(lazy.predict_proba(text), eager.predict_proba(text))
+
+    @pytest.mark.slow
+    def test_pools_choose_the_same_members(self):
+        text, numbers, y = frame(120)
+        names = ["income", "share"]
+        one = PooledClassifier(folds=3).fit(text[names], y)
+        other = PooledClassifier(folds=3).fit(numbers[names], y)
+        assert [name for name, _ in one.estimators_] == [name for name, _ in other.estimators_]
+        assert one.predict_proba(text[names]) == pytest.approx(other.predict_proba(numbers[names]), abs=0.02)
 
     def test_universal_measures(self):
         text, numbers, y = frame()
