@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from anbexact._runtime.units import counted
 from anbexact.classifiers import (
     AveragedClassifier,
     NetworkClassifier,
@@ -13,7 +14,7 @@ from anbexact.classifiers import (
 )
 from anbexact.displays.averages import averaged_arcs
 from anbexact.displays.fragments import fragment, note, paragraph
-from anbexact.displays.networks import network_picture, strengths_of, structure_facts
+from anbexact.displays.networks import network_html, network_picture, strengths_of, structure_facts
 from anbexact.drawing.markup import Markup
 from anbexact.drawing.tables import Cell, html_table, name_cell, number, share_bar
 
@@ -27,14 +28,13 @@ LEAST_SHOWN = 0.001
 def fitted_html(classifier: DiscreteClassifier) -> Markup:
     """Return what a classifier has learned, empty if it is not fitted: its network, score and certificate."""
     if isinstance(classifier, NetworkClassifier) and hasattr(classifier, "model_"):
-        network = classifier.model_
-        picture = network_picture(network.structure, strengths_of(network))
-        return fragment(picture, structure_facts(network.structure))
+        return network_html(classifier.model_)
     if isinstance(classifier, RefittedClassifier) and hasattr(classifier, "logit_"):
         model = classifier.logit_
         strengths = strengths_of(classifier.estimator_.model_)
         first, *others = repr(model).split("\n")
-        facts = [network_picture(model.structure, strengths), structure_facts(model.structure)]
+        shown = model.structure.without(model.vocabulary.left_out)
+        facts = [network_picture(shown, strengths), structure_facts(shown)]
         return fragment(*facts, paragraph(first), *(note(line) for line in others))
     if isinstance(classifier, PooledClassifier) and hasattr(classifier, "weights_"):
         return fragment(_pool_table(classifier))
@@ -44,7 +44,7 @@ def fitted_html(classifier: DiscreteClassifier) -> Markup:
         vocabulary = classifier.vocabulary_
         n_classes = len(classifier.classes_)
         return fragment(
-            paragraph(f"{vocabulary.class_name}: {n_classes} classes, {len(vocabulary.features):,} features.")
+            paragraph(f"{vocabulary.class_name}: {n_classes} classes, {counted(len(vocabulary.used), 'feature')}.")
         )
     return Markup("")
 
@@ -60,7 +60,7 @@ def _average(classifier: AveragedClassifier) -> list[Markup]:
     shares = classifier.ess_shares_[classifier.ess_shares_ > LEAST_SHOWN].sort_values(ascending=False)
     sizes = ", ".join(f"{size:g} ({share:.1%})" for size, share in shares.items())
     text = f"{vocabulary.class_name}: complete rows are predicted by {how}; equivalent sample sizes: {sizes}."
-    arcs = averaged_arcs(classifier.arcs_, vocabulary.features, vocabulary.class_name, augmented=True)
+    arcs = averaged_arcs(classifier.arcs_, vocabulary.used, vocabulary.class_name, augmented=True)
     return [paragraph(text), arcs]
 
 

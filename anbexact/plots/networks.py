@@ -61,7 +61,8 @@ class NetworkDisplay(Display):
         network = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
         if not isinstance(network, NetworkClassifier):
             raise TypeError(f"{type(classifier).__name__} has no network to draw: pass a fitted network classifier")
-        return cls(diagram(classifier.structure_, strengths_by_arc(network.model_), engine)).plot(ax)
+        shown = classifier.structure_.without(classifier.vocabulary_.left_out)
+        return cls(diagram(shown, strengths_by_arc(network.model_), engine)).plot(ax)
 
     @classmethod
     def from_structure(cls, structure: Structure, *, engine: str = "auto", ax: Axes | None = None) -> Self:
