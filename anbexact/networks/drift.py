@@ -90,7 +90,7 @@ class Drift:
         lines += [f"  and {rest} more variables that changed"] if rest > 0 else []
         if self.left_out:
             lines.append(f"{number_text(self.left_out, 6)} rows with values that are not states were left out:")
-            for column, value, weight in self.unseen.head(MOST_LINES).to_numpy().tolist():
+            for column, value, weight in self.unseen.head(MOST_LINES).astype(object).to_numpy().tolist():
                 lines.append(f"  {column} = {value} ({number_text(weight, 6)})")
         changes = self.arcs["change"].to_dict()
         for parent, child in self.contradicted[:MOST_LINES]:
