@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from anbexact._runtime.units import counted
+from anbexact.discretize import cut_texts
 from anbexact.drawing.labels import aslant, axes_size, characters, filled, inches, label_lines, longest_line, plain
 from anbexact.drawing.markup import shortened, shortened_apart
 
@@ -237,10 +238,10 @@ def _marks(labels: Sequence[str]) -> list[tuple[float, str]]:
     cells = [k for k, label in enumerate(labels) if label.startswith("(") and ", " in label]
     if len(cells) < max(len(labels) - 1, 2):
         return [(k + 0.5, labels[k]) for k in range(0, len(labels), ceil(len(labels) / MOST_STATES))]
-    ends = [(k + 1.0, _short(labels[k].split(", ")[-1].rstrip("])"))) for k in cells[:-1]]
-    some = np.unique(np.linspace(0, len(ends) - 1, min(MOST_CUTS, len(ends))).round().astype(int))
+    some = np.unique(np.linspace(0, len(cells) - 2, min(MOST_CUTS, len(cells) - 1)).round().astype(int)).tolist()
+    ends = _short([labels[cells[j]].split(", ")[-1].rstrip("])") for j in some])
     others = [(k + 0.5, label) for k, label in enumerate(labels) if k not in cells]
-    return sorted([ends[k] for k in some.tolist()] + others)
+    return sorted([*zip([cells[j] + 1.0 for j in some], ends, strict=True), *others])
 
 
 def _names(marks: Sequence[tuple[float, str]], most: int = MOST_CHARACTERS) -> list[str]:
@@ -289,9 +290,9 @@ def _slant_if_crowded(axes: Axes, share: float = 1.0) -> None:
         aslant(axes.xaxis)
 
 
-def _short(cut: str) -> str:
-    """Return a cut point in up to three digits if it is a number."""
+def _short(ends: Sequence[str]) -> list[str]:
+    """Return cut points in three digits if they are numbers, in more if these do not tell them apart."""
     try:
-        return f"{float(cut):.3g}"
+        return cut_texts(np.array(ends, dtype=np.float64), least=3)
     except ValueError:
-        return cut
+        return list(ends)

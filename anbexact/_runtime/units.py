@@ -18,6 +18,18 @@ def with_article(noun: str) -> str:
     return f"{'an' if noun[:1].lower() in tuple('aeio') else 'a'} {noun}"
 
 
+def number_text(value: float, digits: int) -> str:
+    """Return a number with so many significant digits, and all that stand before the decimal point.
+
+    Examples
+    --------
+    >>> number_text(1234567.8, 4), number_text(12.3456, 4), number_text(2.5e30, 4)
+    ('1,234,568', '12.35', '2.5e+30')
+    """
+    whole = 10.0**digits <= abs(value) < 1e15
+    return f"{value:,.0f}" if whole else f"{value:,.{digits}g}"
+
+
 def human_bytes(size: float) -> str:
     """Return a size in the largest fitting unit."""
     for unit in ("bytes", "kB", "MB", "GB"):

@@ -14,6 +14,7 @@ import pandas as pd
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.spread import spread, worker_count
+from anbexact._runtime.units import number_text
 from anbexact.averaging.relearner import FeatureParents, Predicted, Relearner, check_relearnable
 from anbexact.averaging.setting import Limits, Setting
 from anbexact.scores import BDeu
@@ -55,7 +56,8 @@ class RelearnedLeaveOneOut(Displayed):
         total = float(self.rows["weight"].sum())
         return (
             f"leave-one-out with the structure relearned: log loss {self.log_loss:.4f} nats per row, accuracy "
-            f"{self.accuracy:.4f}; leaving out {changed:g} of {total:g} rows changes the structure"
+            f"{self.accuracy:.4f}; leaving out {number_text(changed, 6)} of {number_text(total, 6)} rows changes the "
+            "structure"
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from anbexact._runtime.units import counted
 from anbexact.cli.models import FORMATS_HELP, check_output, read_model, write_model
 from anbexact.cli.options import Commands, add_command
 
@@ -40,4 +41,4 @@ def run(args: argparse.Namespace) -> None:
     classifier = read_model(args.source, args.class_name)
     write_model(classifier, args.target)
     vocabulary = classifier.vocabulary_
-    print(f"{args.target}: classifies {vocabulary.class_name} by {len(vocabulary.features)} features")
+    print(f"{args.target}: classifies {vocabulary.class_name} by {counted(len(vocabulary.used), 'feature')}")

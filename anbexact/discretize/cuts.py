@@ -34,27 +34,28 @@ def interval_names(cuts: Cuts, quantity: Quantity | None = None) -> tuple[str, .
     >>> interval_names(np.array([18352.0]), Quantity("date", "D"))
     ('(-inf, 2020-03-31]', '(2020-03-31, inf)')
     """
-    texts = _digits(cuts) if quantity is None else quantity.texts(cuts)
-    ends = ["-inf", *texts, "inf"]
+    ends = ["-inf", *cut_texts(cuts, quantity), "inf"]
     last = len(ends) - 2
     return tuple(f"({a}, {b}{')' if k == last else ']'}" for k, (a, b) in enumerate(pairwise(ends)))
 
 
-def cut_texts(cuts: Cuts, quantity: Quantity | None = None) -> list[str]:
-    """Return cut points as text for a reader: with up to six digits, or in the notation of the quantity.
+def cut_texts(cuts: Cuts, quantity: Quantity | None = None, least: int = 6) -> list[str]:
+    """Return cut points as text for a reader, written as in the names of the intervals.
+
+    Numbers have the fewest digits that distinguish them: ``least``, or more, and all before the decimal point.
 
     Examples
     --------
     >>> cut_texts(np.array([3.1, 1234567.0])), cut_texts(np.array([18352.0]), Quantity("date", "D"))
-    (['3.1', '1.23457e+06'], ['2020-03-31'])
+    (['3.1', '1234567'], ['2020-03-31'])
     """
-    return [f"{cut:g}" for cut in cuts] if quantity is None else quantity.texts(cuts)
+    return _digits(cuts, least) if quantity is None else quantity.texts(cuts)
 
 
-def _digits(cuts: Cuts) -> list[str]:
+def _digits(cuts: Cuts, least: int) -> list[str]:
     """Return cut points with the fewest digits that distinguish them."""
     whole = len(str(int(np.abs(cuts).max(initial=0.0))))
-    for digits in range(min(max(6, whole), 17), 18):
+    for digits in range(min(max(least, whole), 17), 18):
         texts = [f"{cut:.{digits}g}" for cut in cuts]
         if len(set(texts)) == len(texts):
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from anbexact._runtime.units import counted
 from anbexact.classifiers import (
     AveragedClassifier,
     NetworkClassifier,
@@ -31,19 +32,17 @@ def refitted_html(classifier: RefittedClassifier) -> Markup:
     """Return the network and the refit of a classifier."""
     model = classifier.logit_
     first, *others = repr(model).split("\n")
-    network = network_picture(model.structure, strengths_of(classifier.estimator_.model_))
-    return fragment(network, structure_facts(model.structure), paragraph(first), *(note(line) for line in others))
+    structure = model.structure.without(model.vocabulary.left_out)
+    network = network_picture(structure, strengths_of(classifier.estimator_.model_))
+    return fragment(network, structure_facts(structure), paragraph(first), *(note(line) for line in others))
 
 
 @html.register
 def table_classifier_html(classifier: TableClassifier) -> Markup:
     """Return how many classes and features a classifier has."""
     vocabulary = classifier.vocabulary_
-    return fragment(
-        paragraph(
-            f"{vocabulary.class_name}: {len(classifier.classes_)} classes, {len(vocabulary.features):,} features."
-        )
-    )
+    n_features = counted(len(vocabulary.used), "feature")
+    return fragment(paragraph(f"{vocabulary.class_name}: {len(classifier.classes_)} classes, {n_features}."))
 
 
 @html.register
@@ -58,7 +57,7 @@ def average_html(classifier: AveragedClassifier) -> Markup:
     shares = classifier.ess_shares_[classifier.ess_shares_ > LEAST_SHOWN].sort_values(ascending=False)
     sizes = ", ".join(f"{size:g} ({share:.1%})" for size, share in shares.items())
     text = f"{vocabulary.class_name}: complete rows are predicted by {how}; equivalent sample sizes: {sizes}."
-    arcs = averaged_arcs(classifier.arcs_, vocabulary.features, vocabulary.class_name, augmented=True)
+    arcs = averaged_arcs(classifier.arcs_, vocabulary.used, vocabulary.class_name, augmented=True)
     return fragment(paragraph(text), arcs)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from anbexact.displays.by_type import html
 from anbexact.displays.fragments import folded, fragment, note, paragraph
-from anbexact.drawing.markup import Markup, element, joined
+from anbexact.drawing.markup import Markup, element, joined, shortened_apart
 from anbexact.drawing.tables import Cell, html_table, name_cell, number, signed_bar
 from anbexact.explanations.local import LocalExplanations
 from anbexact.explanations.reasons import Reasons
@@ -26,6 +26,8 @@ MOST_ROWS = 5
 """Explanations of a list that are shown."""
 MOST_REASONS = 20
 """Sufficient reasons that are shown."""
+MOST_IN_HEADING = 24
+"""Characters of a class in the heading of a column."""
 
 
 @html.register
@@ -121,7 +123,9 @@ def explanation_table(explanation: Explanation) -> Markup:
     counted, credible = bool(shown["of"].notna().any()), bool(shown["low"].notna().any())
     headings: list[object] = ["term", "", "odds"]
     headings += ["95 % interval"] * credible
-    headings += [f"rows of {explanation.label}", f"rows of {explanation.against}"] * counted
+    apart = shortened_apart([explanation.label, explanation.against], MOST_IN_HEADING)
+    names = zip(apart, (explanation.label, explanation.against), strict=True)
+    headings += [element("span", f"rows of {short}", title=str(name)) for short, name in names] * counted
     rows = [_line(term, most, counted, credible) for _, term in shown.iterrows()]
     blank = [""] * (len(headings) - 3)
     rest = terms["nats"][MOST_TERMS:]

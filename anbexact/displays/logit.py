@@ -21,7 +21,8 @@ MOST_LISTED = 10_000
 def logit_html(model: LogitModel) -> Markup:
     """Return a logistic regression: what it is, its network, and its largest coefficients."""
     first, *others = repr(model).split("\n")
-    network = folded("The network that the terms come from", network_picture(model.structure, _strengths(model)))
+    shown = model.structure.without(model.vocabulary.left_out)
+    network = folded("The network that the terms come from", network_picture(shown, _strengths(model)))
     parts = [paragraph(first), *(note(line) for line in others), network]
     if 0 < model.n_parameters <= MOST_LISTED:
         parts.append(folded("The largest coefficients", _coefficients(model)))

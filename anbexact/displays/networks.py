@@ -29,7 +29,8 @@ def certificate_html(certificate: Certificate) -> Markup:
 @html.register
 def network_html(network: Network) -> Markup:
     """Return a network: its picture, with arcs by what they are worth, score and certificate."""
-    return fragment(network_picture(network.structure, strengths_of(network)), structure_facts(network.structure))
+    shown = network.structure.without(network.vocabulary.left_out)
+    return fragment(network_picture(shown, strengths_of(network)), structure_facts(shown))
 
 
 def strengths_of(network: Network) -> Strengths:

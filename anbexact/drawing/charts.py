@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from anbexact._runtime.units import number_text
 from anbexact.drawing.markup import Markup, element, joined, shortened, shortened_apart
 
 NORMAL_95 = 1.959963984540054
@@ -195,7 +196,7 @@ def matrix_table(names: Sequence[object], values: Sequence[Sequence[float]], cap
         for value in row:
             share = value / total
             style = f"background:color-mix(in srgb,#2f7fd6 {65 * share:.0f}%,transparent)"
-            cells.append(element("td", f"{value:,.4g}" if value else "·", style=style, title=f"{share:.1%}"))
+            cells.append(element("td", number_text(value, 4) if value else "·", style=style, title=f"{share:.1%}"))
         body.append(element("tr", *cells))
     table = element(
         "table",

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact._runtime.displayed import Displayed
+from anbexact._runtime.units import number_text
 from anbexact.inputs.reader import Unseen
 from anbexact.networks.network import TableNetwork
 from anbexact.parameters.counts import FamilyCounts, count_families
@@ -75,7 +76,7 @@ class Drift(Displayed):
     def __str__(self) -> str:
         means = self.variables[["earlier", "later"]].sum()
         lines = [
-            f"{self.weight:,.6g} later rows against {self.earlier_weight:,.6g} earlier ones",
+            f"{number_text(self.weight, 6)} later rows against {number_text(self.earlier_weight, 6)} earlier ones",
             f"mean log probability of a row: {means['earlier']:.3f} nats earlier, {means['later']:.3f} nats later",
             f"ln Bayes factor for the same tables against separate tables: {self.log_bayes_factor:+.1f}",
         ]
@@ -84,9 +85,9 @@ class Drift(Displayed):
         rest = len(self.changed) - MOST_LINES
         lines += [f"  and {rest} more variables that changed"] if rest > 0 else []
         if self.left_out:
-            lines.append(f"{self.left_out:,.6g} rows with values that are not states were left out:")
-            for row in self.unseen.head(MOST_LINES).itertuples(index=False):
-                lines.append(f"  {row.column} = {row.value} ({row.weight:,.6g})")
+            lines.append(f"{number_text(self.left_out, 6)} rows with values that are not states were left out:")
+            for column, value, weight in self.unseen.head(MOST_LINES).astype(object).to_numpy().tolist():
+                lines.append(f"  {column} = {value} ({number_text(weight, 6)})")
         changes = self.arcs["change"].to_dict()
         for parent, child in self.contradicted[:MOST_LINES]:
             change = changes[parent, child]

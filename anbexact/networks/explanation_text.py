@@ -27,7 +27,7 @@ REMARK = "Terms multiply the odds. They describe association, not cause and effe
 def value_text(value: Any) -> str:
     """Return a cell as text: numbers in seven digits, midnight as a date."""
     if isinstance(value, float):
-        text = f"{value:.7g}" if abs(value) < 1e7 or not value.is_integer() else f"{value:.0f}"
+        text = f"{value:.7g}" if abs(value) < 1e7 else f"{value:.0f}"
     elif isinstance(value, datetime) and value.isoformat().endswith(MIDNIGHT):  # without a time zone
         text = value.isoformat().removesuffix(MIDNIGHT)
     else:

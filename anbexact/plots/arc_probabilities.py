@@ -80,7 +80,7 @@ class ArcProbabilityDisplay(NetworkDisplay):
                 "the structure_posterior of its table by from_posterior"
             )
         found, vocabulary = _by_arc(classifier.arcs_), classifier.vocabulary_
-        drawn = probability_diagram(vocabulary.features, vocabulary.class_name, found, least=least)
+        drawn = probability_diagram(vocabulary.used, vocabulary.class_name, found, least=least)
         return cls(drawn, found).plot(ax)
 
     def _draw(self, ax: Axes) -> None:

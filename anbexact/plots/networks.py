@@ -59,7 +59,8 @@ class NetworkDisplay(Display):
         network = learned_network(classifier)
         if network is None:
             raise TypeError(f"{type(classifier).__name__} has no network to draw: pass a fitted network classifier")
-        return cls(diagram(classifier.structure_, strengths_by_arc(network.model_))).plot(ax)
+        shown = classifier.structure_.without(classifier.vocabulary_.left_out)
+        return cls(diagram(shown, strengths_by_arc(network.model_))).plot(ax)
 
     @classmethod
     def from_structure(cls, structure: Structure, *, ax: Axes | None = None) -> Self:

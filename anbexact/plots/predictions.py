@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from anbexact._runtime.arrays import Bools, Floats, Integers
+from anbexact._runtime.units import number_text
 from anbexact.compare.curves import confusion, gains, precision_recall, reliability, roc
 from anbexact.drawing.labels import SHORT_NAME, aslant, inches, label_lines, longest_line, plain
 from anbexact.inputs.labels import read_labels
@@ -299,4 +300,4 @@ class ConfusionDisplay(_PredictionDisplay):
         if len(names) <= MOST_NUMBERS:
             for (i, j), value in np.ndenumerate(values):
                 colour = "white" if shares[i, j] > 0.6 else "0.2"
-                ax.text(j, i, f"{value:,.4g}", ha="center", va="center", color=colour, fontsize="small")
+                ax.text(j, i, number_text(value, 4), ha="center", va="center", color=colour, fontsize="small")

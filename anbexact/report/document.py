@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from anbexact._runtime.units import number_text
 from anbexact.drawing.charts import Chart, matrix_table
 from anbexact.drawing.markup import UNPRINTABLE, Markup, element, joined
 from anbexact.drawing.network import figure
@@ -263,7 +264,7 @@ class Matrix(Block):
         lines.append("| true \\\\ predicted | " + " | ".join(map(markdown_text, self.names)) + " |")
         lines.append("| --- |" + " ---: |" * len(self.names))
         for name, row in zip(self.names, self.values, strict=True):
-            cells = " | ".join(f"{value:,.4g}" for value in row)
+            cells = " | ".join(number_text(value, 4) for value in row)
             lines.append(f"| {markdown_text(name)} | {cells} |")
         return "\n".join(lines)
 

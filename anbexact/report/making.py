@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from anbexact._runtime.progress import Progress
+from anbexact._runtime.units import counted
 from anbexact.classifiers import DiscreteClassifier
 from anbexact.drawing.markup import Markup, joined
 from anbexact.explanations.decisions import Costs, costs_given
@@ -264,7 +265,7 @@ def _summary(subject: Subject, validation: Validation | None) -> Section:
     structure = subject.structure
     sentences = [
         f"{subject.title[:1].upper()}{subject.title[1:]}: a model of the probabilities of {len(subject.classes)} "
-        f"classes of {subject.class_name}, given {len(subject.vocabulary.features):,} features."
+        f"classes of {subject.class_name}, given {counted(len(subject.vocabulary.used), 'feature')}."
     ]
     if structure is not None:
         n_arcs = len(structure.feature_edges)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Hashable, Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Collection, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
 from itertools import combinations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -198,6 +198,18 @@ class Structure(Displayed):
         """
         of_class = set(self.parents[self.class_name])
         return all(of_class.issuperset(pair) for child in self.parents for pair in self.unmarried(child))
+
+    def without(self, names: Iterable[Hashable]) -> Structure:
+        """Return the structure without some features, such as those left out in training; its score stays."""
+        gone = frozenset(names)
+        if not gone:
+            return self
+        kept = {
+            child: tuple(name for name in parents if name not in gone)
+            for child, parents in self.parents.items()
+            if child not in gone
+        }
+        return replace(self, parents=kept)
 
     def to_networkx(self) -> nx.DiGraph[Any]:
         """Return the graph as a networkx ``DiGraph``."""

@@ -187,6 +187,11 @@ class Vocabulary:
         """Features that were left out in training and whose cells are ignored."""
         return tuple(name for name in self.features if self.states[name] == (LEFT_OUT,))
 
+    @property
+    def used(self) -> tuple[Hashable, ...]:
+        """All other features."""
+        return tuple(name for name in self.features if self.states[name] != (LEFT_OUT,))
+
     def missing_rules(self, handle_missing: str) -> dict[Hashable, str]:
         """Return the rule of every feature; ``"auto"`` is decided by its states."""
         if handle_missing != "auto":

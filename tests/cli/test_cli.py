@@ -473,7 +473,7 @@ def test_failures_during_work(capsys, monkeypatch):
     assert "no/out.csv: the folder " in error_of(capsys, "predict", "m.json", "monks.csv", "-o", "no/out.csv")
     for error, code, message in (
         (KeyboardInterrupt(), 130, "interrupted"),
-        (MemoryError(), 1, "out of memory"),
+        (MemoryError(), 1, "memory ran out: pass fewer rows or columns, or allow the process more memory"),
         (RuntimeError("two\nlines"), 1, "RuntimeError: two lines"),
     ):
 

@@ -283,3 +283,20 @@ class TestWaterfall:
         display = WaterfallDisplay.from_explanation(explanation(*terms), most=2)
         labels = [text.get_text() for text in display.ax_.get_yticklabels()]
         assert labels == ["a = 1", "a = 1, given b = 2", "3 weaker terms", "sum"]
+
+
+@pytest.mark.parametrize(
+    ("cuts", "expected"),
+    [
+        (["528102112", "528104295", "528105764"], ["528102112", "528104295", "528105764"]),
+        (["12345.5", "20.25"], ["12346", "20.25"]),
+        (["1.23456", "2.5"], ["1.23", "2.5"]),
+        (["2021-06-15", "2021-07-01"], ["2021-06-15", "2021-07-01"]),
+    ],
+)
+def test_cut_points_on_an_axis_are_told_apart_and_written_out(cuts, expected):
+    ends = ["-inf", *cuts, "inf"]
+    labels = [f"({low}, {high}]" for low, high in itertools.pairwise(ends)]
+    display = ShapeDisplay([shape(["PID"], np.arange(len(labels)), labels=[labels])])
+    axes = display.plot().ax_
+    assert [text.get_text() for text in axes.get_xticklabels()] == expected

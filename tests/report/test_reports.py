@@ -16,6 +16,7 @@ from anbexact.classifiers import AODEClassifier
 from anbexact.compare import compare
 from anbexact.compare.curves import NORMAL_95
 from anbexact.datasets import load_anes96, load_iris, load_monks
+from anbexact.plots import NetworkDisplay
 from anbexact.report import arc_report, report
 from anbexact.report.sections.limits import warnings_of
 from anbexact.report.sections.reproduce import fingerprint
@@ -324,3 +325,73 @@ def test_equal_rows_have_equal_fingerprints():
 
     assert print_of(X, y) == print_of(X.copy(), y.copy())
     assert print_of(X, y) != print_of(X, y[::-1].reset_index(drop=True))
+
+
+LONG = ["no chronic respiratory disease found at all", "moderately severe obstructive disease (stage III)"]
+
+
+@pytest.fixture(scope="module", name="messy")
+def _messy():
+    """Numbers like identifiers, an identifier, cells that are mostly missing, and long names of classes."""
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 120)
+    X = pd.DataFrame(
+        {
+            "PID": 528_102_000 + 9 * rng.integers(0, 40, 120) + 400 * y,
+            "ticket": [f"T{k}" for k in range(120)],
+            "pool": np.where(np.arange(120) % 20 < 17, None, np.where(y, "good", "fair")),
+        }
+    )
+    labels = pd.Series(np.array(LONG)[y], name="diagnosis")
+    with pytest.warns(UserWarning, match="identifier"):
+        model = TANClassifier(ess=1.0, discretizer="mdlp", n_jobs=1).fit(X, labels)
+    return model, X, labels, report(model, X, labels, folds=None)
+
+
+class TestMessyTables:
+    def features(self, messy):
+        return {record["feature"]: record for record in messy[3].to_dict()["data"]["features"]}
+
+    def test_missing_cells_are_counted_whatever_becomes_of_them(self, messy):
+        assert {name: of["missing"] for name, of in self.features(messy).items()} == {
+            "PID": 0.0,
+            "ticket": 0.0,
+            "pool": pytest.approx(0.85),
+        }
+
+    def test_cut_points_have_all_their_digits(self, messy):
+        (cut,) = messy[0].cut_points_["PID"]
+        assert self.features(messy)["PID"]["kind"] == f"number, cut at {cut:.0f}"
+        assert "e+08" not in messy[3].to_html()
+        assert "e+08" not in messy[3].to_markdown()
+        rows = messy[1].astype({"PID": float}).assign(PID=528_102_100.5)
+        assert "PID = 528102100 in" in str(messy[0].explain(rows)[0])
+
+    @pytest.mark.parametrize("shown", ["report", "estimator", "network", "logit"])
+    def test_columns_that_are_left_out_are_no_nodes(self, shown, messy):
+        model = messy[0]
+        html = {
+            "report": messy[3].to_html,
+            "estimator": model._repr_html_,
+            "network": model.model_._repr_html_,
+            "logit": model.to_logit()._repr_html_,
+        }[shown]()
+        assert "<title>PID</title>" in html
+        assert "<title>ticket</title>" not in html
+
+    def test_the_figure_has_no_node_of_them_either(self, messy):
+        assert NetworkDisplay.from_estimator(messy[0]).diagram.names == ("PID", "pool", "diagnosis")
+
+    def test_features_are_those_that_are_used(self, messy):
+        text = " ".join(Page(messy[3].to_html().removeprefix("<!doctype html>\n")).text)
+        assert "given 2 features" in text
+        assert "120 rows, 2 features" in text
+        assert "of 3 features" not in text
+
+    def test_headings_of_single_cases_leave_room_for_the_columns(self, messy):
+        page = Page(messy[3].to_html().removeprefix("<!doctype html>\n"))
+        headings = [text for text in page.text if text.startswith("rows of ")]
+        assert len(headings) >= 4
+        assert max(map(len, headings)) <= len("rows of ") + 24
+        titles = {attributes.get("title") for tag, attributes in page.elements if tag == "span"}
+        assert set(LONG) <= titles

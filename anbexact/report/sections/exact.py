@@ -103,7 +103,7 @@ def _add_reason(classifier: NetworkClassifier | RefittedClassifier, frame: Any, 
         "smallest": bool(found.proved[0]) and exists,
     }
     text = " ".join(found.text(0).split())
-    of = found.fixed.shape[1]
+    of = len(classifier.vocabulary_.used)
     if exists:
         size = int(found.fixed[0].sum())
         kind = "No smaller set of features" if found.proved[0] else "No part of this set"

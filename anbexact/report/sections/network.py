@@ -21,16 +21,17 @@ def network_section(subject: Subject) -> Section | None:
     network, structure = subject.network, subject.structure
     if network is None or structure is None:
         return None
+    shown = structure.without(subject.vocabulary.left_out)
     strengths = {(arc.parent, arc.child): arc.information for arc in arc_strengths(network)}
     facts = f"{subject.title[:1].upper()}{subject.title[1:]}, {_sizes(subject)}: "
     facts += f"{counted(len(structure.feature_edges), 'arc')} between features"
     facts += f", {network.n_parameters:,} free probabilities."
     blocks: list[Block] = []
-    if len(structure.features) <= MOST_FEATURES:
-        drawn = diagram(structure, strengths)
+    if len(shown.features) <= MOST_FEATURES:
+        drawn = diagram(shown, strengths)
         blocks.append(Picture(network_svg(drawn), drawn.legend))
     else:
-        blocks.append(Paragraph(f"A network of {len(structure.features):,} features is too large to be drawn here."))
+        blocks.append(Paragraph(f"A network of {len(shown.features):,} features is too large to be drawn here."))
     blocks.append(Paragraph(facts, key="facts"))
     blocks.append(Paragraph(f"Certificate: {structure.certificate}.", key="certificate"))
     if isinstance(subject.classifier, RefittedClassifier):

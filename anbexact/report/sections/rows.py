@@ -7,13 +7,16 @@ from typing import Any
 from unicodedata import bidirectional
 
 import numpy as np
+import numpy.typing as npt
 
+from anbexact._runtime.units import counted, number_text
 from anbexact.classifiers import TableClassifier
 from anbexact.discretize import cut_texts
 from anbexact.drawing.markup import shortened
 from anbexact.report.document import Block, Column, Paragraph, Records, Section
 from anbexact.report.subject import Subject
-from anbexact.tables.vocabulary import MISSING, UNKNOWN
+from anbexact.tables.frames import read_columns
+from anbexact.tables.vocabulary import MISSING_STATE, UNKNOWN
 
 NAMES_OF_KINDS = {"datetime": "date", "decimal": "number"}
 """What columns of quantities are called, unless it is the name of their kind."""
@@ -26,10 +29,10 @@ MOST_FEATURES = 300
 
 def rows_section(subject: Subject) -> Section:
     """Return what the rows look like to the classifier."""
-    n_rows, n_features = len(subject.X), len(subject.vocabulary.features)
-    text = f"{n_rows:,} rows, {n_features:,} features, {len(subject.classes)} classes of {subject.class_name}."
+    sizes = f"{counted(len(subject.X), 'row')}, {counted(len(subject.vocabulary.used), 'feature')}"
+    text = f"{sizes}, {len(subject.classes)} classes of {subject.class_name}."
     if subject.weighted:
-        text += f" The weights of the rows add up to {subject.weights.sum():,.6g}."
+        text += f" The weights of the rows add up to {number_text(subject.weights.sum(), 6)}."
     if subject.n_left_out:
         text += f" {subject.n_left_out:,} rows without a class or of weight 0 are left out."
     blocks: list[Block] = [Paragraph(text), _classes(subject), _features(subject)]
@@ -57,7 +60,8 @@ def _classes(subject: Subject) -> Records:
 
 def _features(subject: Subject) -> Records:
     names = subject.vocabulary.features
-    records = [_feature(subject, j, name) for j, name in enumerate(names[:MOST_FEATURES])]
+    missing = {column.name: column.missing for column in read_columns(subject.X)}
+    records = [_feature(subject, j, name, missing[name]) for j, name in enumerate(names[:MOST_FEATURES])]
     columns = [
         Column("feature", "feature"),
         Column("kind", "read as", most=120),
@@ -68,13 +72,13 @@ def _features(subject: Subject) -> Records:
     ]
     more = f" The first {MOST_FEATURES} of {len(names):,} features." if len(names) > MOST_FEATURES else ""
     note = (
-        "Missing: share of rows whose cell is missing and is summed out. Unknown: share of rows with a value that is "
-        f"not a state, which is summed out, too.{more}"
+        f"Missing: share of rows whose cell is missing. It is summed out, or the state {MISSING_STATE} where the "
+        f"states include it. Unknown: share of rows with a value that is not a state, which is summed out, too.{more}"
     )
     return Records("features", columns, records, "Features", note)
 
 
-def _feature(subject: Subject, j: int, name: Hashable) -> dict[str, Any]:
+def _feature(subject: Subject, j: int, name: Hashable, missing: npt.NDArray[np.bool_]) -> dict[str, Any]:
     vocabulary, codes = subject.vocabulary, subject.codes[j]
     states, total = vocabulary.states[name], subject.weights.sum()
     seen = codes >= 0
@@ -87,7 +91,7 @@ def _feature(subject: Subject, j: int, name: Hashable) -> dict[str, Any]:
         "feature": name,
         "kind": _kind(subject, name),
         "n_states": len(states),
-        "missing": float(subject.weights[codes == MISSING].sum() / total),
+        "missing": float(subject.weights[missing].sum() / total),
         "unknown": float(subject.weights[codes == UNKNOWN].sum() / total),
         "shown": "; ".join(shown) + rest,
         "states": {str(state): float(share) for state, share in zip(states, shares, strict=True)},
@@ -115,8 +119,8 @@ def _kind(subject: Subject, name: Hashable) -> str:
         kind = NAMES_OF_KINDS.get(quantity.kind, quantity.kind) if quantity is not None else "number"
         if not cuts:
             return f"{kind}, not cut"
-        texts = [f"{cut:.6g}" if isinstance(cut, float) else str(cut) for cut in cuts[:MOST_CUTS]]
-        return f"{kind}, cut at {', '.join(texts)}" + (" …" if len(cuts) > MOST_CUTS else "")
+        texts = cut_texts(subject.classifier.cut_points_[name], quantity)
+        return f"{kind}, cut at {', '.join(texts[:MOST_CUTS])}" + (" …" if len(cuts) > MOST_CUTS else "")
     groups = subject.vocabulary.groups.get(name)
     if groups:
         return f"{sum(map(len, groups)):,} values in {len(groups)} group{'s' * (len(groups) > 1)}"

@@ -26,9 +26,9 @@ def stability_section(subject: Subject) -> Section | None:
     found = stability(network, network.reader_.table(subject.X, subject.y, weights))
     blocks: list[Block] = []
     vocabulary = subject.vocabulary
-    if len(vocabulary.features) <= MOST_FEATURES:
+    if len(vocabulary.used) <= MOST_FEATURES:
         augmented = found.posterior.networks != "gbn"
-        picture = arcs_svg(found.posterior.arcs, vocabulary.features, vocabulary.class_name, augmented=augmented)
+        picture = arcs_svg(found.posterior.arcs, vocabulary.used, vocabulary.class_name, augmented=augmented)
         blocks.append(Picture(picture, LEGEND))
     blocks.append(Paragraph(_rivals(found), key="rivals"))
     columns = (

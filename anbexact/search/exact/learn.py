@@ -218,23 +218,18 @@ def _learn(
         return replace(naive, certificate=replace(naive.certificate, proof=Proof(score, 0, (), (), None, ())))
     plan = Plan(table, score, constraints, thread_count(limits.n_jobs), deadline, limits.memory_limit)
     plan = plan.with_worthwhile_threads()
+    search = ExactSearch(plan, class_name, progress)
     with refused_without_memory(f"the best structure over {plan.n} features was searched"):
-        structure = _searched(plan, class_name, limits, progress)
+        _ = search.forest  # first, in case there is no time for more
+        if not plan.prunes:
+            check_fits(plan)
+        if limits.time_limit is None and plan.foreseen > LONG_SEARCH:
+            advise("long search", expected_to_be_long(table, constraints, plan.foreseen, lattice=plan.all_sets))
+        structure = search.pruned() if plan.prunes else None
+        if structure is None:
+            (solve, method), fallback = search.exhaustive()
+            solved = solve(table, score, constraints, plan.threads, deadline, progress)
+            structure = search.concluded(solved, method, fallback)
     if limits.time_limit is None and not (structure.certificate.optimal or deadline.interrupted):
         advise("not proved", not_proved(structure.certificate, constraints))
-    return structure
-
-
-def _searched(plan: Plan, class_name: Hashable, limits: SearchLimits, progress: Progress | None) -> Structure:
-    search = ExactSearch(plan, class_name, progress)
-    _ = search.forest  # first, in case there is no time for more
-    if not plan.prunes:
-        check_fits(plan)
-    if limits.time_limit is None and plan.foreseen > LONG_SEARCH:
-        advise("long search", expected_to_be_long(plan.table, plan.constraints, plan.foreseen, lattice=plan.all_sets))
-    structure = search.pruned() if plan.prunes else None
-    if structure is None:
-        (solve, method), fallback = search.exhaustive()
-        solved = solve(plan.table, plan.score, plan.constraints, plan.threads, plan.deadline, progress)
-        structure = search.concluded(solved, method, fallback)
     return structure
