@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf, isinf
 from typing import Any
@@ -308,6 +310,14 @@ def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value
 
 class PredictedWorseWarning(UserWarning):
     """Held-out rows are predicted worse than by the frequencies of the classes."""
+
+
+@contextmanager
+def later_corrected() -> Iterator[None]:
+    """Let nothing be said of how tables predict that are learned within: a refit, or weights, will change that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PredictedWorseWarning)
+        yield
 
 
 def warn_if_worse(log_loss: float, of_frequencies: float, why: str) -> None:
