@@ -21,6 +21,7 @@ from anbexact.parameters.smoothing import (
     LeaveOneOut,
     best_held_out_smoothing,
     best_smoothing,
+    most_repetitions,
     most_smoothing,
 )
 from anbexact.scores import BDeu, Score
@@ -264,8 +265,8 @@ def _held_out(
             return None
         held_out.append(learned)
     if learner.chooses_smoothing:
-        n_features = len(table.vocabulary.features)
-        smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table), n_features)
+        repeated = most_repetitions(table.vocabulary)
+        smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table), repeated)
     else:
         smoothed = choice.ess if choice.smoothing is None else choice.smoothing
         value = float(sum(fold.log_likelihoods(np.array([smoothed]))[0] for fold in held_out))
