@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import field, replace
 from typing import Any, Self
 
@@ -12,9 +13,11 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import NetworkParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
 from anbexact.classifiers.registry import register_classifier
+from anbexact.classifiers.sample_size import later_corrected
+from anbexact.inputs.training import TrainingColumns
 from anbexact.logit.closure import obstacles
 from anbexact.logit.refit import check_l2
-from anbexact.networks.network import TableNetwork
+from anbexact.networks.network import Network, TableNetwork
 from anbexact.scores import Score
 from anbexact.search.scoring.totals import total_score
 from anbexact.structures.structure import Structure
@@ -64,6 +67,10 @@ class FixedStructureClassifier(FixedStructureParameters, NetworkClassifier):
         super().check_parameters()
         if self.l2 is not None:
             check_l2(self.l2)
+
+    def _learn_model(self, read: TrainingColumns) -> Network:
+        with later_corrected() if self.l2 is not None else nullcontext():
+            return super()._learn_model(read)
 
     def _refit(self, X: Any, y: Any, sample_weight: Any) -> None:
         if self.l2 is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, Self
@@ -23,7 +22,7 @@ from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
-from anbexact.classifiers.sample_size import PredictedWorseWarning
+from anbexact.classifiers.sample_size import later_corrected
 from anbexact.discretize import Cuts
 from anbexact.inputs.reader import Reader
 from anbexact.logit.refit import check_l2, check_max_iter
@@ -200,8 +199,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         if frozen:
             check_is_fitted(network)
             return network
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PredictedWorseWarning)  # of tables that the refit replaces
+        with later_corrected():
             learned: NetworkClassifier = clone(network).fit(X, y, sample_weight=sample_weight)
         return learned
 

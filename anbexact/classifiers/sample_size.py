@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import inf, isinf
 from typing import Any
@@ -19,6 +21,7 @@ from anbexact.parameters.smoothing import (
     LeaveOneOut,
     best_held_out_smoothing,
     best_smoothing,
+    most_repetitions,
     most_smoothing,
 )
 from anbexact.scores import BDeu, Score
@@ -262,8 +265,8 @@ def _held_out(
             return None
         held_out.append(learned)
     if learner.chooses_smoothing:
-        n_features = len(table.vocabulary.features)
-        smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table), n_features)
+        repeated = most_repetitions(table.vocabulary)
+        smoothed, value = best_held_out_smoothing(held_out, most_smoothing(table), repeated)
     else:
         smoothed = choice.ess if choice.smoothing is None else choice.smoothing
         value = float(sum(fold.log_likelihoods(np.array([smoothed]))[0] for fold in held_out))
@@ -308,6 +311,14 @@ def _compare_with_frequencies(table: DiscreteTable, folds: Sequence[Fold], value
 
 class PredictedWorseWarning(UserWarning):
     """Held-out rows are predicted worse than by the frequencies of the classes."""
+
+
+@contextmanager
+def later_corrected() -> Iterator[None]:
+    """Let nothing be said of how tables predict that are learned within: a refit, or weights, will change that."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PredictedWorseWarning)
+        yield
 
 
 def warn_if_worse(log_loss: float, of_frequencies: float, why: str) -> None:

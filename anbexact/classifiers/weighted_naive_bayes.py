@@ -11,7 +11,9 @@ from anbexact._runtime.tasks import one_blas_thread
 from anbexact._runtime.warn import warn
 from anbexact.classifiers.derived_tables import DerivedTablesClassifier
 from anbexact.classifiers.registry import Compared, register_classifier
-from anbexact.networks.network import TableNetwork
+from anbexact.classifiers.sample_size import later_corrected
+from anbexact.inputs.training import TrainingColumns
+from anbexact.networks.network import Network, TableNetwork
 from anbexact.parameters.tables import ConditionalTable, Tables
 from anbexact.tables.table import DiscreteTable
 
@@ -68,6 +70,10 @@ class WeightedNaiveBayesClassifier(DerivedTablesClassifier):
     """
 
     feature_weights_: npt.NDArray[np.float64]
+
+    def _learn_model(self, read: TrainingColumns) -> Network:
+        with later_corrected():
+            return super()._learn_model(read)
 
     def _derived(self, table: DiscreteTable, network: TableNetwork) -> Tables:
         class_name, features = network.structure.class_name, table.vocabulary.features

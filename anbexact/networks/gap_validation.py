@@ -12,7 +12,7 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact.networks.gap_expectation import Expected, GapExpectation
 from anbexact.networks.posterior import Posterior
-from anbexact.parameters.smoothing import best_held_out_smoothing
+from anbexact.parameters.smoothing import best_held_out_smoothing, most_repetitions
 from anbexact.parameters.tables import Tables, eap_tables
 from anbexact.structures.structure import Structure
 from anbexact.tables.folds import SEED, split_weights
@@ -144,5 +144,5 @@ class GapValidation:
         """Return the equivalent sample size of the tables that predicts the rows of 5 folds best."""
         held_out = [GapHeldOut(*fold, structure) for fold in self.split(rows, FOLDS_OF_SMOOTHING)]
         most = max(100.0, self._expectation.table.weight_sum)
-        n_features = len(rows.vocabulary.features)
-        return best_held_out_smoothing(held_out, most, n_features)[0]  # type: ignore[arg-type]  # they answer alike
+        repeated = most_repetitions(rows.vocabulary)
+        return best_held_out_smoothing(held_out, most, repeated)[0]  # type: ignore[arg-type]  # they answer alike

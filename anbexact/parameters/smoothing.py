@@ -14,6 +14,7 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.line_search import best_on_log_grid, best_on_log_scale
 from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
+from anbexact.tables.vocabulary import Vocabulary
 
 LEAST_SMOOTHING = 0.1
 """Smallest equivalent sample size that is tried; the largest is the total weight, or 100, unless that is the best."""
@@ -144,17 +145,23 @@ def most_smoothing(table: DiscreteTable) -> float:
     return max(100.0, table.weight_sum)
 
 
+def most_repetitions(vocabulary: Vocabulary) -> int:
+    """Return how many features can say the same: those with two or more states."""
+    return sum(vocabulary.arity(name) > 1 for name in vocabulary.features)
+
+
 def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     """Return the equivalent sample size of the EAP tables with the highest leave-one-out conditional log likelihood.
 
     The search is on a logarithmic scale from 0.1 to the total weight W (at least 100); the result is 1 if the value
-    makes no difference. If the best is W, the search goes on to n W, for n features: where features repeat each
-    other, the network counts the same evidence up to n times, and only tables that are smoothed as much weaken it
-    again. The structure does not change. About 14 values are tried, each at the cost of predicting all training rows.
+    makes no difference. If the best is W, the search goes on to n W, for n features of two or more states: where
+    features repeat each other, the network counts the same evidence up to n times, and only tables that are smoothed
+    as much weaken it again. The structure does not change. About 14 values are tried, each at the cost of predicting
+    all training rows.
     """
     value, most = LeaveOneOut(table, structure).log_likelihood, most_smoothing(table)
     best = best_on_log_scale(value, LEAST_SMOOTHING, most, first_look=8, precision=0.05)
-    n_features = len(table.vocabulary.features)
+    n_features = most_repetitions(table.vocabulary)
     if best < most * (1 - 1e-9) or n_features < 2:
         return best
     further = best_on_log_scale(value, most, most * n_features, first_look=8, precision=0.05)

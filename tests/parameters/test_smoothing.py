@@ -19,11 +19,12 @@ from anbexact import (
     BDeu,
     DiscreteTable,
     NaiveBayesClassifier,
+    RefittedClassifier,
     TANClassifier,
     learn_anb,
     learn_naive_bayes,
 )
-from anbexact.classifiers import sample_size
+from anbexact.classifiers import FixedStructureClassifier, WeightedNaiveBayesClassifier, sample_size
 from anbexact.classifiers.sample_size import Learner, PredictedWorseWarning, learn_structure
 from anbexact.datasets import load_dataset
 from anbexact.parameters.smoothing import (
@@ -297,6 +298,11 @@ class TestFewRows:
             warnings.simplefilter("error")
             smooth = AdditiveClassifier(NaiveBayesClassifier()).fit(X, y)
             TANClassifier(ess=1.0).fit(X, y)  # nothing was chosen
+            WeightedNaiveBayesClassifier().fit(X, y)  # the weights undo it
+            RefittedClassifier(NaiveBayesClassifier()).fit(X, y)
+            FixedStructureClassifier(parents={"class": [], **{str(j): ["class"] for j in range(12)}}, l2="auto").fit(
+                X, y
+            )
         shares = np.bincount(y) / len(y)
         assert -np.log(smooth.predict_proba(X)[np.arange(1200), y]).mean() < -(shares * np.log(shares)).sum()
 
