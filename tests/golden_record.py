@@ -55,7 +55,7 @@ from threadpoolctl import threadpool_limits
 
 import anbexact
 from anbexact import adapters, classifiers, datasets
-from anbexact.classifiers.registry import CLASSIFIERS, named_classifiers
+from anbexact.classifiers.registry import CLASSIFIERS, compared_lines, named_classifiers  # noqa: F401  # in expressions
 from anbexact.cli import main as command_line
 
 Case = tuple[str, Callable[[], Any]]
@@ -147,9 +147,9 @@ TABLES: dict[str, Callable[[], Table]] = {
     "lenses": partial(sample, "lenses", 1),
     "made": all_kinds,
     "mixed": mixed,
-    "mixed, gaps": partial(mixed, gaps=True),
-    "mixed, gaps, weighted": partial(mixed, gaps=True, weighted=True),
-    "mixed, weighted": partial(mixed, weighted=True),
+    "mixed_gaps": partial(mixed, gaps=True),
+    "mixed_gaps_weighted": partial(mixed, gaps=True, weighted=True),
+    "mixed_weighted": partial(mixed, weighted=True),
     "monks": partial(sample, "monks1", 2, weighted=True),
     "multiplexer": partial(sample, "multiplexer6", 1),
     "tictactoe": partial(sample, "tic_tac_toe", 4),
@@ -474,7 +474,7 @@ KINDS: dict[str, Callable[[], Estimators]] = {
     "pooled": pools,
     "completed": completed_ones,
 }
-WAYS = ["mixed", "mixed, weighted", "mixed, gaps", "mixed, gaps, weighted"]
+WAYS = ["mixed", "mixed_weighted", "mixed_gaps", "mixed_gaps_weighted"]
 COSTS = "costs={'low': {'low': 0, 'mid': 1, 'high': 5}, 'mid': {'low': 2, 'mid': 0, 'high': 1}, "
 COSTS += "'high': {'low': 9, 'mid': 3, 'high': 0}}"
 PRIOR = "class_prior={'low': 0.2, 'mid': 0.2, 'high': 0.6}"
@@ -602,17 +602,15 @@ def conformal_cases() -> Iterator[Case]:
     """Yield sets of classes by every classifier, and by the optimal network relearned with every class."""
     sets = "it.fit(X, y).predict_set(missing, confidence=0.8)"
     for name, make in plain_ones():
-        yield name, partial(in_sets, anbexact.conformal.SplitConformalClassifier, make, sets)
-    for text in (sets, f"shown({sets})"):
-        yield (
-            text,
-            partial(in_sets, anbexact.conformal.FullConformalClassifier, partial(entry_of, "ANBClassifier"), text),
-        )
+        yield name, partial(in_sets, anbexact.conformal.SplitConformalClassifier, make, sets, "mixed_gaps")
+    optimal = partial(entry_of, "ANBClassifier", ess=1.0, discretizer="equal_frequency")
+    for text in (sets.replace("missing", "X[::9]"), f"shown({sets.replace('missing', 'X[::9]')})"):
+        yield text, partial(in_sets, anbexact.conformal.FullConformalClassifier, optimal, text, "mixed")
 
 
-def in_sets(of: Callable[..., Any], make: Callable[[], Any], text: str) -> Any:
+def in_sets(of: Callable[..., Any], make: Callable[[], Any], text: str, table: str) -> Any:
     """Return what an expression gives for sets of classes."""
-    return value_of(text, it=of(make(), random_state=0), **data("mixed, gaps"))
+    return value_of(text, it=of(make(), random_state=0), **data(table))
 
 
 def text_of(html: str) -> list[str]:
@@ -761,7 +759,10 @@ EXPRESSIONS: dict[str, list[tuple[str, list[str]]]] = {  # of groups: tables, ex
         ("monks", ["shown(compare(X, y, sample_weight=w, folds=2, models=['NB', 'AODE']))"]),
         ("mixed", ["drawn(ComparisonDisplay.from_frame(compare(X, y, folds=2, models=['NB', 'TAN'])))"]),
     ],
-    "comparisons": [("mixed, gaps, weighted", ["compare(X, y, sample_weight=w, folds=2, n_jobs=1)"])],
+    "comparisons": [
+        ("mixed_gaps_weighted", ["compare(X, y, sample_weight=w, folds=2, n_jobs=1)"]),
+        ("mixed", ["compare(X, y, folds=2, models=[*compared_lines()], refit=False, n_jobs=1)"]),
+    ],
     "averages": [
         ("lenses monks made", [f"structure_posterior(rows, networks={kind!r}, n_jobs=1)" for kind in ("tan", "fan")]),
         ("lenses monks", ["structure_posterior(rows, n_jobs=1)", "near_optimal(rows, n_jobs=1)"]),
@@ -846,7 +847,7 @@ def command_cases() -> Iterator[Case]:
     """Yield commands on a small file, in a folder of their own, one after the other."""
     with tempfile.TemporaryDirectory() as folder:
         data("gaps")["X"].assign(vote=data("gaps")["y"])[::2].to_csv(Path(folder, "t.csv"), index=False)
-        data("mixed, gaps")["X"].assign(risk=data("mixed, gaps")["y"]).to_csv(Path(folder, "mixed.csv"), index=False)
+        data("mixed_gaps")["X"].assign(risk=data("mixed_gaps")["y"]).to_csv(Path(folder, "mixed.csv"), index=False)
         of_each = [
             line.replace("NAME", name) for name in named_classifiers() for line in OF_EACH.strip().splitlines()
         ]
