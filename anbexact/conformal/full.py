@@ -203,9 +203,10 @@ def _check_reading(fitted: ANBClassifier) -> None:
 
 def _refuse_missing(fitted: ANBClassifier, X: Any) -> None:
     """Refuse rows with a missing cell that is not a state."""
+    from anbexact.inputs.prediction import in_vocabulary
     from anbexact.tables.frames import read_columns
 
-    for column in read_columns(X):
+    for column in in_vocabulary(read_columns(X), fitted.vocabulary_, fitted.cut_points_):
         rule = fitted.handle_missing_.get(column.name, "error")
         if rule != "own_state" and column.missing.any() and fitted.vocabulary_.arity(column.name) > 1:
             row = int(column.missing.argmax())
