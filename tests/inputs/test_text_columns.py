@@ -18,6 +18,7 @@ from anbexact import (
     UniversalMeasure,
 )
 from anbexact.adapters import from_pgmpy, to_pgmpy, to_python, to_sql
+from anbexact.conformal import FullConformalClassifier
 from anbexact.inputs.text_advice import unread_advice
 from anbexact.tables.text_quantities import TextQuantity, meaning_of
 from anbexact.tables.written_numbers import number_parts
@@ -312,6 +313,13 @@ class TestClassifiers:
             eager = ANBClassifier(ess=1.0).fit(text, pd.Series(y, name="kind"))
         assert lazy.vocabulary_ == eager.vocabulary_
         assert np.array_equal(lazy.predict_proba(text), eager.predict_proba(text))
+
+    def test_words_for_missing_cells_in_full_conformal_prediction(self):
+        text, _, y = frame(60)
+        model = ANBClassifier(ess=1.0, discretizer="equal_frequency", group_categories=None)
+        sets = FullConformalClassifier(model).fit(text[["income", "share"]], y)
+        with pytest.raises(ValueError, match="column 'income', row 0: the cell is missing"):
+            sets.predict_set(text[["income", "share"]].iloc[:1].assign(income="-"))
 
     @pytest.mark.slow
     def test_pools_choose_the_same_members(self):

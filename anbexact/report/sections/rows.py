@@ -16,7 +16,7 @@ from anbexact.drawing.markup import shortened
 from anbexact.report.document import Block, Column, Paragraph, Records, Section
 from anbexact.report.subject import Subject
 from anbexact.tables.frames import read_columns
-from anbexact.tables.vocabulary import MISSING_STATE, UNKNOWN
+from anbexact.tables.vocabulary import UNKNOWN
 
 NAMES_OF_KINDS = {"datetime": "date", "decimal": "number"}
 """What columns of quantities are called, unless it is the name of their kind."""
@@ -72,8 +72,8 @@ def _features(subject: Subject) -> Records:
     ]
     more = f" The first {MOST_FEATURES} of {len(names):,} features." if len(names) > MOST_FEATURES else ""
     note = (
-        f"Missing: share of rows whose cell is missing. It is summed out, or the state {MISSING_STATE} where the "
-        f"states include it. Unknown: share of rows with a value that is not a state, which is summed out, too.{more}"
+        "Missing: share of rows whose cell is missing. Such a cell is summed out, unless missing cells are a state of "
+        f"the feature. Unknown: share of rows with a value that is not a state, which is summed out, too.{more}"
     )
     return Records("features", columns, records, "Features", note)
 
