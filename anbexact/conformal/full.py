@@ -228,15 +228,13 @@ def _refuse_missing(fitted: ANBClassifier, X: Any) -> None:
     from anbexact.inputs.prediction import in_vocabulary
     from anbexact.tables.frames import read_columns
 
-<<<<<<< HEAD
-    for name, column in zip(fitted.vocabulary_.features, read_columns(X), strict=True):
-        rule = fitted.handle_missing_[name]
-        if rule != "own_state" and column.missing.any() and fitted.vocabulary_.arity(name) > 1:
-=======
     for column in in_vocabulary(read_columns(X), fitted.vocabulary_, fitted.cut_points_):
-        rule = fitted.handle_missing_.get(column.name, "error")
-        if rule != "own_state" and column.missing.any() and fitted.vocabulary_.arity(column.name) > 1:
->>>>>>> h5/work
+        name = column.name
+        if (
+            fitted.handle_missing_[name] != "own_state"
+            and column.missing.any()
+            and fitted.vocabulary_.arity(name) > 1
+        ):
             row = int(column.missing.argmax())
             raise ValueError(
                 f"column {name!r}, row {row}: the cell is missing, but training rows with a missing cell "

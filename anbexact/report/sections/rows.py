@@ -72,8 +72,8 @@ def _features(subject: Subject) -> Records:
     ]
     more = f" The first {MOST_FEATURES} of {len(names):,} features." if len(names) > MOST_FEATURES else ""
     note = (
-        "Missing: share of rows whose cell is missing. Such a cell is summed out, unless missing cells are a state of "
-        f"the feature. Unknown: share of rows with a value that is not a state, which is summed out, too.{more}"
+        "Missing: share of rows whose cell is missing. Such a cell is summed out, unless missing cells are a state "
+        f"of the feature. Unknown: share of rows with a value that is not a state, which is summed out, too.{more}"
     )
     return Records("features", columns, records, "Features", note)
 
