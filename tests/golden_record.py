@@ -133,7 +133,8 @@ def mixed(gaps: bool = False, weighted: bool = False) -> Table:
         X = X.assign(
             **{name: X[name].where(rng.random(n) >= share) for name, share in {"kind": 0.3, "age": 0.03}.items()}
         )
-    weights = rng.gamma(1.5, 1.0, n).round(1) * (rng.random(n) >= 0.05) if weighted else None
+    eighths = (8 * rng.gamma(1.5, 1.0, n)).round() / 8  # engines add them up in any order, without rounding
+    weights = eighths * (rng.random(n) >= 0.05) if weighted else None
     return X, pd.Series(np.array(["low", "mid", "high"])[level], name="risk"), weights
 
 
