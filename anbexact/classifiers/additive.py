@@ -11,12 +11,12 @@ from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import smoothed_model
 from anbexact.classifiers.refitted import RefittedClassifier
-from anbexact.logit.refine import INTERVALS, check_intervals
-from anbexact.logit.refit import check_max_iter
-from anbexact.logit.smooth import check_interactions, check_smooth
+from anbexact.models.logit.refit import check_max_iter
+from anbexact.models.smooth.refine import INTERVALS, check_intervals
+from anbexact.models.smooth.refit import check_interactions, check_smooth
 
 if TYPE_CHECKING:
-    from anbexact.logit.model import LogitModel
+    from anbexact.models.logit.model import LogitModel
 
 
 @parameter_group

@@ -12,17 +12,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anbexact.averaging.averaged_intervals import averaged_intervals
-from anbexact.averaging.averaged_model import ESS_GRID, AveragedModel, Averaging
-from anbexact.averaging.structure_posterior import PRIORS
 from anbexact.classifiers.parameters import EdgeParameters, TableParameters, parameter_group
 from anbexact.classifiers.registry import Compared, register_classifier
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.inputs.prediction import check_choice
-from anbexact.inputs.training import TrainingColumns
-from anbexact.networks.table_draws import check_draws
+from anbexact.models.network.table_draws import check_draws
+from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
-from anbexact.structures.structure import Structure
+from anbexact.search.posterior.averaged_intervals import averaged_intervals
+from anbexact.search.posterior.averaged_model import ESS_GRID, AveragedModel, Averaging
+from anbexact.search.posterior.structure_posterior import PRIORS
+from anbexact.tables.prediction import check_choice
+from anbexact.tables.training import TrainingColumns
 
 
 @parameter_group

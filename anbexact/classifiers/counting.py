@@ -11,8 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.table_classifier import TableClassifier
-from anbexact.networks.drift import Drift, measure_drift
-from anbexact.networks.network import Network, TableNetwork
+from anbexact.models.network.drift import Drift, measure_drift
+from anbexact.models.network.network import Network, TableNetwork
 from anbexact.tables.table import check_weights
 
 NOT_MERGED = "densities of a universal measure depend on the number of rows and cannot be counted separately"

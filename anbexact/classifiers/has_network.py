@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
     from anbexact.classifiers.base import NetworkClassifier
-    from anbexact.structures.structure import Structure
+    from anbexact.models.structure import Structure
 
 
 class HasNetwork:
@@ -38,7 +38,7 @@ class HasNetwork:
 
     def to_pgmpy(self) -> DiscreteBayesianNetwork:
         """Return a new pgmpy network; see :func:`anbexact.adapters.to_pgmpy`."""
-        from anbexact.adapters.pgmpy import to_pgmpy
+        from anbexact.adapters.pgmpy.networks import to_pgmpy
 
         return to_pgmpy(self)
 

@@ -17,24 +17,24 @@ from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.base import NetworkClassifier
 from anbexact.classifiers.branching import FANClassifier
+from anbexact.classifiers.choosing.sample_size import later_corrected
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.explaining import Explaining
 from anbexact.classifiers.has_network import HasNetwork
 from anbexact.classifiers.parameters import TimeLimitParameters, parameter_group
 from anbexact.classifiers.refit import refitted_model
-from anbexact.classifiers.sample_size import later_corrected
-from anbexact.discretize import Cuts
-from anbexact.inputs.reader import Reader
-from anbexact.logit.refit import check_l2, check_max_iter
-from anbexact.networks.explanation import Explanations
-from anbexact.structures.structure import Structure
+from anbexact.models.logit.refit import check_l2, check_max_iter
+from anbexact.models.network.explanation import Explanations
+from anbexact.models.structure import Structure
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.reader import Reader
 from anbexact.tables.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from anbexact.explanations.family_sum import FamilySum
-    from anbexact.logit.model import LogitModel
+    from anbexact.models.logit.model import LogitModel
 
 
 @parameter_group

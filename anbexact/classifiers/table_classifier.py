@@ -20,17 +20,17 @@ from anbexact._runtime.warn import warn
 from anbexact._runtime.whole import all_or_nothing
 from anbexact.classifiers.discrete import DiscreteClassifier
 from anbexact.classifiers.parameters import TableParameters
-from anbexact.discretize import Cuts
-from anbexact.inputs.class_weights import check_class_weight
-from anbexact.inputs.labels import check_classes
-from anbexact.inputs.prediction import HANDLE_UNKNOWN, check_choice
-from anbexact.inputs.reader import Reader
-from anbexact.inputs.text_columns import check_decimal
-from anbexact.inputs.training import TrainingColumns, training_columns
-from anbexact.networks.evidence import query_network
-from anbexact.networks.model import Model
+from anbexact.models.model import Model
+from anbexact.models.network.evidence import query_network
+from anbexact.tables.class_weights import check_class_weight
+from anbexact.tables.cuts import Cuts
+from anbexact.tables.frames.native_values import native
+from anbexact.tables.labels import check_classes
 from anbexact.tables.missing import EM, check_handle_missing
-from anbexact.tables.native_values import native
+from anbexact.tables.prediction import HANDLE_UNKNOWN, check_choice
+from anbexact.tables.reader import Reader
+from anbexact.tables.text_columns import check_decimal
+from anbexact.tables.training import TrainingColumns, training_columns
 from anbexact.tables.vocabulary import Vocabulary
 
 
@@ -70,7 +70,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
         them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers of
         which as many are distinct and which repeat much less often than random numbers of the same range would (see
-        :func:`~anbexact.inputs.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
+        :func:`~anbexact.tables.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
         that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and accepts
         any value.
     decimal : {".", ","}, optional
@@ -222,7 +222,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Parameters
         ----------
         model : Model
-            A :class:`~anbexact.networks.network.Network`, or another model that this kind of classifier learns.
+            A :class:`~anbexact.models.network.network.Network`, or another model that this kind of classifier learns.
 
         Returns
         -------

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact.cli.messages import InputError, note
-from anbexact.tables.text_quantities import MISSING_WORDS, TextQuantity
+from anbexact.tables.frames.text_quantities import MISSING_WORDS, TextQuantity
 
 EXACT = 2.0**53
 """Below this, every whole number is a float."""

@@ -14,8 +14,8 @@ from anbexact.classifiers import (
     PooledClassifier,
     TableClassifier,
 )
+from anbexact.classifiers.choosing.sample_size import PredictedWorseWarning
 from anbexact.classifiers.fitted_pool import first_table_classifier
-from anbexact.classifiers.sample_size import PredictedWorseWarning
 from anbexact.cli.fit_options import add_learning, chosen_parameters
 from anbexact.cli.learning import foreign_to, learn, refitted, titles, unfitted
 from anbexact.cli.messages import note
@@ -30,17 +30,13 @@ from anbexact.cli.options import (
     weighted_by,
 )
 from anbexact.cli.tables import take_weights, training_table
-from anbexact.discretize import AUTO, cut_texts
-from anbexact.networks.density_network import DensityNetwork
-from anbexact.networks.probable_levels import most_probable_levels
+from anbexact.models.network.density_network import DensityNetwork
+from anbexact.models.network.probable_levels import most_probable_levels
 from anbexact.report import feature_report
-from anbexact.report.facts import facts, print_learned, print_reading, sample_sizes
-from anbexact.report.plain import print_json
-from anbexact.report.text import (
-    class_sizes,
-    print_features,
-    print_wrapped,
-)
+from anbexact.show.report.facts import facts, print_learned, print_reading, sample_sizes
+from anbexact.show.report.plain import print_json
+from anbexact.show.report.text import class_sizes, print_features, print_wrapped
+from anbexact.tables.cuts import AUTO, cut_texts
 from anbexact.tables.missing import EM
 
 if TYPE_CHECKING:

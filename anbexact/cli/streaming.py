@@ -29,7 +29,7 @@ from anbexact.cli.record_batches import RecordBatches, UnlikeError
 from anbexact.cli.tables import find_columns
 from anbexact.cli.text_types import CODE
 from anbexact.cli.writing import takes_parts, written_in_parts
-from anbexact.tables.text_quantities import TextQuantity
+from anbexact.tables.frames.text_quantities import TextQuantity
 
 if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from anbexact.cli.messages import listed, note
-from anbexact.tables.moments import is_iso, with_hyphens
-from anbexact.tables.text_quantities import dates_of_text, meaning_of
+from anbexact.tables.frames.moments import is_iso, with_hyphens
+from anbexact.tables.frames.text_quantities import dates_of_text, meaning_of
 
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 CODE = re.compile(r"\s*[+-]?0\d", re.ASCII)

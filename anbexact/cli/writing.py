@@ -21,8 +21,8 @@ from anbexact.cli.formats import require
 from anbexact.cli.messages import InputError
 from anbexact.cli.sources import COMPRESSIONS
 from anbexact.cli.streams import like_a_file
-from anbexact.drawing.markup import shortened
-from anbexact.persistence import atomic
+from anbexact.files import atomic
+from anbexact.show.svg.markup import shortened
 
 if TYPE_CHECKING:
     from anbexact.cli.sources import Source

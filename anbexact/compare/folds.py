@@ -14,12 +14,12 @@ import pandas as pd
 
 from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
-from anbexact.inputs.identifiers import identifier_reason
-from anbexact.inputs.row_weights import advise_on_weights
-from anbexact.inputs.text_columns import read_text
-from anbexact.tables.columns import Column
-from anbexact.tables.frames import is_frame, is_series, read_columns
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.reading import is_frame, is_series, read_columns
+from anbexact.tables.identifiers import identifier_reason
+from anbexact.tables.row_weights import advise_on_weights
 from anbexact.tables.table import Weights, check_weights
+from anbexact.tables.text_columns import read_text
 
 Rows = npt.NDArray[np.intp]
 MISSING_NOTES = {

@@ -24,11 +24,11 @@ from anbexact.classifiers import (
 from anbexact.classifiers.registry import compared_lines
 from anbexact.compare.folds import Data
 from anbexact.compare.kde import KernelNaiveBayes
-from anbexact.discretize import RULES
-from anbexact.displays.frames import BASELINE
-from anbexact.inputs.continuous import MANY_VALUES
-from anbexact.logit.smooth import SmoothRefit
-from anbexact.tables.columns import Column
+from anbexact.compare.metrics import BASELINE
+from anbexact.models.smooth.refit import SmoothRefit
+from anbexact.tables.cuts import RULES
+from anbexact.tables.cuts.continuous import MANY_VALUES
+from anbexact.tables.frames.columns import Column
 from anbexact.tables.missing import EM
 
 OTHERS = ("CategoricalNB", "logistic regression", BASELINE)

@@ -11,13 +11,13 @@ from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from anbexact._runtime.whole import all_or_nothing
-from anbexact.averaging.relearner import Relearner, check_relearnable
-from anbexact.averaging.setting import Limits
 from anbexact.classifiers import ANBClassifier
 from anbexact.conformal.base import ConformalClassifier
 from anbexact.conformal.ranks import METHODS, Others, Rank, rank
-from anbexact.discretize import RULES
 from anbexact.scores import BDeu
+from anbexact.search.posterior.relearner import Relearner, check_relearnable
+from anbexact.search.posterior.setting import Limits
+from anbexact.tables.cuts import RULES
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import UNKNOWN
 
@@ -225,8 +225,8 @@ def _with_one_more_state(table: DiscreteTable, names: Collection[Hashable]) -> D
 
 def _refuse_missing(fitted: ANBClassifier, X: Any) -> None:
     """Refuse rows with a missing cell that is not a state."""
-    from anbexact.inputs.prediction import in_vocabulary
-    from anbexact.tables.frames import read_columns
+    from anbexact.tables.frames.reading import read_columns
+    from anbexact.tables.prediction import in_vocabulary
 
     for column in in_vocabulary(read_columns(X), fitted.vocabulary_, fitted.cut_points_):
         name = column.name

@@ -12,9 +12,9 @@ from scipy.special import gammaln
 from anbexact._runtime.advice import heard_once
 from anbexact._runtime.deadline import Deadline, abandonable, seconds_left
 from anbexact._runtime.line_search import best_on_log_scale
+from anbexact.models.structure import Structure
 from anbexact.scores import BDeu
 from anbexact.search.exact.solution import rounding_error
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 LEAST_ESS, MOST_ESS = 0.01, 1e5

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anbexact.tables.native_values import sorted_positions
+from anbexact.tables.frames.native_values import sorted_positions
 from anbexact.tables.vocabulary import CodeArray, Vocabulary, missing_label
 
 if TYPE_CHECKING:

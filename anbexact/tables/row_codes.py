@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from anbexact._runtime.warn import warn
 from anbexact.tables.collapsing import Weights, row_groups, totals
-from anbexact.tables.columns import Column
+from anbexact.tables.frames.columns import Column
 from anbexact.tables.missing import MissingCells, filled, known_missing_cells, refuse_missing_class
 from anbexact.tables.vocabulary import CodeArray, Vocabulary
 

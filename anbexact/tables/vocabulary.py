@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from anbexact._runtime.warn import warn
-from anbexact.tables.columns import Column
-from anbexact.tables.quantities import Quantity
-from anbexact.tables.text_quantities import TextQuantity
+from anbexact.tables.frames.columns import Column
+from anbexact.tables.frames.quantities import Quantity
+from anbexact.tables.frames.text_quantities import TextQuantity
 
 MISSING = -1
 """Code of a missing cell."""

@@ -25,9 +25,9 @@ import numpy as np
 import pandas as pd
 
 from anbexact import BDeu, DiscreteTable, NaiveBayesClassifier, Structure, learn_anb
-from anbexact.networks.posterior import Posterior
-from anbexact.parameters.smoothing import LeaveOneOut
-from anbexact.parameters.tables import fit_eap
+from anbexact.models.network.posterior import Posterior
+from anbexact.models.parameters.smoothing import LeaveOneOut
+from anbexact.models.parameters.tables import fit_eap
 from benchmarks.harness.folds import judge, means, splits
 from benchmarks.harness.output import panels, save, show
 from benchmarks.harness.run import Run

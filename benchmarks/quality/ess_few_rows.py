@@ -20,9 +20,9 @@ import pandas as pd
 from sklearn.model_selection import StratifiedKFold
 
 from anbexact import BDeu, DiscreteTable, NaiveBayesClassifier, Structure, learn_anb
-from anbexact.networks.posterior import Posterior
-from anbexact.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
-from anbexact.parameters.tables import fit_eap
+from anbexact.models.network.posterior import Posterior
+from anbexact.models.parameters.smoothing import HeldOut, best_held_out_smoothing, best_smoothing, most_smoothing
+from anbexact.models.parameters.tables import fit_eap
 from anbexact.search.ess import learn_with_best_ess
 from anbexact.tables.folds import split_table
 from benchmarks.harness.folds import judge, means

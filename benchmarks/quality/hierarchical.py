@@ -18,7 +18,7 @@ import pandas as pd
 
 from anbexact import NaiveBayesClassifier, TANClassifier
 from anbexact.classifiers import KDBClassifier
-from anbexact.classifiers.pool_members import equal_frequency
+from anbexact.classifiers.pooling.members import equal_frequency
 from benchmarks.harness.folds import judge, means, splits
 from benchmarks.harness.output import show
 from benchmarks.harness.run import Run

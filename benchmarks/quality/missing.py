@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from anbexact import ANBClassifier, NaiveBayesClassifier, TANClassifier
-from anbexact.tables.columns import Column
+from anbexact.tables.frames.columns import Column
 from anbexact.tables.missing import common_gaps
 from anbexact.tables.vocabulary import MISSING
 from benchmarks.harness.folds import judge, means, splits

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from anbexact import BDeu, DiscreteTable, Structure, learn_anb, verify
+from anbexact.models.proof import Case, Exhaustion, Split
 from anbexact.scores import BIC
 from anbexact.search.exact.lattice import lattice_cost
-from anbexact.structures.proof import Case, Exhaustion, Split
 from benchmarks.harness.inner import available_memory, parent_set_lists
 from benchmarks.harness.output import markdown, show
 from benchmarks.harness.run import Run

@@ -9,14 +9,14 @@ import pandas as pd
 import pytest
 
 from anbexact import NaiveBayesClassifier, TANClassifier, UniversalMeasure
-from anbexact.adapters.onnx_graph import NO_INTEGER, at_most
+from anbexact.adapters.deploy.onnx_graph import NO_INTEGER, at_most
 from anbexact.datasets import load_iris
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed")
 runtime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
 
 from anbexact.adapters import register_onnx_converters, to_onnx  # noqa: E402
-from anbexact.tables.native_values import in_double  # noqa: E402
+from anbexact.tables.frames.native_values import in_double  # noqa: E402
 
 
 def session(model):

@@ -23,12 +23,12 @@ from anbexact import (
     TANClassifier,
 )
 from anbexact.adapters import to_logit
-from anbexact.adapters.figures import plot_shapes
 from anbexact.classifiers import KDBClassifier
 from anbexact.compare import compare
 from anbexact.datasets import load_anes96, load_iris
-from anbexact.logit.shapes import shape_effects
-from anbexact.persistence import classifiers as files
+from anbexact.files import classifiers as files
+from anbexact.models.smooth.shapes import shape_effects
+from anbexact.show.figures.logit_shapes import plot_shapes
 
 BASES = [NaiveBayesClassifier(), TANClassifier(), FANClassifier(), ANBClassifier(), FSANBClassifier()]
 

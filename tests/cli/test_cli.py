@@ -20,8 +20,8 @@ from anbexact.cli import main
 from anbexact.compare import COLUMNS
 from anbexact.compare.folds import prepare
 from anbexact.datasets import load_anes96, load_dataset, load_monks
-from anbexact.report.text import read_comparison
 from anbexact.search.exact import plan
+from anbexact.show.report.text import read_comparison
 
 REFITTED = ("NB", "TAN", "FAN", "C2G", "kDB", "ANB")
 OWN_LINES = [f"{name}{what}" for name in REFITTED for what in ("", " refitted")]

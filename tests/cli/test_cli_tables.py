@@ -30,7 +30,7 @@ from anbexact.cli.delimited import SEPARATORS
 from anbexact.cli.formats import Reading, TableFile
 from anbexact.cli.sources import Source
 from anbexact.cli.tables import read_frame, recognised
-from anbexact.tables.text_quantities import MISSING_WORDS
+from anbexact.tables.frames.text_quantities import MISSING_WORDS
 
 PLACES = ("Köln", "Málaga", "Aix, en Provence", "s;o")
 """Of one byte each in cp1252; two hold separators."""

@@ -19,9 +19,9 @@ from anbexact import (
 )
 from anbexact.adapters import from_pgmpy, to_pgmpy, to_python, to_sql
 from anbexact.conformal import FullConformalClassifier
-from anbexact.inputs.text_advice import unread_advice
-from anbexact.tables.text_quantities import TextQuantity, meaning_of
-from anbexact.tables.written_numbers import number_parts
+from anbexact.tables.frames.text_quantities import TextQuantity, meaning_of
+from anbexact.tables.frames.written_numbers import number_parts
+from anbexact.tables.text_advice import unread_advice
 
 NUMBERS = {
     ("45.3%", "12%"): [45.3, 12.0],

@@ -24,19 +24,20 @@ from anbexact import (
     learn_anb,
     learn_naive_bayes,
 )
-from anbexact.classifiers import FixedStructureClassifier, WeightedNaiveBayesClassifier, sample_size
-from anbexact.classifiers.sample_size import Learner, PredictedWorseWarning, learn_structure
+from anbexact.classifiers import FixedStructureClassifier, WeightedNaiveBayesClassifier
+from anbexact.classifiers.choosing import sample_size
+from anbexact.classifiers.choosing.sample_size import Learner, PredictedWorseWarning, learn_structure
 from anbexact.datasets import load_dataset
-from anbexact.parameters.smoothing import (
+from anbexact.models.parameters.smoothing import (
     HeldOut,
     LeaveOneOut,
     best_held_out_smoothing,
     best_smoothing,
     most_smoothing,
 )
+from anbexact.models.structure import Certificate, Structure
 from anbexact.search.ess import START_ESS, best_ess, learn_with_best_ess
 from anbexact.search.scoring.totals import total_score
-from anbexact.structures.structure import Certificate, Structure
 from anbexact.tables.folds import split_table
 
 

@@ -41,8 +41,8 @@ from anbexact.adapters import from_pgmpy
 from anbexact.classifiers import FixedStructureClassifier, GreedyGBNClassifier
 from anbexact.datasets import load_anes96, load_iris, load_monks
 from anbexact.discretize import CountPartition, FixedCutsPartition, QuantilePartition
-from anbexact.persistence import classifiers as files
-from anbexact.persistence import values
+from anbexact.files import classifiers as files
+from anbexact.files import values
 from anbexact.scores import CLL, CMDL, HQ, MIT, BDs
 
 AWKWARD = [
@@ -538,10 +538,10 @@ def test_measured(model, measure, tmp_path):
 
 def test_of_a_measure_too_large_for_tables(tmp_path, monkeypatch):
     """The cost of the levels is not known then, which is kept too."""
-    import anbexact.networks.probable_levels
+    import anbexact.models.network.probable_levels
 
     X, y = load_iris()
-    monkeypatch.setattr(anbexact.networks.probable_levels, "available_memory", lambda: 1)
+    monkeypatch.setattr(anbexact.models.network.probable_levels, "available_memory", lambda: 1)
     classifier = NaiveBayesClassifier(continuous="universal").fit(X, y)
     assert np.isnan(through_file(classifier, tmp_path).level_cost_)
 

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse
 
 from anbexact import DiscreteTable
-from anbexact.tables.frames import read_column, read_columns
+from anbexact.tables.frames.reading import read_column, read_columns
 
 DAY, NIGHT = datetime.date(2020, 1, 2), datetime.date(2021, 3, 4)
 NOON = datetime.datetime(2020, 1, 2, 12)

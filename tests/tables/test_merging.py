@@ -15,7 +15,7 @@ from tiers import examples
 from anbexact import ANBClassifier, DiscreteTable, NaiveBayesClassifier, TANClassifier, load
 from anbexact.classifiers import BNC2PClassifier
 from anbexact.datasets import load_iris, load_monks
-from anbexact.networks.estimation import ESTIMATES
+from anbexact.models.network.estimation import ESTIMATES
 from anbexact.scores import ACLL, HQ, BDeu
 from anbexact.scores.registry import SCORE_TYPES, SCORES
 

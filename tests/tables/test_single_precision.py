@@ -9,8 +9,8 @@ import pytest
 from tiers import scaled
 
 from anbexact import NaiveBayesClassifier, TANClassifier
-from anbexact.tables.frames import read_column
-from anbexact.tables.native_values import in_double
+from anbexact.tables.frames.native_values import in_double
+from anbexact.tables.frames.reading import read_column
 
 arrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 

@@ -16,13 +16,13 @@ from scipy.sparse.csgraph import connected_components
 from anbexact._runtime.arrays import Floats, Positions
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.progress import Progress
+from anbexact.models.proof import Case, Component, Duals, Exhaustion
 from anbexact.search.exact.branch_tree import ComponentSearch, ProofProgress
 from anbexact.search.exact.listed_sets import Branch, Lists
 from anbexact.search.exact.parent_sets import ParentSets, pack, unpack
 from anbexact.search.exact.relaxation import duals, proved, totals_with_each
 from anbexact.search.exact.single_parents import best_branching, have_single_parents
 from anbexact.search.exact.small_components import exhausted, totals_with_each_exhausted
-from anbexact.structures.proof import Case, Component, Duals, Exhaustion
 
 _Result = TypeVar("_Result")
 MOST_FEATURES_EXHAUSTED = 14

@@ -11,6 +11,8 @@ from anbexact._runtime.deadline import Deadline, check_limit
 from anbexact._runtime.memory import refused_without_memory
 from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
+from anbexact.models.proof import Proof
+from anbexact.models.structure import Structure
 from anbexact.scores import Score
 from anbexact.search.advice import LONG_SEARCH, expected_to_be_long, not_proved
 from anbexact.search.constraints import Edge, make_constraints
@@ -21,8 +23,6 @@ from anbexact.search.naive_bayes import learn_naive_bayes
 from anbexact.search.scoring.requirements import SearchRequirements
 from anbexact.search.scoring.totals import class_of
 from anbexact.search.single_states import SingleStates
-from anbexact.structures.proof import Proof
-from anbexact.structures.structure import Structure
 from anbexact.tables.table import DiscreteTable
 
 
