@@ -22,6 +22,7 @@ VALUES = (
     "anbexact.search.posterior.averaged_model.Averaging",
     "anbexact.search.posterior.averaged_model.Member",
     "anbexact.search.posterior.relearner.Relearner",
+    "anbexact.search.posterior.setting.Limits",
     "anbexact.models.em.record.EMRecord",
     "anbexact.models.em.record.EMStart",
     "anbexact.conformal.full.FullConformalClassifier",

@@ -29,6 +29,7 @@ def machine(tmp_path, monkeypatch):
     monkeypatch.setattr(memory, "GROUPS", tmp_path / "cgroup")
     monkeypatch.setattr(memory, "OWN_GROUPS", tmp_path / "self")
     monkeypatch.setattr(memory, "_answer", (-1.0, 0))
+    monkeypatch.setattr(memory, "jobs_at_once", lambda: 1)  # whatever else these tests run beside
     monkeypatch.setattr(resource, "getrlimit", lambda _: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     return tmp_path
 
