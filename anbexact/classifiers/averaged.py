@@ -39,7 +39,7 @@ class AveragedClassifier(AveragedParameters, TableClassifier):
 
     ``P(c, x) = Σ_G P(G | D) P(c, x | G, D)``, where ``P(c, x | G, D)`` is the prediction of network G with expected a
     posteriori tables. The probabilities of a single network, even one that is proved optimal, ignore other networks
-    that may be almost as probable. Here all of them contribute. See ``docs/how-sure.md``.
+    that may be almost as probable. Here all of them contribute. See ``docs/background/how-sure.md``.
 
     There is no single structure, and therefore no explanations and no conversions.
 

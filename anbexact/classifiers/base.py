@@ -73,11 +73,11 @@ class NetworkClassifier(NetworkParameters, HasNetwork, Counting, TableClassifier
         the choice is cross-validated against 1. This takes two to five searches, and up to eleven more with few rows.
         Where an exact search would take more than half a second, these searches are limited to two feature parents,
         and one exact search follows. See :func:`~anbexact.classifiers.choosing.sample_size.learn_structure` and
-        ``docs/equivalent-sample-size.md``. The papers use 1.0.
+        ``docs/background/equivalent-sample-size.md``. The papers use 1.0.
     missing_class : {"error", "em"}, default "error"
         How rows without a class are treated in training: they are refused, or used for learning by expectation
         maximisation. ``"em"`` can be combined with ``handle_missing="em"`` or ``"own_state"``; see
-        ``docs/incomplete-rows.md``.
+        ``docs/guides/incomplete-rows.md``.
     parameters : {"eap", "ml", "friedman", "acll", "hierarchical"}, default "eap"
         How the conditional tables are estimated: by :func:`~anbexact.models.parameters.tables.eap_tables`,
         ``ml_tables``, ``friedman_tables``, ``acll_tables`` (with the prior and pseudo-count of ``structure_score`` if

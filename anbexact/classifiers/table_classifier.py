@@ -46,7 +46,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         :class:`~anbexact.MODLDiscretizer`, :class:`~anbexact.MedianDiscretizer`, or scikit-learn's
         ``KBinsDiscretizer`` with five intervals; None refuses such columns. ``"auto"``, the default, is
         ``MODLDiscretizer(max_bins=16, coarse=True)``, which finds at least one cut point in every column with two
-        values or more; for measurements, see ``docs/cut-points.md``. A transformer must have ``fit(X, y,
+        values or more; for measurements, see ``docs/guides/cut-points.md``. A transformer must have ``fit(X, y,
         sample_weight=...)`` and then ``cut_points_``, or ``bin_edges_``.
     categories : mapping of column name to states, optional
         Declared states. By default, the categories of a categorical dtype, otherwise the observed values.
@@ -62,10 +62,10 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         rows are left out of training, with a warning; but a column with a single state does not exclude any row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
         a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
-        marginalised in the others (measurements: ``docs/missing-cells.md``). ``"error"``: they are refused. ``"em"``,
+        marginalised in the others (measurements: ``docs/guides/missing-cells.md``). ``"error"``: they are refused. ``"em"``,
         for networks with conditional tables: in training, they are completed with the probabilities that the network
         itself gives them, by expectation maximisation; at prediction, they are summed out
-        (``docs/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
+        (``docs/guides/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
         them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers of
@@ -76,7 +76,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     decimal : {".", ","}, optional
         The decimal mark of numbers in columns of text where these leave it open, as "1,234" and "5,678" do. A column
         of text is read as numbers, dates, times of day or durations if all its cells are such, in one notation and
-        with more than ten different values (``docs/column-types.md``); ``categories`` or a categorical dtype keeps it
+        with more than ten different values (``docs/guides/column-types.md``); ``categories`` or a categorical dtype keeps it
         as it is.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weight of every row by a weight of its class. With a mapping, this is the given weight, or 1
@@ -118,7 +118,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         ----------
         X : eager dataframe (pandas, polars, pyarrow, ...), 2-d array or list of rows
             The features, one column each. Or a lazy frame (DuckDB, Polars, Dask, Ibis, PySpark), whose rows are
-            counted where they are; see ``docs/large-tables.md``.
+            counted where they are; see ``docs/guides/large-tables.md``.
         y : (rows,) series, array or list
             The class of every row. Its name becomes that of the class variable, which is called ``"class"``
             otherwise. If X is a lazy frame, the name of a column.

@@ -6,7 +6,7 @@ with an equivalent sample size of 1; the Bayes factor takes whatever depends on 
 milliseconds are of Java on a 2.2 GHz Xeon. Needs the networks of ``../shared/data``.
 
 Target: Sugahara and Ueno's Table 4. Takes two minutes. With ``--full`` the score-based searches run on BARLEY, too
-(minutes more), and ``docs/results/parents_children.csv`` and ``.md`` are written.
+(minutes more), and ``docs/measurements/parents_children.csv`` and ``.md`` are written.
 """
 
 import warnings

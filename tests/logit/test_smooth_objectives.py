@@ -1,4 +1,4 @@
-"""The objectives of ``docs/smooth-shapes.md``, written down again from the page and maximised by scipy."""
+"""The objectives of ``docs/guides/smooth-shapes.md``, written down again from the page and maximised by scipy."""
 
 import warnings
 from dataclasses import replace

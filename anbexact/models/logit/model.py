@@ -230,7 +230,7 @@ class LogitModel(LogitPosterior, HasShapes, Displayed):
             is infinite if the classes can be separated.
         smooth : None, "auto", "evidence", "cv", float or mapping, default None
             None: as above. Else the log odds are a sum of shapes, functions of one feature or of a family's features,
-            and roughness along the order of their states is penalised instead; see ``docs/smooth-shapes.md``.
+            and roughness along the order of their states is penalised instead; see ``docs/guides/smooth-shapes.md``.
             ``"evidence"`` (Laplace evidence), ``"cv"`` (cross-validation, first differences alone) and ``"auto"``
             (the evidence, with curvatures by feature; unless that is slow, times a factor chosen by cross-validation,
             and drawn to a share of the log odds of naive Bayes, the ``"centre"``; with few rows, slopes alone if

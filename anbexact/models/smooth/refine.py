@@ -18,7 +18,7 @@ from anbexact.tables.cuts import Cuts, cut_codes, interval_names
 from anbexact.tables.cuts.cuts import midpoint
 
 INTERVALS = 32
-"""Intervals that a column is refined to by default, as measured in ``docs/smooth-shapes.md``."""
+"""Intervals that a column is refined to by default, as measured in ``docs/guides/smooth-shapes.md``."""
 MOST_ENTRIES = 4_000_000
 """Entries of a conditional table beyond which its columns are refined less."""
 

@@ -42,7 +42,7 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 RULES = {"auto": by_evidence_and_feature, "evidence": by_evidence, "cv": by_cross_validation}
-"""How the strengths can be chosen; ``docs/smooth-shapes.md`` compares them."""
+"""How the strengths can be chosen; ``docs/guides/smooth-shapes.md`` compares them."""
 FEW_UNKNOWNS = 1_000
 """Unknowns up to which strengths are chosen on the grids of the refit."""
 STIFF = 1e6
