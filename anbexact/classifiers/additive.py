@@ -58,10 +58,10 @@ class AdditiveClassifier(AdditiveParameters, RefittedClassifier):
         (0.1 to 3) chosen by cross-validation, and draws shapes not to 0 but to a share of the log odds of naive
         Bayes: a quarter, or 0, a half or three quarters where these predict left-out rows better by a standard error.
         With up to 2,000 rows and quick fits, it penalises slopes alone if this is better by a standard error, too.
-        ``docs/guides/smooth-shapes.md`` compares them. A number is the strength of all first differences; a mapping gives
-        those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and ``"interaction"``, each
-        as a number or by feature, and the share as ``"centre"``:
-        ``{"slope": {"age": 5.0, "dose": 0.5}, "centre": 0.25}``.
+        ``docs/guides/smooth-shapes.md`` compares them. A number is the strength of all first differences; a mapping
+        gives those of ``"slope"``, ``"curvature"``, ``"level"`` (of features without an order) and ``"interaction"``,
+        each as a number or by feature, and the share as ``"centre"``: ``{"slope": {"age": 5.0, "dose": 0.5},
+        "centre": 0.25}``.
     interactions : {"families", "pairs", "none"}, default "families"
         Whether there are shapes of all features of a family together (and of each child with each of its feature
         parents, where intervals are finer for these two), of each child and parent alone, or of single features.

@@ -91,8 +91,8 @@ class PooledClassifier(PooledParameters, FittedPool):
     so the pool also calibrates. Members of weight 0 are dropped, and the others are learned from all rows.
 
     Log odds add up. A pool of networks is therefore a log-linear model again and can be explained family by family;
-    see ``docs/guides/pool.md``. Where a cell is missing, every member sums it out under its own network, and the results are
-    pooled.
+    see ``docs/guides/pool.md``. Where a cell is missing, every member sums it out under its own network, and the
+    results are pooled.
 
     Parameters
     ----------

@@ -62,9 +62,9 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         rows are left out of training, with a warning; but a column with a single state does not exclude any row.
         ``"own_state"``: they are a state, ``"(missing)"``, where a column has some in training. ``"auto"``: they are
         a state in columns that would exclude too many rows (see :func:`~anbexact.tables.missing.common_gaps`), and
-        marginalised in the others (measurements: ``docs/guides/missing-cells.md``). ``"error"``: they are refused. ``"em"``,
-        for networks with conditional tables: in training, they are completed with the probabilities that the network
-        itself gives them, by expectation maximisation; at prediction, they are summed out
+        marginalised in the others (measurements: ``docs/guides/missing-cells.md``). ``"error"``: they are refused.
+        ``"em"``, for networks with conditional tables: in training, they are completed with the probabilities that
+        the network itself gives them, by expectation maximisation; at prediction, they are summed out
         (``docs/guides/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
@@ -76,8 +76,8 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     decimal : {".", ","}, optional
         The decimal mark of numbers in columns of text where these leave it open, as "1,234" and "5,678" do. A column
         of text is read as numbers, dates, times of day or durations if all its cells are such, in one notation and
-        with more than ten different values (``docs/guides/column-types.md``); ``categories`` or a categorical dtype keeps it
-        as it is.
+        with more than ten different values (``docs/guides/column-types.md``); ``categories`` or a categorical dtype
+        keeps it as it is.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weight of every row by a weight of its class. With a mapping, this is the given weight, or 1
         for a class that is not in the mapping. With ``"balanced"``, it is W / (s W_c), where W is the weight of all

@@ -13,8 +13,8 @@ they predict:
 - ``CV``: both, equal or not, where the three-fold cross-validated conditional log likelihood is highest, the
   structure relearned in every fold (up to 16 features).
 
-Target: none; ``docs/background/equivalent-sample-size.md`` has the outcome. Takes about an hour; it is resumable. Writes
-``docs/measurements/ess.csv`` and ``docs/measurements/ess.png``.
+Target: none; ``docs/background/equivalent-sample-size.md`` has the outcome. Takes about an hour; it is resumable.
+Writes ``docs/measurements/ess.csv`` and ``docs/measurements/ess.png``.
 """
 
 import warnings

@@ -10,8 +10,8 @@ and for that of the highest marginal likelihood (ML), and the tables are smoothe
 
 ``CV of both`` also takes the structure that predicts held-out rows better.
 
-Target: none; ``docs/background/equivalent-sample-size.md`` has the outcome. Takes about ten minutes; it is resumable. Writes
-``docs/measurements/ess_few_rows.csv``.
+Target: none; ``docs/background/equivalent-sample-size.md`` has the outcome. Takes about ten minutes; it is resumable.
+Writes ``docs/measurements/ess_few_rows.csv``.
 """
 
 import warnings

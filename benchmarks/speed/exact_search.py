@@ -7,7 +7,8 @@ alone take is measured once more by themselves.
 
 Target: :func:`target`. Takes half a minute for a few samples, of which nothing is written. ``--full`` measures every
 table and sample, with 300 s for a search unless ``--limit`` says otherwise: hours, most of them for what does not
-close. It is resumable, writes ``docs/measurements/exact_search.csv``, and prints the table of ``docs/background/exact-search.md``.
+close. It is resumable, writes ``docs/measurements/exact_search.csv``, and prints the table of
+``docs/background/exact-search.md``.
 """
 
 from __future__ import annotations
@@ -231,7 +232,7 @@ COLUMNS = [
 
 
 def page_table(found: pd.DataFrame) -> str:
-    """Return the table of ``docs/background/exact-search.md``: what was proved, and in which time; no samples of 3,000 rows."""
+    """Return the table of ``docs/background/exact-search.md``: what was proved, and when; no samples of 3,000 rows."""
     lines = []
     for row in found[found["rows"] != 3_000].itertuples():
         result = "proved" if row.optimal else f"gap {row.gap_percent:.2g} %"
