@@ -232,7 +232,7 @@ COLUMNS = [
 
 
 def page_table(found: pd.DataFrame) -> str:
-    """Return the table of ``docs/background/exact-search.md``: what was proved, and when; no samples of 3,000 rows."""
+    """Return the table of ``docs/background/exact-search.md``: what was proved, when; no samples of 3,000 rows."""
     lines = []
     for row in found[found["rows"] != 3_000].itertuples():
         result = "proved" if row.optimal else f"gap {row.gap_percent:.2g} %"
