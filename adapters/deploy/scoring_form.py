@@ -161,7 +161,7 @@ def scoring_form(classifier: Any, what: str) -> ScoringForm:
     """
     model = sum_over_families(classifier, what)
     if isinstance(model, NetworkClassifier):
-        terms = _tables_as_terms(model.model_)
+        terms = _tables_as_terms(model.model_.discrete())
         return _form(model.reader_, what, terms, terms)
     complete = _potentials_as_terms(model.potentials, model.vocabulary.features)
     try:

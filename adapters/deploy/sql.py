@@ -80,7 +80,7 @@ def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", kee
         raise ValueError(f"dialect must be one of {', '.join(map(repr, DIALECTS))}, not {dialect!r}")
     model = sum_over_families(classifier, "to_sql")
     if isinstance(model, NetworkClassifier):
-        query = _Query(model.model_, DIALECTS[dialect], model.handle_missing_)
+        query = _Query(model.model_.discrete(), DIALECTS[dialect], model.handle_missing_)
     else:
         rules = model.classifier.reader_.missing_rules
         try:

@@ -195,7 +195,7 @@ def read_names(path: Path) -> dict[str, Any] | None:
         }
         class_name = names[document["class"]]
         if "own_missing" in document:
-            own_missing = {names[safe] for safe in document["own_missing"]}
+            own_missing = frozenset(names[safe] for safe in document["own_missing"])
         else:
             own_missing = own_missing_of_earlier(states, class_name, document["parameters"]["handle_missing"])
         document["groups"], document["own_missing"] = groups, own_missing

@@ -241,7 +241,7 @@ def test_no_other_strengths_are_better(monkeypatch):
 
 @pytest.mark.slow
 def test_strengths_are_the_maximum_of_the_page():
-    """``docs/background/scores.md``, with the posterior by the oracle and the maximum by scipy, without derivatives."""
+    """The page on scores, with the posterior by the oracle and the maximum by scipy, without derivatives."""
     rng = np.random.default_rng(0)
     X = pd.DataFrame(rng.integers(0, [2, 3], (30, 2)), columns=["a", "b"]).astype(str)
     y = pd.Series((X["a"] == "1").to_numpy() ^ (rng.random(30) < 0.3), name="c").map({False: "n", True: "y"})
