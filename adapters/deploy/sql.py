@@ -90,6 +90,10 @@ def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", kee
     return query.text(table, keep)
 
 
+REFUSED = 10**9
+"""The code of a cell that cannot be read: tables have no such place, and so the probabilities are NULL."""
+
+
 PREDICTION = "prediction"
 """The column of the predicted class."""
 
@@ -266,6 +270,8 @@ class _Query:
         cases = [f"WHEN {cell} IS NULL THEN {gap}"]
         if self.dialect.is_nan:
             cases.append(f"WHEN {self.dialect.is_nan.format(number)} THEN {gap}")
+        if self.dialect.is_text:
+            cases.append(f"WHEN {self.dialect.is_text.format(cell=cell, number=number)} THEN {REFUSED}")
         cases += [f"WHEN {number} <= {self.dialect.float_literal(float(cut))} THEN {k}" for k, cut in enumerate(cuts)]
         return f"CASE {' '.join(cases)} ELSE {len(cuts)} END"
 

@@ -65,6 +65,8 @@ class Dialect:
         The type of floats.
     is_nan : str
         The test of a float, called ``{}``; none if there are no NaNs.
+    is_text : str
+        The test of a ``{cell}`` that is no ``{number}``, where the dialect reads some number from it without a word.
     largest : str
         The function of several numbers.
     rich : bool
@@ -86,6 +88,7 @@ class Dialect:
     chosen: str
     double: str
     is_nan: str
+    is_text: str = ""
     largest: str = "greatest"
     rich: bool = True
     stored: bool = False
@@ -123,7 +126,9 @@ DIALECTS = {
         folds_case=False,
         fence=" OFFSET 0",
     ),
-    "spark": Dialect("Spark", "`", _spark_text, _spark_array, "{array}[{place}]", "DOUBLE", "isnan({})"),
+    "spark": Dialect(
+        "Spark", "`", _spark_text, _spark_array, "{array}[{place}]", "DOUBLE", "isnan({})", "{number} IS NULL"
+    ),
     "sqlite": Dialect(
         "SQLite",
         '"',
@@ -132,6 +137,7 @@ DIALECTS = {
         "CASE {place} {array} END",
         "REAL",
         "",
+        "{cell} <> CAST({cell} AS NUMERIC)",  # compared as a number only if all of the text is one
         largest="max",
         rich=False,
         most_places=1,

@@ -1,26 +1,34 @@
 """One form for the same cells, whichever format they were read from.
 
-Text is stripped of blanks at its ends, and what stands for a missing cell becomes one. Whole numbers are integers,
-also where a format or a gap made them floats. Columns of mixed cells are text, as they would be in CSV.
+Text is stripped of blanks at its ends, and what stands for a missing cell becomes one, unless it is known as a state.
+Whole numbers are integers, also where a format or a gap made them floats. Numbers of single precision are the
+shortest decimals that give them back. Columns of mixed cells are text, as they would be in CSV.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from anbexact.cli.messages import InputError, note
 from anbexact.tables.frames.text_quantities import MISSING_WORDS, TextQuantity
+from anbexact.tables.native_values import in_double, native
+from anbexact.tables.text_quantities import MISSING_WORDS, TextQuantity
 
 EXACT = 2.0**53
 """Below this, every whole number is a float."""
+
+
+TextReader: TypeAlias = Callable[[str], str | None]
+"""Takes the text of a cell; returns what it is in its column, None for a missing cell."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +40,7 @@ class Expected:
     texts : frozenset
         Columns that are text, whatever they look like.
     states : mapping of column to texts
-        What would be read as a missing cell, but is a state of the column.
+        The texts that are states of the column, whatever they would otherwise mean.
     written : mapping of column to quantity
         The columns of text that the classifier reads, and how it does.
     """
@@ -45,6 +53,24 @@ class Expected:
         """Return the texts that are missing cells of a column."""
         states = self.states.get(name, ())
         return tuple(word for word in MISSING_WORDS if word not in states)
+
+    def text_reader(self, name: str) -> TextReader:
+        """Return the function that reads the texts of a column.
+
+        A state is itself. Other text is stripped of blanks at its ends. It is then a missing cell if it is a word
+        for one, or the only state that it is but for such blanks, which text files and people lose.
+        """
+        states, missing = self.states.get(name, ()), self.missing_words(name)
+        count = Counter(state.strip() for state in states)
+        blank = {state.strip(): state for state in states if count[state.strip()] == 1}
+
+        def read(text: str) -> str | None:
+            bare = text.strip()
+            if text in states or bare in states:
+                return text if text in states else bare
+            return None if bare in missing else blank.get(bare, bare)
+
+        return read
 
 
 ANYTHING = Expected()
@@ -73,29 +99,28 @@ def same_column(column: pd.Series[Any], expected: Expected = ANYTHING) -> pd.Ser
         If a cell is a list or a mapping.
     """
     dtype = column.dtype
-    missing = expected.missing_words(str(column.name))
+    read = expected.text_reader(str(column.name))
     if str(column.name) in expected.texts and not isinstance(dtype, pd.StringDtype):
         cells = same_column(column, Expected(states=expected.states)).astype(object)
-        return _text(pd.Series([cell_text(cell, missing) for cell in cells], index=column.index), missing)
+        return _text(pd.Series([cell_text(cell, read) for cell in cells], index=column.index), read)
     if isinstance(dtype, pd.CategoricalDtype):
         return column
     if isinstance(dtype, pd.StringDtype):
-        return _text(column, missing)
+        return _text(column, read)
     if pd.api.types.is_bool_dtype(dtype) and not pd.api.types.is_object_dtype(dtype):
         return _booleans(column)
     if pd.api.types.is_numeric_dtype(dtype) and not pd.api.types.is_complex_dtype(dtype):
         return _numbers(column)
     if isinstance(dtype, np.dtype) and dtype.kind == "M":
         return _dates(column)
-    return _objects(column, missing) if pd.api.types.is_object_dtype(dtype) else column
+    return _objects(column, read) if pd.api.types.is_object_dtype(dtype) else column
 
 
-def _text(column: pd.Series[Any], missing: Collection[str]) -> pd.Series[Any]:
+def _text(column: pd.Series[Any], read: TextReader) -> pd.Series[Any]:
     """Strip blanks, and tell missing cells."""
     codes, uniques = pd.factorize(column)
     given = uniques.tolist()
-    stripped = [text.strip() for text in given]
-    cleaned = [None if text in missing else text for text in stripped]
+    cleaned = [read(text) for text in given]
     if not any(text is not None for text in cleaned):
         return pd.Series(np.nan, index=column.index)
     if cleaned == given:
@@ -111,7 +136,9 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
         if not gaps:
             return column.astype(np.uint64 if column.dtype.kind == "u" and column.max() >= 1 << 63 else np.int64)
         return column.astype("Int64")
-    values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    own = getattr(column.dtype, "numpy_dtype", column.dtype)
+    narrow = own in (np.float16, np.float32)
+    values = in_double(column.to_numpy(dtype=own if narrow else np.float64, na_value=np.nan))
     observed = values[~np.isnan(values)]
     if len(observed) and bool((np.abs(observed) < EXACT).all()) and bool((observed == np.rint(observed)).all()):
         whole = pd.Series(values, index=column.index)
@@ -133,9 +160,9 @@ def _dates(column: pd.Series[Any]) -> pd.Series[Any]:
     return pd.Series(cells, index=column.index, dtype=object)
 
 
-def _objects(column: pd.Series[Any], missing: Collection[str]) -> pd.Series[Any]:
+def _objects(column: pd.Series[Any], read: TextReader) -> pd.Series[Any]:
     """Return cells of Python objects as the column that they make."""
-    cells: list[Any] = [_cell(cell, missing) for cell in column]
+    cells: list[Any] = [_cell(cell, read) for cell in column]
     kind = pd.api.types.infer_dtype(cells, skipna=True)
     cleaned = pd.Series(cells, index=column.index, dtype=object)
     if kind == "empty":
@@ -158,22 +185,21 @@ def _objects(column: pd.Series[Any], missing: Collection[str]) -> pd.Series[Any]
         return cleaned
     if kind in ("timedelta", "timedelta64", "period", "interval"):
         return cleaned.infer_objects()
-    return pd.Series([None if cell is None else cell_text(cell, missing) for cell in cells], index=column.index)
+    return pd.Series([None if cell is None else cell_text(cell, read) for cell in cells], index=column.index)
 
 
-def _cell(cell: Any, missing: Collection[str]) -> Any:
+def _cell(cell: Any, read: TextReader) -> Any:
     """Return one cell, None if it is missing."""
     if isinstance(cell, str):
-        cell = cell.strip()
-        return None if cell in missing else cell
+        return read(cell)
     if isinstance(cell, list | tuple | set | dict | np.ndarray):
         raise TypeError
-    return None if pd.isna(cell) else cell
+    return None if pd.isna(cell) else native(cell) if isinstance(cell, np.floating) else cell
 
 
-def cell_text(cell: Any, missing: Collection[str] = MISSING_WORDS) -> str | None:
-    """Return one cell as CSV would hold it."""
-    cell = _cell(cell, missing)
+def cell_text(cell: Any, read: TextReader) -> str | None:
+    """Return one cell as CSV would hold it, text as it is read."""
+    cell = _cell(cell, read)
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))
     if isinstance(cell, float | Decimal) and math.isfinite(cell) and cell == int(cell):

@@ -163,8 +163,8 @@ def _read_workbook(source: Source, sheet: str | None) -> pd.DataFrame:
                 f"({listed(sheets[1:], '')})"
             )
         cells = pd.read_excel(workbook, sheet_name=sheet or sheets[0], header=None, dtype=object, na_filter=False)
-    cells = cells.map(lambda cell: None if isinstance(cell, str) and not cell.strip() else cell)
-    cells = cells.dropna(how="all").dropna(how="all", axis=1)
+    full = cells.map(lambda cell: bool(cell.strip()) if isinstance(cell, str) else not pd.isna(cell))
+    cells = cells.loc[full.any(axis=1), full.any()]
     if cells.empty:
         raise InputError(f"{source.label} is empty")
     names = ["" if pd.isna(name) else str(name).strip() for name in cells.iloc[0]]

@@ -14,6 +14,7 @@ from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.cells import Expected, is_text
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.tables.frames.text_quantities import MISSING_WORDS, TextQuantity, meaning_of
+from anbexact.tables.text_quantities import TextQuantity, meaning_of
 
 if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier
@@ -37,8 +38,8 @@ def expected_columns(
     """Return what a classifier knows of the columns of a table, beside those that the user says are ``texts``.
 
     Columns whose states are text are text, even where a file has only some that look like numbers; and a text that
-    is a state is no missing cell. Columns of text that the classifier reads as numbers, dates or times stay as they
-    are written.
+    is a state is read as that state. Columns of text that the classifier reads as numbers, dates or times stay as
+    they are written.
     """
     vocabulary = classifier.vocabulary_
     values = {
@@ -46,7 +47,9 @@ def expected_columns(
         for text, name in names.items()
         if name not in classifier.cut_points_ and name not in vocabulary.left_out
     }
-    states = {text: [word for word in MISSING_WORDS if word in of_column] for text, of_column in values.items()}
+    states = {
+        text: frozenset(value for value in of_column if isinstance(value, str)) for text, of_column in values.items()
+    }
     of_text = [text for text, of_column in values.items() if all(isinstance(value, str) for value in of_column)]
     quantities = {text: vocabulary.quantities.get(name) for text, name in names.items()}
     written = {text: quantity for text, quantity in quantities.items() if isinstance(quantity, TextQuantity)}

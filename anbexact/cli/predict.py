@@ -165,7 +165,7 @@ def _explained(classifier: DiscreteClassifier, X: pd.DataFrame, answers: pd.Data
             f"--explain writes a column {taken[0]!r}, which already exists: choose other columns with --id"
         )
     for name in ("feature", "value", "state"):
-        terms[name] = pd.Series([cell_text(cell) for cell in terms[name]], dtype=object)
+        terms[name] = pd.Series([cell_text(cell, str) for cell in terms[name]], dtype=object)
     beside = answers.iloc[rows].reset_index(drop=True)
     if "row" not in beside:
         beside.insert(0, "row", rows)

@@ -191,10 +191,9 @@ def _cells(column: pd.Series[Any], kind: str, expected: Expected) -> pd.Series[A
         texts = list(uniques)
     if kind == WHOLE:
         return _whole_numbers(column, codes, texts)
-    stripped = [text.strip() for text in texts]
-    missing = expected.missing_words(str(column.name))
-    place = {text: k for k, text in enumerate(dict.fromkeys(s for s in stripped if s not in missing))}
-    lookup = np.array([*(place.get(text, -1) for text in stripped), -1], dtype=np.int64)
+    read = [*map(expected.text_reader(str(column.name)), texts), None]
+    place = {text: k for k, text in enumerate(dict.fromkeys(text for text in read if text is not None))}
+    lookup = np.array([-1 if text is None else place[text] for text in read], dtype=np.int64)
     cells = pd.Categorical.from_codes(lookup[codes], pd.Index(list(place), dtype=object))
     return pd.Series(cells, index=column.index, name=column.name)
 

@@ -321,3 +321,19 @@ def test_names_that_differ_in_case_alone(dialect):
     to_sql(other, dialect, keep=["Job", "key"])
     with pytest.raises(ValueError, match="columns 'Job' and 'job' differ in case alone"):
         to_sql(other, dialect, keep=["job"])
+
+
+@pytest.mark.filterwarnings("ignore:to_sql. the column")
+@pytest.mark.parametrize("model", [NaiveBayesClassifier(ess=1.0), TANClassifier(ess=1.0)])
+def test_text_that_is_no_number_is_refused_where_it_would_be_cast(model):
+    """SQLite reads 0 from "$1,250.00" and 12 from "12a", Spark reads NULL, which is in no interval but the last."""
+    amount = np.arange(60) * 250.0
+    X = pd.DataFrame({"amount": [f"${value:,.2f}" for value in amount], "other": np.arange(60) % 7 / 3})
+    model = model.fit(X, np.where(amount < 7000, "low", "high"))
+    asked = X.assign(amount=pd.Series(amount, dtype=object))
+    asked.loc[:8, "amount"] = ["$1,250.00", "12a", "a", "", b"12", "1250.00", "1e3", " 7", "-3"]
+    found = in_sqlite(to_sql(model, "sqlite", table='ro"ws'), asked)["P(low)"].astype(float)
+    assert found.isna().tolist() == [True] * 5 + [False] * 55
+    numbers = asked[5:].astype({"amount": float})
+    np.testing.assert_allclose(found[5:], model.predict_proba(numbers)[:, 1], atol=1e-12)
+    assert "WHEN CAST(`amount` AS DOUBLE) IS NULL THEN" in to_sql(model, "spark")

@@ -210,6 +210,17 @@ class TestSameTable:
         pd.DataFrame({"a": [2.0**60, 1.0], "b": [np.inf, 1.0]}).to_parquet("t.parquet")
         assert [str(dtype) for dtype in read("t.parquet").dtypes] == ["float64", "float64"]
 
+    @pytest.mark.parametrize("dtype", [np.float32, np.float16, "Float32"])
+    @pytest.mark.parametrize("name", ["a.parquet", "a.feather"])
+    def test_numbers_of_single_precision_are_their_shortest_decimals(self, name, dtype):
+        if dtype is np.float16 and name == "a.feather":
+            pytest.skip("feather has no half precision")
+        cells = [0.1, 0.7, None] if dtype != np.float16 else [0.1, 0.7, np.nan]
+        column = pd.Series(cells, dtype=dtype)
+        WRITERS[name](pd.DataFrame({"a": column, "b": [1, 2, 3]}), name)
+        assert read(name)["a"].tolist()[:2] == [0.1, 0.7]
+        assert read(name, ["a"])["a"].tolist()[:2] == ["0.1", "0.7"]
+
     def test_text_of_numbers(self):
         """--text: separated text as it stands, the rest as it would be written."""
         Path("t.csv").write_text("a,b\n007,1.50\n,2\n")
@@ -810,6 +821,31 @@ class TestStatesThatLookMissing:
             assert (code, err) == (0, "")
             got = pd.read_csv(io.StringIO(out))["P(yes)"]
             assert got.tolist() == pytest.approx(model.predict_proba(X)[:, 1].tolist(), abs=1e-12), name
+
+    @pytest.mark.parametrize("words", [(" Private", "clerk"), ("a ", " b "), (" ", "a"), (" NA", "NA"), ("a", " a")])
+    @pytest.mark.parametrize("least_bytes", [0, 10**12], ids=["in parts", "whole"])
+    def test_blanks_at_the_ends(self, capsys, monkeypatch, words, least_bytes):
+        monkeypatch.setattr(streaming, "LEAST_BYTES", least_bytes)
+        job = np.repeat(words, 60)
+        y = np.where(np.tile(np.arange(60), 2) < np.repeat([50, 10], 60), "yes", "no")
+        X = pd.DataFrame({"job": job, "last": np.tile(["a", "b"], 60)})
+        model = NaiveBayesClassifier(ess=1.0).fit(X, y)
+        model.save("m.json")
+        text_tells = {word.strip() for word in words} == {"Private", "clerk"} or words == ("a ", " b ")
+        for name in self.WRITERS if text_tells else self.WRITERS[2:]:  # separated text has no blanks after separators
+            WRITERS[name](X, name)
+            code, out, err = run(capsys, "predict", "m.json", name, "--proba")
+            assert (code, err) == (0, "")
+            got = pd.read_csv(io.StringIO(out))["P(yes)"]
+            assert got.tolist() == pytest.approx(model.predict_proba(X)[:, 1].tolist(), abs=1e-12), name
+
+    def test_explanations_name_the_state(self, capsys):
+        X, y = self.table("NA")
+        NaiveBayesClassifier(ess=1.0).fit(X, y).save("m.json")
+        Path("new.csv").write_text("job,level,last\nNA,1,?\n")
+        _, out, _ = run(capsys, "predict", "m.json", "new.csv", "--explain")
+        terms = pd.read_csv(io.StringIO(out), keep_default_na=False).set_index("feature")
+        assert terms["value"][["job", "level"]].tolist() == terms["state"][["job", "level"]].tolist() == ["NA", "1"]
 
     def test_the_right_value(self, capsys):
         job = np.repeat(["NA", "clerk", "nurse"], 50)
