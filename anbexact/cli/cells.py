@@ -19,9 +19,8 @@ import numpy as np
 import pandas as pd
 
 from anbexact.cli.messages import InputError, note
+from anbexact.tables.frames.native_values import in_double, native
 from anbexact.tables.frames.text_quantities import MISSING_WORDS, TextQuantity
-from anbexact.tables.native_values import in_double, native
-from anbexact.tables.text_quantities import MISSING_WORDS, TextQuantity
 
 EXACT = 2.0**53
 """Below this, every whole number is a float."""

@@ -13,8 +13,7 @@ from anbexact._runtime.units import agreeing, counted
 from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.cells import Expected, is_text
 from anbexact.cli.messages import InputError, listed, note
-from anbexact.tables.frames.text_quantities import MISSING_WORDS, TextQuantity, meaning_of
-from anbexact.tables.text_quantities import TextQuantity, meaning_of
+from anbexact.tables.frames.text_quantities import TextQuantity, meaning_of
 
 if TYPE_CHECKING:
     from anbexact.classifiers import DiscreteClassifier
