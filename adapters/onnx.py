@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anbexact._runtime.units import counted
+from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
 from anbexact.adapters.onnx_graph import ML, Graph, Source, add_posterior, check_exportable, class_labels
 from anbexact.adapters.scoring_form import ScoringForm, scoring_form
+from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.classifiers.registry import CLASSIFIERS
 
 if TYPE_CHECKING:
     import onnx
@@ -25,7 +27,7 @@ ML_OPSET = 3
 FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11
 """The numbers of ONNX's tensor types, from its standard."""
 MOST_NAMED = 3
-"""Inputs that a warning names."""
+"""Number of inputs that a warning names."""
 TYPES = {np.float32: FLOAT, np.float64: DOUBLE, np.int64: INT64}
 
 
@@ -164,10 +166,10 @@ def _inputs(form: ScoringForm, double: bool) -> tuple[list[Any], dict[Hashable, 
     if called:
         shown = [f"{name} is {column!r}" for name, column in list(called.items())[:MOST_NAMED]]
         warn(
-            f"{counted(len(called), 'input')} of the ONNX model cannot have the name of the column, "
-            f"since names in ONNX are ASCII identifiers: {', '.join(shown)}"
-            f"{', ...' if len(called) > MOST_NAMED else ''}. The doc_string of an input is the name of its column; "
-            "rename the columns before fit to keep their names"
+            "an input in ONNX must be named by an ASCII identifier that is not the name of an output, so "
+            f"{counted(len(called), 'input')} {agreeing(len(called), 'is', 'are')} named by position: "
+            f"{', '.join(shown)}{', ...' if len(called) > MOST_NAMED else ''}. The doc_string of each input is the name of its column; "
+            "to keep the names, rename the columns before fit"
         )
     return inputs, sources
 
@@ -189,8 +191,6 @@ def register_onnx_converters() -> None:
         raise ImportError(
             "register_onnx_converters needs the package skl2onnx: pip install 'anbexact[onnx]' skl2onnx"
         ) from error
-    from anbexact.classifiers.refitted import RefittedClassifier
-    from anbexact.classifiers.registry import CLASSIFIERS
 
     estimators: list[type[Any]] = [RefittedClassifier, *(known.estimator for known in CLASSIFIERS.values())]
     for estimator in estimators:

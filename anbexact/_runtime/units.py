@@ -26,7 +26,7 @@ def number_text(value: float, digits: int) -> str:
     >>> number_text(1234567.8, 4), number_text(12.3456, 4), number_text(2.5e30, 4)
     ('1,234,568', '12.35', '2.5e+30')
     """
-    whole = 10.0**digits <= abs(value) < 1e15
+    whole = 10.0**digits <= abs(float(f"{value:.{digits}g}")) < 1e15
     return f"{value:,.0f}" if whole else f"{value:,.{digits}g}"
 
 

@@ -219,7 +219,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         parts = [] if self._equal else frame_folds(columns, target, weights, self._n_folds(weights, cut=cut))
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         records = [Record(member) for member in members]
-        with abandonable(), heard_once(), refused_without_memory("the pool was fitted"):
+        with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(given)
             folds = make_folds(X, y, codes[target.coded[0]], parts)
             deadline = Deadline(self.time_limit)

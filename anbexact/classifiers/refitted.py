@@ -146,7 +146,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         """
         self.check_parameters()
         network = self._learned(X, y, sample_weight)
-        with refused_without_memory("the network was refitted"):
+        with refused_without_memory("refitting the network"):
             return self.set_refitted(network, self._refit(network, X, y, sample_weight))
 
     def check_parameters(self) -> None:

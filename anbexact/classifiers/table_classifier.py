@@ -139,7 +139,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
 
         Whatever is raised, also by an interrupt from the keyboard, the classifier is then as it was before the call.
         """
-        with refused_without_memory(f"the {type(self).__name__} was fitted"):
+        with refused_without_memory(f"fitting the {type(self).__name__}"):
             read = self._read(X, y, None, sample_weight)
             self._keep(self._model_learner()(read), read)
             self._refit(X, y, sample_weight)

@@ -25,6 +25,7 @@ from anbexact.cli.tables import (
     take_weights,
 )
 from anbexact.cli.writing import check_place
+from anbexact.report.plain import print_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -97,7 +98,6 @@ def _names(text: str) -> tuple[str, ...]:
 def run(args: argparse.Namespace) -> None:
     """Read the classifier and the table, make the report, write it."""
     from anbexact.report.making import Settings, make_report
-    from anbexact.report.plain import print_json
     from anbexact.report.subject import Subject
 
     path = None if args.json or args.markdown else _output(args.output or DEFAULT_OUTPUT)

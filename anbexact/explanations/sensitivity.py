@@ -17,8 +17,6 @@ from anbexact.networks.evidence import code_evidence
 from anbexact.networks.explain import class_code
 from anbexact.tables.vocabulary import MISSING, CodeArray, is_missing
 
-MOST_CODES = 4_000_000
-"""Codes that are evaluated at a time."""
 ROUNDING = 1e-12
 """Differences of probabilities up to this are rounding errors."""
 

@@ -147,7 +147,7 @@ def _declares_in_arrow(dtype: Any) -> bool:
 
 
 def _read_as_arrow(dtype: Any) -> bool:
-    """Whether pandas' cells of a pyarrow type would say less than pyarrow's."""
+    """Whether a column of a pyarrow type is read by pyarrow, because pandas would lose the order of its states."""
     return _ordered_in_arrow(dtype) or _declares_in_arrow(dtype)
 
 
@@ -210,8 +210,8 @@ def _refuse_unhashable(values: Iterable[Any], name: Hashable) -> None:
             hash(value)
         except TypeError as error:
             raise TypeError(
-                f"column {name!r} contains {reprlib.repr(value)}, {with_article(type(value).__name__)}: a state must "
-                "be hashable, such as a string, a number or a date; make a column of each of its parts, or text of it"
+                f"column {name!r} contains {reprlib.repr(value)}, {with_article(type(value).__name__)}: a cell must "
+                "be hashable, such as text, a number or a date; make its parts columns, or convert it to text"
             ) from error
 
 
