@@ -38,8 +38,8 @@ def to_onnx(
 
     If all columns contain numbers, the input is one tensor ``X`` of shape (rows, features), in the order of ``fit``.
     Otherwise every column is an input of shape (rows, 1), of numbers or of text. The input has the name of the column
-    if this is an ASCII identifier, as names in ONNX have to be, else ``column_0`` and so on by position, of which a
-    warning tells; its ``doc_string`` is the column's name.
+    if this is an ASCII identifier, as names in ONNX must be, and ``column_0`` and so on, by position, if it is not; a
+    warning names these columns. The ``doc_string`` of an input is the name of its column.
     Columns that were left out in training are then not among the inputs. The outputs are ``label``, shape (rows,),
     and ``probabilities``, (rows, classes), columns as in ``classes_``. Pass about ten thousand rows at a time,
     because the logarithms of all terms are kept in memory for all rows.
@@ -48,8 +48,8 @@ def to_onnx(
     same side as the classifier does. Pass ``double=True`` for a model that reads float64, if values such as 0.1 lie
     at cut points of your data. States that are numbers are compared as float32 too.
 
-    NaN and the empty text are missing cells. Where the empty text is a state, ``"(missing)"`` is a missing cell, or
-    another text if this is a state, too; the model's metadata has these texts by column, under
+    NaN and the empty text are missing cells. In a column where the empty text is a state, a missing cell is written
+    ``"(missing)"``, or otherwise if that is a state, too; the model's metadata lists these texts by column, under
     ``anbexact_missing_texts``. A missing cell is a state of its own where the classifier has one. A
     missing or unknown cell of a feature that is not a parent of another variable is summed out. In any other column,
     the graph can neither sum over the cell nor refuse the row: the probabilities are then NaN, and the label is the
@@ -88,7 +88,7 @@ def to_onnx(
     Warns
     -----
     UserWarning
-        If an input cannot have the name of its column.
+        If an input cannot be named after its column.
     """
     try:
         import onnx
@@ -168,8 +168,8 @@ def _inputs(form: ScoringForm, double: bool) -> tuple[list[Any], dict[Hashable, 
         warn(
             "an input in ONNX must be named by an ASCII identifier that is not the name of an output, so "
             f"{counted(len(called), 'input')} {agreeing(len(called), 'is', 'are')} named by position: "
-            f"{', '.join(shown)}{', ...' if len(called) > MOST_NAMED else ''}. The doc_string of each input is the name of its column; "
-            "to keep the names, rename the columns before fit"
+            f"{', '.join(shown)}{', ...' if len(called) > MOST_NAMED else ''}. The doc_string of each input is the "
+            "name of its column; to keep the names, rename the columns before fit"
         )
     return inputs, sources
 

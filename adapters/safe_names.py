@@ -210,7 +210,7 @@ def read_names(path: Path) -> dict[str, Any] | None:
 def new_states(
     names: Mapping[Hashable, Hashable], states: Mapping[Hashable, Mapping[Any, Any]]
 ) -> dict[Hashable, tuple[Any, ...]]:
-    """Return the new states by new names; parameters as below."""
+    """Return the new states of all variables by their new names; the parameters are those of :func:`renamed`."""
     return {new: tuple(states[name].values()) for name, new in names.items()}
 
 
@@ -233,7 +233,7 @@ def renamed(
     states : mapping of name to mapping of state to new state
         The new states of all variables, in their new order.
     vocabulary, cut_points
-        What is known of the variables by their new names; :func:`new_states` gives the states.
+        Those of the result, by the new names; :func:`new_states` returns the states.
     **parameters
         Parameters of the constructor.
     """

@@ -1,11 +1,11 @@
-"""What notebooks ask a value for."""
+"""How values show themselves in a notebook."""
 
 from __future__ import annotations
 
 
 def shown(thing: object) -> str:
     """Return a value as HTML for a notebook, by its type; see :func:`anbexact.displays.by_type.html`."""
-    from anbexact.displays import html  # drawn only when it is shown: importing the package need not load drawings
+    from anbexact.displays import html  # loads the drawings, which importing the package should not
 
     return html(thing)
 

@@ -9,7 +9,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def agreeing(number: int, one: str, several: str) -> str:
-    """Return the form of a verb for so many."""
+    """Return the word that agrees with a number, such as ``is`` or ``are``."""
     return one if number == 1 else several
 
 
@@ -19,7 +19,7 @@ def with_article(noun: str) -> str:
 
 
 def number_text(value: float, digits: int) -> str:
-    """Return a number with so many significant digits, and all that stand before the decimal point.
+    """Return a number with so many significant digits, but with all digits before the decimal point.
 
     Examples
     --------

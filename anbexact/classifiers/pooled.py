@@ -138,8 +138,8 @@ class PooledClassifier(PooledParameters, FittedPool):
     estimators_ : list of (name, classifier)
         The members of the pool, learned from all rows.
     weights_ : (members,) array
-        Their weights, above 0. If the weights of all members are 0, the pool has the first member alone, of weight 0,
-        and predicts the same probabilities, those of ``biases_``, for every row.
+        Their weights, above 0. If all members have weight 0, the pool contains only the first one, with weight 0, and
+        predicts the same probabilities for every row, those of ``biases_``.
     biases_ : (classes,) array
         The constant added to the log odds of every class, in nats; the biases add up to 0.
     ridge_ : float

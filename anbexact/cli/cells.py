@@ -25,16 +25,16 @@ EXACT = 2.0**53
 
 @dataclass(frozen=True)
 class Expected:
-    """What is known of the columns of a table before it is read.
+    """What is known about the columns of a table before it is read.
 
     Attributes
     ----------
     texts : frozenset
-        Columns that are text, whatever they look like.
+        Columns that are read as text, even if their cells look like numbers.
     states : mapping of column to texts
-        What would be read as a missing cell, but is a state of the column.
+        Texts that are states of the column, although they usually stand for missing cells.
     written : mapping of column to quantity
-        The columns of text that the classifier reads, and how it does.
+        Columns that are kept as they are written, because the classifier reads their text, and what it reads them as.
     """
 
     texts: frozenset[str] = frozenset()
@@ -42,13 +42,13 @@ class Expected:
     written: Mapping[str, TextQuantity] = field(default_factory=dict)
 
     def missing_words(self, name: str) -> tuple[str, ...]:
-        """Return the texts that are missing cells of a column."""
+        """Return the texts that stand for missing cells in a column."""
         states = self.states.get(name, ())
         return tuple(word for word in MISSING_WORDS if word not in states)
 
 
 ANYTHING = Expected()
-"""What is known of a table that nothing is known of."""
+"""For a table about which nothing is known."""
 
 
 def same_cells(frame: pd.DataFrame, expected: Expected, label: str) -> pd.DataFrame:
@@ -65,7 +65,7 @@ def same_cells(frame: pd.DataFrame, expected: Expected, label: str) -> pd.DataFr
 
 
 def same_column(column: pd.Series[Any], expected: Expected = ANYTHING) -> pd.Series[Any]:
-    """Return one column in that form; its name says what is expected of it.
+    """Return one column in that form; what is expected of it is found by its name.
 
     Raises
     ------

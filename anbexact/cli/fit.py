@@ -52,8 +52,9 @@ DEFAULT = "anb"
 DESCRIPTION = """\
 Learn a classifier from a table, print it, and save it.
 
-Without options: the augmented naive Bayes network with the highest BDeu score, found exactly. If cross-validation
-shows that it predicts worse than the class frequencies, naive Bayes with smooth shapes is learned instead."""
+Without options, learns the augmented naive Bayes network with the highest BDeu score, found exactly. If
+cross-validation shows that it predicts worse than the class frequencies, naive Bayes with smooth shapes is learned
+instead."""
 EXAMPLES = """\
   anbexact fit data.csv --class NAME
   anbexact fit data.csv --class NAME -o model.json

@@ -200,7 +200,7 @@ def _cells(column: pd.Series[Any], kind: str, expected: Expected) -> pd.Series[A
 
 
 def _admits(quantity: TextQuantity, cells: pd.Series[Any]) -> bool:
-    """Whether a quantity admits all texts of a column."""
+    """Whether a quantity can read all texts of a column."""
     try:
         for text in cells.cat.categories:
             quantity.number(text)

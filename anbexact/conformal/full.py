@@ -161,7 +161,7 @@ class FullConformalClassifier(ConformalClassifier):
         return ranks
 
     def _ranked(self, relearner: Relearner, states: Mapping[Hashable, int]) -> list[Rank]:
-        """Return the rank of a row for each class that it may have; an unknown value is the last state."""
+        """Return the rank of a row with each class; an unknown value is the last state of its feature."""
         scores_of, classes = METHODS[self.method], relearner.classes
         last = relearner.arities - 1
         row = np.array([states[name] for name in relearner.ordered], dtype=np.int16)
