@@ -270,13 +270,13 @@ def restored(
     }
     advice = "Put back the file of this export, or delete it to read the network under the names in its file"
     if _MARKED.fullmatch(network.name or "") and network.name != network_name(document):
-        raise ValueError(f"the file of names beside it is from another export. {advice}")
+        raise ValueError(f"the file of names next to it is from another export. {advice}")
     found = {cpd.variable: cpd.state_names[cpd.variable] for cpd in network.get_cpds()}
     at_odds = [name for name in names.keys() | found if set(states.get(name, ())) != set(found.get(name, ()))]
     if at_odds:
         name = min(map(str, at_odds))
         raise ValueError(
-            f"the file of names beside it is for other variables or states: of {name!r}, it explains the states "
+            f"the file of names next to it is for other variables or states: of {name!r}, it explains the states "
             f"{list(states.get(name, ()))}, but the network has {found.get(name, [])}. {advice}"
         )
     chosen = document["class"] if class_name is None else next((s for s, n in names.items() if n == class_name), None)

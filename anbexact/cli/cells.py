@@ -1,7 +1,7 @@
 """One form for the same cells, whichever format they were read from.
 
 Text is stripped of blanks at its ends, and what stands for a missing cell becomes one. Whole numbers are integers,
-also where a format or a gap made them floats. Columns of mixed cells are text, as they would be in CSV.
+even if a format or a missing cell made them floats. Columns of mixed cells are text, as they would be in CSV.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _text(column: pd.Series[Any], missing: Collection[str]) -> pd.Series[Any]:
 
 
 def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
-    """Return integers where all numbers are whole, nullable ones beside missing cells; else floats."""
+    """Return integers if all numbers are whole (nullable ones if cells are missing), and otherwise floats."""
     gaps = bool(column.isna().any())
     if column.dtype.kind in "iu":
         if not gaps:

@@ -28,7 +28,7 @@ FORMATS = {
 }
 """What ``--format`` may be, and the extensions by which files are told."""
 NEEDS = {"parquet": "pyarrow", "feather": "pyarrow", "xlsx": "openpyxl"}
-"""What must be installed beside the package itself."""
+"""What must be installed in addition to the package."""
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "feather", ZIP: "xlsx"}
 """How files of formats that are not text begin, whatever they are called."""
 OTHERS = {

@@ -88,7 +88,7 @@ def features_of(frame: pd.DataFrame, classifier: DiscreteClassifier) -> pd.DataF
 
 
 def known_states(column: pd.Series[Any], states: Any) -> pd.Series[Any]:
-    """Return a column of text with the states that it writes; one odd cell makes text of all numbers beside it."""
+    """Return a column with its text read as states that are not text: one odd cell makes a column of numbers text."""
     known = {str(state): state for state in states if not isinstance(state, str)}
     if not known or not is_text(column):
         return column

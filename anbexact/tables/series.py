@@ -97,7 +97,7 @@ def _measured(column: Column) -> Column:
 
 
 def _of_one_type(value: Any, kind: str) -> Any:
-    """Return a value as it stands beside others of its kind: a date as a datetime, a number as a decimal."""
+    """Return a value as it is compared with others of its kind: a date as a datetime, a number as a decimal."""
     if kind == "datetime" and not isinstance(value, datetime):
         return datetime.combine(value, time.min)
     return Decimal(repr(value)) if kind == "decimal" and isinstance(value, int | float) else value
@@ -184,7 +184,7 @@ def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
 
 
 def _with_numbers(column: Column) -> Column:
-    """Add, to integers beside missing cells, their values as numbers (so that they may be cut)."""
+    """Add the numbers of a column of integers with missing cells, so that they may be cut."""
     codes, categories = column.coded
     values = np.array([*map(float, categories), np.nan])
     return Column(column.name, codes, categories, numbers=values[codes])
