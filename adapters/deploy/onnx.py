@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from anbexact._runtime.units import counted
+from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
 from anbexact.adapters.deploy.onnx_graph import ML, Graph, Source, add_posterior, check_exportable, class_labels
 from anbexact.adapters.deploy.scoring_form import ScoringForm, scoring_form
+from anbexact.adapters.onnx_graph import ML, Graph, Source, add_posterior, check_exportable, class_labels
+from anbexact.adapters.scoring_form import ScoringForm, scoring_form
+from anbexact.classifiers.refitted import RefittedClassifier
+from anbexact.classifiers.registry import CLASSIFIERS
 
 if TYPE_CHECKING:
     import onnx
@@ -25,7 +29,7 @@ ML_OPSET = 3
 FLOAT, INT64, STRING, DOUBLE = 1, 7, 8, 11
 """The numbers of ONNX's tensor types, from its standard."""
 MOST_NAMED = 3
-"""Inputs that a warning names."""
+"""Number of inputs that a warning names."""
 TYPES = {np.float32: FLOAT, np.float64: DOUBLE, np.int64: INT64}
 
 
@@ -36,8 +40,8 @@ def to_onnx(
 
     If all columns contain numbers, the input is one tensor ``X`` of shape (rows, features), in the order of ``fit``.
     Otherwise every column is an input of shape (rows, 1), of numbers or of text. The input has the name of the column
-    if this is an ASCII identifier, as names in ONNX have to be, else ``column_0`` and so on by position, of which a
-    warning tells; its ``doc_string`` is the column's name.
+    if this is an ASCII identifier, as names in ONNX must be, and ``column_0`` and so on, by position, if it is not; a
+    warning names these columns. The ``doc_string`` of an input is the name of its column.
     Columns that were left out in training are then not among the inputs. The outputs are ``label``, shape (rows,),
     and ``probabilities``, (rows, classes), columns as in ``classes_``. Pass about ten thousand rows at a time,
     because the logarithms of all terms are kept in memory for all rows.
@@ -46,8 +50,8 @@ def to_onnx(
     same side as the classifier does. Pass ``double=True`` for a model that reads float64, if values such as 0.1 lie
     at cut points of your data. States that are numbers are compared as float32 too.
 
-    NaN and the empty text are missing cells. Where the empty text is a state, ``"(missing)"`` is a missing cell, or
-    another text if this is a state, too; the model's metadata has these texts by column, under
+    NaN and the empty text are missing cells. In a column where the empty text is a state, a missing cell is written
+    ``"(missing)"``, or otherwise if that is a state, too; the model's metadata lists these texts by column, under
     ``anbexact_missing_texts``. A missing cell is a state of its own where the classifier has one. A
     missing or unknown cell of a feature that is not a parent of another variable is summed out. In any other column,
     the graph can neither sum over the cell nor refuse the row: the probabilities are then NaN, and the label is the
@@ -86,7 +90,7 @@ def to_onnx(
     Warns
     -----
     UserWarning
-        If an input cannot have the name of its column.
+        If an input cannot be named after its column.
     """
     try:
         import onnx
@@ -164,10 +168,10 @@ def _inputs(form: ScoringForm, double: bool) -> tuple[list[Any], dict[Hashable, 
     if called:
         shown = [f"{name} is {column!r}" for name, column in list(called.items())[:MOST_NAMED]]
         warn(
-            f"{counted(len(called), 'input')} of the ONNX model cannot have the name of the column, "
-            f"since names in ONNX are ASCII identifiers: {', '.join(shown)}"
-            f"{', ...' if len(called) > MOST_NAMED else ''}. The doc_string of an input is the name of its column; "
-            "rename the columns before fit to keep their names"
+            "an input in ONNX must be named by an ASCII identifier that is not the name of an output, so "
+            f"{counted(len(called), 'input')} {agreeing(len(called), 'is', 'are')} named by position: "
+            f"{', '.join(shown)}{', ...' if len(called) > MOST_NAMED else ''}. The doc_string of each input is the "
+            "name of its column; to keep the names, rename the columns before fit"
         )
     return inputs, sources
 
@@ -189,8 +193,6 @@ def register_onnx_converters() -> None:
         raise ImportError(
             "register_onnx_converters needs the package skl2onnx: pip install 'anbexact[onnx]' skl2onnx"
         ) from error
-    from anbexact.classifiers.refitted import RefittedClassifier
-    from anbexact.classifiers.registry import CLASSIFIERS
 
     estimators: list[type[Any]] = [RefittedClassifier, *(known.estimator for known in CLASSIFIERS.values())]
     for estimator in estimators:

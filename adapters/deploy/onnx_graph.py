@@ -268,7 +268,7 @@ def _thresholds(column: CodedColumn, extended: _Extended, dtype: Any) -> tuple[l
 
 
 def at_most(cut: float, dtype: Any) -> Any:
-    """Return the largest number of a type that is at most the given one, if read as a column of the type is."""
+    """Return the largest number of a type that, read as a cell, is at most the cut point."""
     with np.errstate(over="ignore"):
         near = dtype(cut)
     return near if in_double(np.array([near]))[0] <= cut else np.nextafter(near, dtype(-np.inf))

@@ -63,7 +63,7 @@ class CodedColumn:
 
     @property
     def missing_text(self) -> str:
-        """What stands for a missing cell among cells that are all text: the empty text, unless that is a state."""
+        """The text that marks a missing cell in a column of text: the empty text, unless that is a state."""
         return missing_label(self.codes) if "" in self.codes else ""
 
     @property
@@ -177,7 +177,7 @@ def sum_over_families(classifier: Any, what: str) -> NetworkClassifier | LogitPo
     Raises
     ------
     NotFittedError, TypeError, ValueError
-        As :func:`scoring_form` does, for classifiers that are neither.
+        For other classifiers, as :func:`scoring_form` does.
     """
     if isinstance(classifier, NetworkClassifier):
         check_is_fitted(classifier)
@@ -207,8 +207,8 @@ def _form(
         _check_plain(name, f"the name {name!r}", what)
         if texts.setdefault(str(name), name) is not name:
             raise ValueError(
-                f"{what} writes names as text, and the columns {texts[str(name)]!r} and {name!r} have the same: "
-                "rename one of them before fit"
+                f"{what} writes column names as text, and columns {texts[str(name)]!r} and {name!r} would have the "
+                "same name: rename one of them before fit"
             )
     for label in classes:
         _check_plain(label, f"the class {label!r}", what)

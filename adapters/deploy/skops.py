@@ -85,10 +85,10 @@ VALUES = (
 def skops_types() -> list[str]:
     """Return the types that ``skops.io.load`` has to trust to read a classifier, for its argument ``trusted``.
 
-    They are the classifiers, their scores and rules, the values that store what was learned, and the dates, times and
-    decimals that states may be. None of them runs code from a file. skops refuses a file that contains any other
-    type, as it should. It writes time stamps, durations and periods of pandas, but cannot read them: save a
-    classifier that has such states by its own ``save``.
+    They are the classifiers, their scores and rules, the types of what was learned, and the dates, times and decimals
+    that states may be. None of them runs code from a file. skops refuses a file that contains any other type, as it
+    should. It writes the timestamps, durations and periods of pandas, but cannot read them: save a classifier with
+    such states by its method ``save``.
 
     Returns
     -------

@@ -30,12 +30,12 @@ def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", kee
 
     The query adds up the logarithms of the conditional tables, ln P(c, x) = Σ ln P(variable | parents), for every
     class c less the first, and normalises them. Its result has the columns ``keep``, then a column ``P(label)`` for
-    every class in the order of ``classes_``, then ``prediction``, the most probable class, the first of equally
-    probable ones. The probabilities differ from ``predict_proba`` by rounding alone.
+    every class in the order of ``classes_``, and then ``prediction``, the most probable class (the first, if several
+    are equally probable). The probabilities differ from ``predict_proba`` only by rounding.
 
-    A refit is written as the network that has its posterior, whose tables are those of ``to_classifier()`` of its
-    logistic regression. If there is no such network, because its tables would be too large or a probability too
-    small for a number, the query adds up the potentials of the regression, and cannot sum anything out.
+    A refit is written as the network with the same posterior, whose tables are those of ``to_classifier()`` of its
+    logistic regression. If there is no such network, because its tables would be too large or a probability would
+    underflow, the query adds up the potentials of the regression, and cannot sum out missing cells.
 
     Cells that are missing (NULL or NaN) or hold an unknown value are states of their own, where missing cells were in
     training, or are summed out. A feature is summed out only if none of the features below it in the network is
@@ -60,8 +60,8 @@ def to_sql(classifier: Any, dialect: str = "duckdb", *, table: str = "rows", kee
     TypeError
         For a classifier of another kind, or names of columns that are not text.
     ValueError
-        For a network of densities, a table that holds a zero, columns whose names differ in case alone (but in
-        PostgreSQL), a column whose states or units SQL has no literal for, or a column ``prediction`` among ``keep``;
+        For a network of densities, a table that holds a zero, columns whose names differ only in case (except in
+        PostgreSQL), a column whose states or units have no literal in SQL, or a column ``prediction`` in ``keep``;
         the message names it.
 
     Examples
@@ -103,7 +103,7 @@ STEPS = ("codes", "places", "numbers", "logs", "tops", "powers", "totals")
 
 
 def _also_narrow(values: Iterable[Any]) -> Iterator[Any]:
-    """Yield values, and after a float what it is in a column of single precision, compared in double precision."""
+    """Yield values, and after each float the double that it becomes in a column of single precision."""
     for value in values:
         yield value
         if isinstance(value, float) and isfinite(narrow := float(np.float32(value))) and narrow != value:
@@ -154,7 +154,7 @@ def _merged(terms: Sequence[_Term], most_places: int) -> list[_Term]:
 class _Query:
     """The query of a network in a dialect; ``rules`` say what becomes of missing cells.
 
-    If there are ``potentials``, these are added up instead of the logarithms of the network's tables.
+    If ``potentials`` are given, they are added up instead of the logarithms of the network's tables.
     """
 
     network: TableNetwork
@@ -173,8 +173,8 @@ class _Query:
         kept = [self.name(name) for name in keep]
         if PREDICTION in (name.lower() for name in keep):
             raise ValueError(
-                f"the column {PREDICTION!r} of the result is the predicted class: give the column that keep= names "
-                "another name in a view"
+                f"keep= names a column {PREDICTION!r}, but the result has the predicted class under this name: "
+                "rename the column in a view, and pass the view as table="
             )
         copied = "".join(f", k{j}" for j in range(len(kept)))
         numbers = range(len(classes))
@@ -212,7 +212,7 @@ class _Query:
         return quoted(name, self.dialect.mark)
 
     def predicted(self, classes: Sequence[Any]) -> str:
-        """Return the expression of the most probable class; the power of its logarithm less the largest is 1."""
+        """Return the expression of the most probable class: the first whose unnormalised probability is 1."""
         cases = ["WHEN total IS NULL THEN NULL"]
         for number, label in enumerate(classes):
             plain = isinstance(label, str | int | float)
@@ -230,8 +230,8 @@ class _Query:
             other = folded.setdefault(str(name).lower(), name)
             if other != name:
                 raise ValueError(
-                    f"columns {other!r} and {name!r} differ in case alone, and {self.dialect.title} takes such names "
-                    "for the same: rename one of them before fit"
+                    f"columns {other!r} and {name!r} differ only in case, which {self.dialect.title} ignores in "
+                    "column names: rename one of them before fit"
                 )
 
     # ---- cells
@@ -344,7 +344,7 @@ class _Query:
         return _Term(place, np.pad(logs, ((0, 0), (0, 1))))
 
     def term_of_potential(self, potential: Potential) -> _Term:
-        """Return a potential, which is NULL where one of its cells is."""
+        """Return the term of a potential, which is NULL where one of its cells is NULL."""
         logs = np.moveaxis(potential.logs - potential.logs[..., :1], -1, 0)
         return _Term(self.place(potential.features), logs.reshape(len(logs), -1))
 

@@ -76,7 +76,7 @@ class Dialect:
     most_places : int
         Numbers of an array up to which arrays are merged, so that fewer are looked at.
     folds_case : bool
-        Whether names are the same that differ in case alone, although they are quoted.
+        Whether quoted names that differ only in case are the same.
     fence : str
         What ends a step whose columns would otherwise be computed again wherever they are named.
     """

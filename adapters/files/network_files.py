@@ -1,7 +1,7 @@
 """Fitted classifiers as network files for other programs, and network files as classifiers.
 
 pgmpy writes and reads the formats, but alters names, and numbers in XDSL. A file therefore contains *safe* names, and
-a second file beside it maps them back. The file that pgmpy wrote is read again and compared before it gets its final
+a second file next to it maps them back. The file that pgmpy wrote is read again and compared before it gets its final
 name.
 """
 
@@ -147,8 +147,8 @@ def from_file(path: str | Path, class_name: Hashable | None = None) -> FixedStru
 
     The file may come from :func:`to_file` or from another program, or it may come from :func:`to_file` and have been
     edited in another program: its probabilities and its arcs are used. With the ``<path>.names.json`` of
-    :func:`to_file` beside it, the classifier has the names, types, orders and cut points of the one that was written.
-    Without this file, it uses names and states as they are, all of them text; see
+    :func:`to_file` next to it, the classifier has the names, types, orders and cut points of the one that was
+    written. Without this file, it uses names and states as they are, all of them text; see
     :func:`~anbexact.adapters.from_pgmpy`. A file may be compressed by gzip (``alarm.bif.gz``).
 
     Parameters
@@ -343,7 +343,7 @@ def _replace_pair(path: Path, text: str, names_text: str) -> None:
     """Write a network file and the file of its names; on failure, leave the old files unchanged.
 
     The network file is replaced first. If the program were killed at that moment, the name of the network would
-    reveal that the file of names beside it is older, and it would be refused.
+    reveal that the file of names next to it is older, and it would be refused.
     """
     check_place(path)
     place, names_place = Path(os.path.realpath(path)), Path(os.path.realpath(names_path(path)))

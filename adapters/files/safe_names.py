@@ -210,7 +210,7 @@ def read_names(path: Path) -> dict[str, Any] | None:
 def new_states(
     names: Mapping[Hashable, Hashable], states: Mapping[Hashable, Mapping[Any, Any]]
 ) -> dict[Hashable, tuple[Any, ...]]:
-    """Return the new states by new names; parameters as below."""
+    """Return the new states of all variables by their new names; the parameters are those of :func:`renamed`."""
     return {new: tuple(states[name].values()) for name, new in names.items()}
 
 
@@ -233,7 +233,7 @@ def renamed(
     states : mapping of name to mapping of state to new state
         The new states of all variables, in their new order.
     vocabulary, cut_points
-        What is known of the variables by their new names; :func:`new_states` gives the states.
+        Those of the result, by the new names; :func:`new_states` returns the states.
     **parameters
         Parameters of the constructor.
     """
@@ -270,13 +270,13 @@ def restored(
     }
     advice = "Put back the file of this export, or delete it to read the network under the names in its file"
     if _MARKED.fullmatch(network.name or "") and network.name != network_name(document):
-        raise ValueError(f"the file of names beside it is from another export. {advice}")
+        raise ValueError(f"the file of names next to it is from another export. {advice}")
     found = {cpd.variable: cpd.state_names[cpd.variable] for cpd in network.get_cpds()}
     at_odds = [name for name in names.keys() | found if set(states.get(name, ())) != set(found.get(name, ()))]
     if at_odds:
         name = min(map(str, at_odds))
         raise ValueError(
-            f"the file of names beside it is for other variables or states: of {name!r}, it explains the states "
+            f"the file of names next to it is for other variables or states: of {name!r}, it explains the states "
             f"{list(states.get(name, ()))}, but the network has {found.get(name, [])}. {advice}"
         )
     chosen = document["class"] if class_name is None else next((s for s, n in names.items() if n == class_name), None)

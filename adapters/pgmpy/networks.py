@@ -42,7 +42,7 @@ QUANTITIES = "anbexact_quantities"
 """Where it keeps the meaning of the numbers in columns of dates, durations, decimals and similar types."""
 
 OWN_MISSING = "anbexact_own_missing"
-"""Where it keeps the nodes whose last state is that of missing cells."""
+"""Where it keeps the names of the nodes that have a state for missing cells, their last one."""
 
 Tables = dict[Hashable, ConditionalTable]
 States = dict[Hashable, tuple[Any, ...]]
@@ -56,8 +56,8 @@ def to_pgmpy(classifier: HasNetwork) -> DiscreteBayesianNetwork:
     as native Python objects in the order of ``vocabulary_``, and equals ``conditional_tables_``; its columns sum to 1
     within 1e-12. In the network, the states of a discretised column are named intervals; its cut points are kept in
     ``network.graph["anbexact_cut_points"]``, where :func:`from_pgmpy` finds them. So are the groups of values of
-    grouped columns, in ``network.graph["anbexact_groups"]``, and the nodes whose last state is that of missing cells,
-    in ``network.graph["anbexact_own_missing"]``.
+    grouped columns, in ``network.graph["anbexact_groups"]``, and the nodes with a state for missing cells, which is
+    their last one, in ``network.graph["anbexact_own_missing"]``.
 
     Parameters
     ----------
@@ -148,8 +148,8 @@ def from_pgmpy(network: DiscreteBayesianNetwork, class_name: Hashable) -> FixedS
 
     There are no training rows, so ``structure_.score`` is NaN. A value that is not a known state is summed out, as
     always; ``set_params(handle_unknown="error")`` refuses it. A missing cell is summed out, too. A network from
-    :func:`to_pgmpy` knows which states are those of missing cells, and discretises numbers like the classifier. If it
-    was read from a file, it has lost both; then pass names of intervals.
+    :func:`to_pgmpy` knows which states are those of missing cells, and discretises numbers like the classifier. A
+    network that was read from a file has lost both: pass it the names of intervals.
 
     Parameters
     ----------

@@ -42,9 +42,9 @@ def mnlogit_result(model: LogitModel) -> Any:
     starts at the maximum and makes no step. Names of terms, classes and the class variable are kept.
 
     Rows (of ``predict()``, ``resid_response``, ``model.endog``, ``model.exog``, ...) are those that the refit was
-    given, in their order. Where statsmodels has an index, it is that of X, or the positions of the rows if X is not a
-    pandas frame. A row of weight k stands there k times in succession; rows of weight 0, and those left out for
-    missing cells, do not occur.
+    given, in the same order. Their index is that of X, or the positions of the rows if X is not a pandas frame. A row
+    of weight k appears k times in succession; rows of weight 0, and rows left out because of missing cells, do not
+    appear.
 
     Parameters
     ----------
@@ -68,8 +68,8 @@ def mnlogit_result(model: LogitModel) -> Any:
     Warns
     -----
     UserWarning
-        If the order of the rows is not known, because the model was loaded from a file of an earlier version: equal
-        rows are then next to each other.
+        If the order of the rows is not known, because the model was loaded from a file of an earlier version; the
+        rows are then sorted.
     """
     refitted = model.refitted
     if refitted is None:
@@ -119,12 +119,12 @@ def mnlogit_result(model: LogitModel) -> Any:
 
 
 def _row_order(design: Design) -> RowOrder:
-    """Return the rows one by one; if their order is not known, warn, and return the distinct ones."""
+    """Return the order of the rows; if it is not known, warn, and return the distinct rows as they are stored."""
     if design.order is not None:
         return design.order
     warn(
-        "the model was loaded from a file of an earlier version, which does not say in which order the rows of the "
-        "refit were: the rows of this result are sorted. Refit the model to have them in the order of X"
+        "the model was loaded from a file of an earlier version, which does not record the order of its training "
+        "rows: the rows of this result are sorted. Refit the model to have them in the order of X"
     )
     row, of_class = np.nonzero(design.weights)
     return RowOrder.labelled(row, of_class, design.weights[row, of_class], pd.RangeIndex(len(row)))

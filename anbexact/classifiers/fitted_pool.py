@@ -70,7 +70,7 @@ class FittedPool(DiscreteClassifier):
 
     @property
     def members_(self) -> pd.DataFrame:
-        """The members that were considered, with their weights and outcomes."""
+        """All members that were tried, with their weights and outcomes."""
         return pd.DataFrame(self._considered).set_index("member")
 
     def _logs(self, X: Any) -> Floats:

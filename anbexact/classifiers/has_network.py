@@ -43,7 +43,7 @@ class HasNetwork:
         return to_pgmpy(self)
 
     def __dir__(self) -> list[str]:
-        """List the attributes that there are, ``network_`` only once it is built.
+        """List the attributes, with ``network_`` only once it has been built.
 
         scikit-learn's panel in a notebook, debuggers and ``inspect.getmembers`` read whatever is listed here, and
         scikit-learn's own ``__dir__`` reads it, too, while the network of large tables takes a minute and gigabytes.

@@ -133,8 +133,8 @@ class PooledClassifier(PooledParameters, FittedPool):
     estimators_ : list of (name, classifier)
         The members of the pool, learned from all rows.
     weights_ : (members,) array
-        Their weights, above 0. If the weights of all members are 0, the pool has the first member alone, of weight 0,
-        and predicts the same probabilities, those of ``biases_``, for every row.
+        Their weights, above 0. If all members have weight 0, the pool contains only the first one, with weight 0, and
+        predicts the same probabilities for every row, those of ``biases_``.
     biases_ : (classes,) array
         The constant added to the log odds of every class, in nats; the biases add up to 0.
     ridge_ : float
@@ -214,7 +214,7 @@ class PooledClassifier(PooledParameters, FittedPool):
         parts = [] if self._equal else frame_folds(columns, target, weights, self._n_folds(weights, cut=cut))
         codes = np.array([*(labels.index(label) if label in labels else 0 for label in target.coded[1]), 0])
         records = [Record(member) for member in members]
-        with abandonable(), heard_once(), refused_without_memory("the pool was fitted"):
+        with abandonable(), heard_once(), refused_without_memory("fitting the pool"):
             advise_on_weights(given)
             folds = make_folds(X, y, codes[target.coded[0]], parts)
             deadline = Deadline(self.time_limit)

@@ -147,7 +147,7 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
         """
         self.check_parameters()
         network = self._learned(X, y, sample_weight)
-        with refused_without_memory("the network was refitted"):
+        with refused_without_memory("refitting the network"):
             return self.set_refitted(network, self._refit(network, X, y, sample_weight))
 
     def check_parameters(self) -> None:
@@ -310,6 +310,6 @@ class RefittedClassifier(RefittedParameters, HasNetwork, DiscreteClassifier, Exp
 
 
 def learned_network(classifier: Any) -> NetworkClassifier | None:
-    """Return the classifier of a network as it was learned, of a refit the one before it; None if there is none."""
+    """Return a classifier with the network that was learned: itself, or the one that it refitted; None for others."""
     found = classifier.estimator_ if isinstance(classifier, RefittedClassifier) else classifier
     return found if isinstance(found, NetworkClassifier) else None

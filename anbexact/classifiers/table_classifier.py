@@ -68,16 +68,16 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         (``docs/guides/incomplete-rows.md``). The cut points of a column come from all rows in which it is observed.
     drop_identifiers : {"auto", False}, default "auto"
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
-        them: from 50 observed rows on, text of which 95 % of the values or more are distinct, and whole numbers of
-        which as many are distinct and which repeat much less often than random numbers of the same range would (see
-        :func:`~anbexact.tables.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A column
-        that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and accepts
-        any value.
+        them: with 50 or more observed rows, text of which at least 95 % of the cells are distinct, and whole numbers
+        of which as many are distinct and which repeat much less often than random numbers of the same range would
+        (see :func:`~anbexact.inputs.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A
+        column that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and
+        accepts any value.
     decimal : {".", ","}, optional
-        The decimal mark of numbers in columns of text where these leave it open, as "1,234" and "5,678" do. A column
-        of text is read as numbers, dates, times of day or durations if all its cells are such, in one notation and
-        with more than ten different values (``docs/guides/column-types.md``); ``categories`` or a categorical dtype
-        keeps it as it is.
+        The decimal mark of numbers in columns of text that leave it open, as "1,234" and "5,678" do. A column of text
+        is read as numbers, dates, times of day or durations if all its cells are of this kind, in one notation, and
+        have more than ten distinct values (``docs/column-types.md``). To keep it as text, declare it in
+        ``categories`` or give it a categorical dtype.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weight of every row by a weight of its class. With a mapping, this is the given weight, or 1
         for a class that is not in the mapping. With ``"balanced"``, it is W / (s W_c), where W is the weight of all
@@ -137,9 +137,9 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         SearchTooLargeError
             If the search needs more memory than allowed.
 
-        Whatever is raised, also by an interrupt from the keyboard, the classifier is then as it was before the call.
+        If an exception is raised, also by Ctrl-C, the classifier remains as it was before the call.
         """
-        with refused_without_memory(f"the {type(self).__name__} was fitted"):
+        with refused_without_memory(f"fitting the {type(self).__name__}"):
             read = self._read(X, y, None, sample_weight)
             self._keep(self._model_learner()(read), read)
             self._refit(X, y, sample_weight)

@@ -102,10 +102,10 @@ def _add_cells(group: argparse._ArgumentGroup) -> None:
 
 
 def _score(name: str) -> str:
-    """Return the name of a score; refuse one that has another name here."""
+    """Return the name of a score; refuse a name that is used elsewhere, and say what it is here."""
     near = near_score(name)
     if near is not None and name not in {*SCORES, *CONDITIONAL_SCORES}:
-        raise argparse.ArgumentTypeError(f"{name!r} is called {near!r} here")
+        raise argparse.ArgumentTypeError(f"{name!r} is called {near!r} here: pass --score {near}")
     return name
 
 

@@ -25,6 +25,7 @@ from anbexact.cli.tables import (
     take_weights,
 )
 from anbexact.cli.writing import check_place
+from anbexact.report.plain import print_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +100,8 @@ def run(args: argparse.Namespace) -> None:
     from anbexact.show.report.making import Settings, make_report
     from anbexact.show.report.plain import print_json
     from anbexact.show.report.subject import Subject
+    from anbexact.report.making import Settings, make_report
+    from anbexact.report.subject import Subject
 
     path = None if args.json or args.markdown else _output(args.output or DEFAULT_OUTPUT)
     if path is None and args.output is not None:

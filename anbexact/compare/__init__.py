@@ -132,7 +132,7 @@ def compare(
     handle_missing : str, optional
         ``handle_missing`` of this package's classifiers if models are given by name; by default, their own default.
     decimal : {".", ","}, optional
-        The decimal mark of numbers in columns of text where these leave it open, if models are given by name.
+        The decimal mark of numbers in columns of text that leave it open, for models that are given by name.
     n_jobs : int, optional
         Number of threads of this package's classifiers. None: all processors, but one thread for a small table.
     progress : callable, optional
@@ -218,7 +218,7 @@ def compare(
             warnings.filterwarnings("ignore", message=".*left out of training")
             warnings.filterwarnings("ignore", message=f".*{LOOKS_LIKE_AN_IDENTIFIER}")
             warnings.filterwarnings("ignore", message=f".*{WEIGHTS_OF_A_SURVEY}")
-            warnings.simplefilter("ignore", PredictedWorseWarning)  # the line of the frequencies shows it
+            warnings.simplefilter("ignore", PredictedWorseWarning)  # the line of the class frequencies shows it
             warnings.filterwarnings("error", message=INTERRUPTED)
             for name, found in measure(chosen, refit_of, data, progress):
                 for line, outcomes in found.items():

@@ -37,8 +37,8 @@ MISSING_NOTES = {
 class Data:
     """The table, its classes as codes, the weights of its rows (None: all 1), and the folds.
 
-    ``columns`` are those of the table, text being what it means; ``decimal`` is the decimal mark where text leaves it
-    open.
+    ``columns`` are those of the table, text read as what it means; ``decimal`` is the decimal mark of text that
+    leaves it open.
     """
 
     frame: pd.DataFrame

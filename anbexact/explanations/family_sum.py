@@ -122,5 +122,5 @@ class FamilySum:
 
 
 def _of_rows(counts: Counts | None) -> Counts | None:
-    """Return counts of rows; None for those of none."""
+    """Return counts; None if they are of no rows."""
     return counts if counts and next(iter(counts.values())).weights.any() else None

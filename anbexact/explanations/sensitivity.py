@@ -17,8 +17,6 @@ from anbexact.models.network.explain import class_code
 from anbexact.tables.reader import Reader, Rows
 from anbexact.tables.vocabulary import MISSING, CodeArray, is_missing
 
-MOST_CODES = 4_000_000
-"""Codes that are evaluated at a time."""
 ROUNDING = 1e-12
 """Differences of probabilities up to this are rounding errors."""
 

@@ -17,7 +17,7 @@ def check_place(path: Path) -> None:
     Raises
     ------
     IsADirectoryError, FileNotFoundError
-        Naming the path that was given, and not that of a draft beside it.
+        Naming the path that was given, and not that of a draft.
     """
     if path.is_dir():
         raise IsADirectoryError(errno.EISDIR, "this is a folder, not a file", str(path))
@@ -28,7 +28,7 @@ def check_place(path: Path) -> None:
 
 @contextmanager
 def atomic_path(path: Path) -> Iterator[Path]:
-    """Yield a path of the same name in a folder beside a file, which is moved to its place if nothing fails.
+    """Yield a path with the name of a file in a folder next to it, which is moved to its place if nothing fails.
 
     What is not a regular file, such as a device or a pipe, is written in place.
 
@@ -51,7 +51,7 @@ def atomic_path(path: Path) -> Iterator[Path]:
 
 
 def write_atomically(path: Path, text: str, encoding: str = "ascii") -> None:
-    """Write a file beside its place, then move it there in one step.
+    """Write a file next to its place, then move it there in one step.
 
     Raises
     ------

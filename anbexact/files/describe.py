@@ -137,7 +137,7 @@ def _describe_learned_by(classifier: DiscreteClassifier) -> dict[str, Any]:
 
 
 def _describe_quantities(vocabulary: Vocabulary, number: Mapping[Hashable, int]) -> dict[str, Any]:
-    """Return what the numbers of columns stand for, if of any they stand for something else."""
+    """Return the quantities of columns whose numbers stand for dates, durations and the like."""
     quantities = [[number[name], encode(quantity)] for name, quantity in vocabulary.quantities.items()]
     return {"quantities": quantities} if quantities else {}
 

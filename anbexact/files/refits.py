@@ -96,7 +96,7 @@ def _describe_rows(design: Design, number: Mapping[Hashable, int]) -> dict[str, 
 
 
 def _describe_order(order: RowOrder, n_classes: int) -> dict[str, Any]:
-    """Return the cell, distinct row and class, of every row in the order of the frame, its weight and its label."""
+    """Return, for every row in the order of the frame, its cell (distinct row and class), weight and label."""
     return {
         "cells": (order.rows * n_classes + order.classes).tolist(),
         "weights": _short(order.weights.tolist()),
@@ -250,13 +250,13 @@ def _restore_rows(
 
 
 def _restore_order(described: Mapping[str, Any], totals: Floats) -> RowOrder:
-    """Return the rows one by one, whose weights add up to the totals, (distinct rows, classes)."""
+    """Return the order of the rows, whose weights must add up to the totals, shape (distinct rows, classes)."""
     cells = np.array([whole(cell, 0, totals.size - 1) for cell in described["cells"]], dtype=np.int64)
     weights = np.array([number(weight, above=0) for weight in listed(described["weights"], len(cells))])
     labels, names = decode(described["index"]), decode(described["names"])
     added = np.bincount(cells, weights, totals.size)
     if len(labels) != len(cells) or not np.allclose(added, totals.ravel(), rtol=1e-9, atol=0):
-        raise ValueError("the rows of the refit, one by one, are not its distinct rows")
+        raise ValueError("the rows of the refit in their order do not add up to its distinct rows")
     rows, classes = np.divmod(cells, totals.shape[1])
     index = RowOrder(rows, classes, weights, tuple(labels), tuple(names)).index
     return RowOrder.labelled(rows, classes, weights, index)

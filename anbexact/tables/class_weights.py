@@ -45,7 +45,7 @@ def apply_class_weight(class_weight: Any, target: Column, weights: Weights, know
     weights : (rows,) float64
         Zero or more.
     known : sequence
-        Classes that there are beside those of rows with a positive weight.
+        Classes that exist in addition to those of rows with a positive weight.
 
     Raises
     ------

@@ -100,9 +100,9 @@ def identifier_reason(
     also repeat less often than they should: if n of them were drawn from the R numbers of their range (in units of
     their greatest common divisor), some n (n - 1) / 2R pairs would be equal by chance, and more under any
     distribution that is not uniform. With at least 95 % of them distinct, they are an identifier if the probability
-    of so few equal pairs is below 10⁻⁴, by Poisson's distribution, or if all are distinct and the column is called an
-    "id". An income in full units, or any other quantity whose range is wide, is not. If equal rows were merged,
-    ``repeats`` is the number of rows that each row represents.
+    of so few equal pairs is below 10⁻⁴ by the Poisson distribution, or if all are distinct and the name of the column
+    contains a word such as "id". An income in full units, or another quantity with a wide range, is not. If equal
+    rows were merged, ``repeats`` is the number of rows that each row represents.
     """
     observed = kept & ~column.missing
     n = int(observed.sum() if repeats is None else repeats[observed].sum())

@@ -26,8 +26,8 @@ def check_choice(name: str, value: object, choices: Sequence[str]) -> None:
 def check_columns(estimator: Any, X: Any, features: Sequence[Hashable]) -> None:
     """Refuse columns that are not those of the training table, in the same order.
 
-    Names are compared as text, since the number 2 is the text ``"2"`` in a file. A table without names is read by
-    position. So is any table where the training table had no names, unless it has the same names in another order.
+    Names are compared as text, because the number 2 is the text ``"2"`` in a file. A table without names is read by
+    position. So is any table if the training table had no names, unless it has the names of fit in another order.
 
     Raises
     ------

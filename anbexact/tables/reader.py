@@ -112,7 +112,7 @@ class Reader:
         return Rows(codes, values, self.labels(X, np.arange(codes.shape[1])).tolist())
 
     def labels(self, X: Any, places: npt.NDArray[np.intp]) -> pd.Index[Any]:
-        """Return the labels of the rows at these positions: those of a pandas frame's index, else the positions."""
+        """Return the labels of the rows at these positions: the index of a pandas frame, or else the positions."""
         return X.index[places] if isinstance(X, pd.DataFrame) else pd.Index(places)
 
     def table(self, X: Any, y: Any, sample_weight: Any = None) -> DiscreteTable:

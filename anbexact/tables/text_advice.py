@@ -1,4 +1,4 @@
-"""Advice, tried before it is given, about columns that stay text although most of it is numbers, dates or times."""
+"""Advice about columns that stay text although most of their cells are numbers, dates or times."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from anbexact.tables.frames.text_quantities import AMONG_QUANTITIES, meaning_of
 from anbexact.tables.frames.written_numbers import number_parts
 
 FEWEST_TEXTS = 20
-"""Different values of a column of text from which it is asked whether they are numbers or dates."""
+"""Number of distinct texts from which a column is examined for numbers, dates and times."""
 UNREAD_SHARE = 0.1
-"""Part of the values that may be something else."""
+"""Share of the texts that may be something else."""
 DAYS = (
     "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y.%m.%d", "%Y%m%d", "%d.%m.%y", "%d/%m/%y",
     "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%b %d, %Y", "%B %d, %Y", "%d-%b-%Y", "%d-%b-%y",
 )  # fmt: skip
 CLOCKS = ("", " %H:%M", " %H:%M:%S", " %I:%M %p")
-"""Formats of dates that are not read by themselves, as some do not tell days from months, and of times after them."""
+"""Formats of dates that are only advised, because days and months may be confused, and of times after them."""
 _WHOLE = re.compile(r"[1-9]\d*", re.ASCII)
 
 
 def unread_advice(values: Sequence[object]) -> str:
-    """Return advice for text most of whose values are numbers, dates or times; nothing for other text.
+    """Return advice for text that is mostly numbers, dates or times; empty for other text.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def unread_advice(values: Sequence[object]) -> str:
 
 
 def _but_for_some(texts: Sequence[str]) -> str:
-    """Return what keeps texts from being read as they are meant."""
+    """Return advice that names the few texts which keep the others from being read as what they mean."""
     kinds: dict[str, Callable[[str], bool]] = {
         "numbers": lambda text: number_parts(text, ".") is not None or number_parts(text, ",") is not None,
         "dates": lambda text: is_iso(with_hyphens(text)),
@@ -54,14 +54,14 @@ def _but_for_some(texts: Sequence[str]) -> str:
                 return ""
             more = f" and {len(others) - 3:,} more" if len(others) > 3 else ""
             return (
-                f"it contains {noun} as text, but for {', '.join(map(repr, others[:3]))}{more}; "
-                "make these missing cells, and it is read"
+                f"it contains {noun} as text, except for {', '.join(map(repr, others[:3]))}{more}; "
+                f"make these cells missing to have the column read as {noun}"
             )
     return ""
 
 
 def _dates(texts: Sequence[str]) -> str:
-    """Return the formats in which texts are dates."""
+    """Return advice that names the formats in which all texts are dates."""
     column = pd.Series(texts)
     formats = [
         day + clock
@@ -87,4 +87,7 @@ def _codes(texts: Sequence[str]) -> str:
     """Return advice for whole numbers that look like codes."""
     if not all(map(_WHOLE.fullmatch, texts)) or len(max(texts, key=len)) > len("9223372036854775807") - 1:
         return ""
-    return "it contains whole numbers as text, as codes are; if it is a quantity, convert it with pandas.to_numeric"
+    return (
+        "it contains whole numbers as text, which may be codes; if it is a quantity, convert it with "
+        "pandas.to_numeric"
+    )

@@ -1,4 +1,4 @@
-"""Columns of text that mean numbers, dates or times, as columns of these."""
+"""Reading columns of text as the numbers, dates or times that they mean."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from anbexact._runtime.units import agreeing
 from anbexact._runtime.warn import warn
 from anbexact.tables.cuts.continuous import MANY_VALUES
 from anbexact.tables.frames.columns import Column
@@ -18,11 +17,11 @@ from anbexact.tables.frames.written_numbers import DECIMAL_MARKS
 Words = dict[Hashable, list[str]]
 """By column, the texts that stand for missing cells."""
 MOST_NAMED = 5
-"""Columns that a warning names."""
+"""Number of columns that a warning names."""
 
 
 def check_decimal(decimal: object) -> None:
-    """Refuse what is neither a decimal mark nor None."""
+    """Refuse anything but a decimal mark or None."""
     if decimal is not None and decimal not in DECIMAL_MARKS:
         raise ValueError(f"decimal must be '.', ',' or None, not {decimal!r}")
 
@@ -33,7 +32,7 @@ def read_texts(
     declared: Collection[Hashable],
     decimal: str | None,
 ) -> list[Column]:
-    """Return the columns, those of text as what they mean (see :func:`read_text`); warn of words for missing cells.
+    """Return the columns, text read as what it means (see :func:`read_text`), and warn of words for missing cells.
 
     Parameters
     ----------
@@ -59,19 +58,18 @@ def as_meant(
     decimal: str | None = None,
     words: Words | None = None,
 ) -> list[Column]:
-    """Return the columns, those of text as what they mean; parameters are those of the functions beside it."""
+    """Return the columns as :func:`read_texts` does, without a warning."""
     return [column if column.name in declared else read_text(column, kept, decimal, words) for column in columns]
 
 
 def warn_of_words(words: Words) -> None:
-    """Warn of words for missing cells among numbers, dates or times, given by column."""
+    """Warn of words that are read as missing cells, given by column."""
     shown = [f"{', '.join(map(repr, of_name))} in column {name!r}" for name, of_name in words.items()]
     if shown:
-        more = f"; and in {len(shown) - MOST_NAMED} more columns" if len(shown) > MOST_NAMED else ""
-        these = agreeing(len(shown), "whose", "where the")
+        more = f"; and others in {len(shown) - MOST_NAMED} more columns" if len(shown) > MOST_NAMED else ""
         warn(
-            f"read as missing cells: {'; '.join(shown[:MOST_NAMED])}{more}, {these} other cells are numbers, "
-            "dates or times as text"
+            f"words among numbers, dates or times are read as missing cells: {'; '.join(shown[:MOST_NAMED])}{more}. "
+            "To keep a column as text, declare its states in categories="
         )
 
 
@@ -80,10 +78,10 @@ def read_text(
 ) -> Column:
     """Return a column of text as what it means: a quantity, ordered states, or text.
 
-    A column whose texts in the rows ``kept`` are all numbers in one notation, dates, times of day or durations has
-    their numbers and the quantity if more than ten of them are different; words that stand for missing cells are
-    missing then. If there are fewer, and no such words, the texts remain its states, in the order of what they mean.
-    Categoricals are left as they are. ``words`` receives, by column, the words that became missing cells.
+    The texts in the rows ``kept`` must all be dates, times of day, durations, or numbers in one notation. If more
+    than ten of them differ, the column gets their numbers and the quantity, and words that stand for missing cells
+    become missing cells; ``words`` receives these by column. If fewer differ, and there are no such words, the texts
+    remain the states of the column, in the order of what they mean. Any other column is returned as it is.
     """
     if column.numbers is not None or column.declared or column.categorical:
         return column

@@ -62,7 +62,7 @@ def group_names(groups: Groups) -> tuple[str, ...]:
 
 
 def missing_label(states: Iterable[Any], groups: Groups = ()) -> str:
-    """Return the name of the state of missing cells beside these states, which no other state and no value has.
+    """Return a name for the state of missing cells that is neither one of these states nor a value in their groups.
 
     Examples
     --------

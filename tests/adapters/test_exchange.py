@@ -724,7 +724,7 @@ probability ( a_b | u, c ) {{
         to_file(numbers, tmp_path / f"m.{extension}")
         to_file(strings, tmp_path / f"n.{extension}")
         (tmp_path / f"n.{extension}").replace(tmp_path / f"m.{extension}")
-        with pytest.raises(ValueError, match=rf"m\.{extension}: the file of names beside it is from another export"):
+        with pytest.raises(ValueError, match=rf"m\.{extension}: the file of names next to it is from another export"):
             from_file(tmp_path / f"m.{extension}")
         other = make({"z": (1, 2), "c": "ab"}, {"z": ("c",), "c": ()}, "c")
         to_file(other, tmp_path / f"m.{extension}")

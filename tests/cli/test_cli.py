@@ -503,7 +503,7 @@ def test_a_default_that_predicts_worse_than_the_frequencies_is_replaced(capsys, 
     found = re.search(r"worse than the class frequencies \(log loss (0\.\d+) against (0\.\d+) nats per row\)", err)
     assert float(found[1]) > float(found[2]) + 0.01
     assert float(found[2]) == pytest.approx(repetitive, abs=0.01)
-    assert "naive Bayes with smooth shapes was learned instead (--model nb --smooth); --model anb keeps" in err
+    assert "smooth shapes was learned instead (--model nb --smooth); pass --model anb to keep it" in err
     assert "naive Bayes (NB)" in out
     model = anbexact.load("m.json")
     assert isinstance(model, AdditiveClassifier)

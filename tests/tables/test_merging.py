@@ -148,7 +148,7 @@ class TestSent:
     def test_a_conditional_likelihood_does_not_follow_from_counts(self):
         X, y = load_monks(1)
         model = BNC2PClassifier().fit(X, y)
-        with pytest.raises(ValueError, match="the score of all rows by CLL does not follow from counts"):
+        with pytest.raises(ValueError, match="the CLL score of all rows does not follow from counts: fit again"):
             model.merge(copy.deepcopy(model))
 
 

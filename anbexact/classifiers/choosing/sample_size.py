@@ -42,7 +42,7 @@ MARGIN_NATS = 0.01
 PREDICTED_WORSE = "held-out rows are predicted worse than by the class frequencies"
 """What the warning says of a network that is no better than the frequencies of the classes."""
 INSTEAD = "AdditiveClassifier(NaiveBayesClassifier())"
-"""What the warning recommends: its prior pulls it towards the class frequencies as far as held-out rows demand."""
+"""What the warning recommends: smoothing draws it to the class frequencies as far as held-out rows demand."""
 LEAST_ROWS_COMPARED = 30
 """Minimum number of distinct rows for a meaningful comparison with the frequencies of the classes."""
 TIE_NATS = 1e-9
@@ -128,12 +128,12 @@ def learn_structure(
     """Learn a structure, and choose the equivalent sample sizes that the learner leaves open.
 
     The value for the score is the one with the highest marginal likelihood
-    (:func:`~anbexact.search.ess.learn_with_best_ess`). The value for the tables is the one that predicts every row
-    best from the others (:func:`~anbexact.models.parameters.smoothing.best_smoothing`). Both criteria use rows to
-    which the structure was fitted. With few rows, this favours structures with too many arcs and tables with too
-    little smoothing. Below a total weight of 1,000, structures are therefore learned again in 5 folds, and the rows
-    that are held out are predicted by tables of 16 equivalent sample sizes. The best of these is used for the tables,
-    and ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
+    (:func:`~anbexact.search.ess.climb_in_ess`). The value for the tables is the one that predicts every row
+    best from the others (:func:`~anbexact.parameters.smoothing.best_smoothing`). Both criteria use rows to which the
+    structure was fitted. With few rows, this favours structures with too many arcs and tables with too little
+    smoothing. Below a total weight of 1,000, structures are therefore learned again in 5 folds, and the rows that are
+    held out are predicted by tables of 16 equivalent sample sizes. The best of these is used for the tables, and
+    ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def learn_structure(
 
 
 def _announce(deadline: Deadline, n_searches: int) -> None:
-    """Say how long the searches for a choice may take, if it is long, after the first of them."""
+    """Announce, after the first search of a choice, how long all of them may take, if that is long."""
     expected = n_searches * deadline.worked
     if isinf(deadline.left) and expected > LONG_SEARCH:
         advise("long choice", long_choice(n_searches, expected))
@@ -284,7 +284,7 @@ def _learned_without(shared: tuple[Learner, _Choice, Deadline], fold: Fold) -> A
 
 
 def _compare_left_out(table: DiscreteTable, structure: Structure, smoothing: float) -> None:
-    """Warn if rows are predicted from all others worse than by the frequencies of the classes."""
+    """Warn if leave-one-out predicts rows worse than the class frequencies do."""
     if len(table.weights) < LEAST_ROWS_COMPARED:
         return
     left_out = LeaveOneOut(table, structure)
@@ -292,7 +292,10 @@ def _compare_left_out(table: DiscreteTable, structure: Structure, smoothing: flo
     counts = np.bincount(table.column(structure.class_name), table.weights, n_classes)
     others = (counts + 1 - np.minimum(counts, 1)) / (counts.sum() + n_classes - 1)
     by_frequencies = -float(counts @ np.log(others)) / table.weight_sum
-    often = f"the network counts what several of {len(table.vocabulary.features):,} features say in common as often"
+    n_features = len(table.vocabulary.features)
+    often = (
+        f"some of the {n_features:,} features may repeat each other, and the network counts each repetition as new"
+    )
     warn_if_worse(-left_out.log_likelihood(smoothing) / left_out.weight, by_frequencies, often)
 
 
@@ -315,7 +318,7 @@ class PredictedWorseWarning(UserWarning):
 
 @contextmanager
 def later_corrected() -> Iterator[None]:
-    """Let nothing be said of how tables predict that are learned within: a refit, or weights, will change that."""
+    """Silence `PredictedWorseWarning` within the block: a refit, or weights, will change the predictions."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PredictedWorseWarning)
         yield
@@ -329,6 +332,6 @@ def warn_if_worse(log_loss: float, of_frequencies: float, why: str) -> None:
     if log_loss > of_frequencies + MARGIN_NATS:
         warn(
             f"in cross-validation, {PREDICTED_WORSE} (log loss {log_loss:.3f} against {of_frequencies:.3f} nats per "
-            f"row): {why}, or the features may not depend on the class. Use {INSTEAD} instead",
+            f"row): {why}, or the features may not tell the classes apart. Use {INSTEAD} instead",
             PredictedWorseWarning,
         )

@@ -26,13 +26,13 @@ class RowOrder:
     Attributes
     ----------
     rows, classes : (rows,) int64
-        The distinct row of the design, and the class.
+        The number of the distinct row in the design, and that of the class.
     weights : (rows,) float64
         Positive weights.
     labels : (rows,) array of numbers or times, or tuple
-        Labels: those of the frame, or its positions if it has none; tuples if there are several levels.
+        The index of the frame, or the positions of the rows if it has none; tuples if the index has several levels.
     names : tuple
-        The name of every level of the labels, or None.
+        The name of every level of the index, which may be None.
     """
 
     rows: npt.NDArray[np.int64]
@@ -45,7 +45,7 @@ class RowOrder:
     def labelled(
         cls, rows: npt.NDArray[np.int64], classes: npt.NDArray[np.int64], weights: Floats, index: pd.Index[Any]
     ) -> RowOrder:
-        """Return the order of rows with these labels, kept as values that any format can store."""
+        """Return the order of rows with these labels, which are stored as values that any file format can hold."""
         values = None if isinstance(index, pd.MultiIndex) else index.to_numpy()
         plain = values is not None and values.dtype != object
         labels = values if plain and values is not None else tuple(index.tolist())
@@ -76,7 +76,7 @@ class Design:
         The class and its children, with the features of each family.
     shape : mapping of feature to its number of states
     order : RowOrder or None
-        The rows one by one, if they were kept.
+        The rows one by one; None if their order was not kept.
     """
 
     weights: Floats
@@ -148,7 +148,7 @@ class Design:
         return DiscreteTable(Vocabulary(states, c), np.stack(codes, axis=1).astype(np.int16), totals, len(totals))
 
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Design:
-        """Return the same design with the order of the rows that it was made from, and their labels."""
+        """Return the same design with the order and the labels of the rows that it was made from."""
         vocabulary = rows.vocabulary
         place = {name: j for j, name in enumerate(vocabulary.names)}
         columns = [rows.codes[:, place[name]] for name in self.features]

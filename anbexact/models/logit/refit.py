@@ -62,7 +62,7 @@ class Refit(ByFields):
         return self.fit.message != OUT_OF_TIME and (self.strength is None or self.strength.complete)
 
     def in_order_of(self, rows: RowCodes, index: pd.Index[Any]) -> Refit:
-        """Return the refit with its rows one by one, and their labels, if results may need them (l2 = 0)."""
+        """Return the refit with the order and the labels of its rows if statsmodels' results need them (l2 = 0)."""
         return replace(self, design=self.design.in_order_of(rows, index)) if self.l2 == 0 else self
 
     def diverging(self, vocabulary: Vocabulary) -> list[str]:

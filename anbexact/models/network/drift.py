@@ -127,7 +127,9 @@ def measure_drift(network: TableNetwork, table: DiscreteTable, unseen: Unseen, l
             "drift needs the counts of earlier rows: the tables of this network were given, not estimated"
         )
     if not network.counts[network.structure.class_name].weights.any():
-        raise ValueError("drift needs the counts of earlier rows, and this network has counted none: fit it first")
+        raise ValueError(
+            "drift compares rows with the counts of earlier ones, but this network has counted none: fit it"
+        )
     estimation = network.estimation
     ess = estimation.smoothing if estimation.smoothing > 0 else estimation.ess
     score = BDeu(ess)

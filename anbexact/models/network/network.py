@@ -210,8 +210,8 @@ class TableNetwork(Network):
         Raises
         ------
         ValueError
-            If they differ in one of these, have no counts, or have a score that does not follow from counts; the
-            message says in which.
+            If they differ in one of these, which the message names, have no counts, or have a score that does not
+            follow from counts.
         """
         if self.counts is None or self.estimation is None or other.counts is None or other.estimation is None:
             raise ValueError("networks whose tables were given, not estimated from counts, cannot be merged")
@@ -235,7 +235,8 @@ class TableNetwork(Network):
         assert self.counts is not None
         if scores_structures(estimation.score):
             raise ValueError(
-                f"rows cannot be added: the score of all rows by {estimation.score.name} does not follow from counts"
+                f"rows cannot be added, because the {estimation.score.name} score of all rows does not follow from "
+                "counts: fit again with all rows"
             )
         counts = {name: family + added[name] for name, family in self.counts.items()}
         total = sum(

@@ -11,7 +11,7 @@ from anbexact.models.smooth.fit import SmoothProblem
 from anbexact.models.smooth.terms import SmoothTerm, grouped_axis
 
 PAIR, LARGER = 5, 3
-"""Groups that an axis of an interaction has at most, of two features and of more."""
+"""Most groups of an axis, for interactions of two features and of more."""
 
 
 def coarser(problem: SmoothProblem) -> tuple[SmoothProblem, npt.NDArray[np.int64]]:

@@ -17,7 +17,7 @@ from anbexact.models.smooth.curvature_choice import curvature_at
 from anbexact.models.smooth.terms import SmoothTerm, Strengths, term_cells
 
 RIDGE = 1e-3
-"""Precision of the Gaussian prior of every cell beside the penalty on roughness: constants of terms are redundant."""
+"""Precision of a Gaussian prior of every cell, without which constants of terms would be undetermined."""
 PRECISION = 1e-16
 """Squared Newton decrement per unit of weight at the end of a fit."""
 ROUNDING = 1e-14

@@ -1,4 +1,4 @@
-"""The weighted functional ANOVA of a sum of terms: effects without what effects of fewer features can say."""
+"""The weighted functional ANOVA of a sum of terms: effects that contain no part which depends on fewer features."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from anbexact._runtime.arrays import Floats, Positions
 from anbexact.models.smooth.terms import SmoothTerm
 
 MOST_CELLS = 10_000
-"""Cells of all effects of a term's features beyond which only effects with a term of their own are parted from it."""
+"""Most cells, over all effects of a term's features, for which effects without a term of their own are separated."""
 ROUNDING = 1e-10
-"""Share of the largest eigenvalue below which one is 0."""
+"""Share of the largest eigenvalue below which an eigenvalue is taken as 0."""
 
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """A function of a few features: which shifts of the cells of all terms it is made of.
+    """A function of a few features, as a linear function of the shifts of the cells of terms.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Effect:
     weight : (*groups) float64
         Weight of the rows in every cell.
     parts : mapping of int to (cells, cells of the term) float64
-        By the place of a term, the matrix that maps its shifts to what they contribute.
+        By the position of a term, the matrix that maps its shifts to their contribution.
     """
 
     features: tuple[Hashable, ...]
@@ -46,13 +46,13 @@ class Effect:
 
 
 def effects(terms: Sequence[SmoothTerm], states: Mapping[Hashable, Positions], weights: Floats) -> tuple[Effect, ...]:
-    """Return the effects whose sum is that of the terms, up to a constant, each without what smaller ones can say.
+    """Return the effects, whose sum is that of the terms up to a constant, each without parts of fewer features.
 
     The effects f_u, u a set of features, are the functional ANOVA weighted by the rows: for every u, every feature i
     in u and all groups of the others, ``Σ_{x_i} w_u(x_u) f_u(x_u) = 0``, where w_u is the weight of the rows with the
     groups x_u. Equivalently, ``Σ_x w_u f_u g = 0`` for every function g of fewer of the features. If all cells have
-    rows, there is one such sum, whatever the order of the features. What rows leave open is as if all cells without
-    rows had the same weight, infinitely small.
+    rows, this decomposition is unique, and does not depend on the order of the features. Otherwise, it is the limit
+    in which all cells without rows have the same weight, which goes to 0.
 
     Effects have the features of the terms and of all subsets of these, with the intervals of the term, or the common
     refinement of several. The subsets of a term are only those that have a term if there would be more than
@@ -83,7 +83,7 @@ def effects(terms: Sequence[SmoothTerm], states: Mapping[Hashable, Positions], w
 
 
 def _sets(terms: Sequence[SmoothTerm]) -> Iterator[tuple[Hashable, ...]]:
-    """Return the features of the effects: those of terms, then of subsets of terms, small ones first."""
+    """Yield the features of the effects: those of the terms, then other subsets of them, small ones first."""
     own = [term.features for term in terms if term.axes]
     yield from own
     known = set(map(frozenset, own))
@@ -102,7 +102,7 @@ def _made(
     states: Mapping[Hashable, Positions],
     weights: Floats,
 ) -> Effect:
-    """Return an effect of these features, so far of the shifts of their own term."""
+    """Return an effect of these features that consists of the shifts of their own term only."""
     above = [term for term in terms if set(features) <= set(term.features)]
     groups = []
     for name in features:
@@ -122,10 +122,10 @@ def _made(
 def _parted(
     effect: Effect, smaller: Sequence[frozenset[Hashable]]
 ) -> Iterator[tuple[frozenset[Hashable], dict[int, Floats]]]:
-    """Take from an effect what functions of fewer features can say, and return it, by their features.
+    """Remove the part of an effect that depends on fewer features, and return it by these features.
 
-    That is the projection, weighted by the rows, on the sums of functions of the ``smaller`` sets. These are written
-    as products of contrasts of the groups, one for every feature of the set.
+    It is the projection, weighted by the rows, on the sums of functions of the ``smaller`` sets. Each of these
+    functions is a sum of products of contrasts between groups, with one contrast for every feature of the set.
     """
     bases = [_product(effect, of_set) for of_set in smaller]
     ends = np.cumsum([basis.shape[1] for basis in bases])
@@ -139,9 +139,10 @@ def _parted(
 
 
 def _projection(basis: Floats, weight: Floats) -> Floats:
-    """Return the matrix of the coefficients of weighted projections on independent columns, (columns, cells).
+    """Return the matrix that maps functions to coefficients of their weighted projection, shape (columns, cells).
 
-    First what the cells of positive weight say, then, where they leave coefficients open, those of weight 0.
+    The columns of the basis are independent. Cells of positive weight determine the coefficients; those that they
+    leave open are determined by the cells of weight 0.
     """
     seen = weight > 0
     root = np.sqrt(weight[seen])[:, None]
@@ -163,7 +164,7 @@ def _left_inverse(matrix: Floats) -> Floats:
 
 
 def _product(effect: Effect, of_set: frozenset[Hashable]) -> Floats:
-    """Return the products of contrasts of the groups of some features, as functions of all, (cells, products)."""
+    """Return the products of contrasts of some features as functions of all features, shape (cells, products)."""
     found: Floats = np.ones((1, 1))
     for name, size in zip(effect.features, effect.shape, strict=True):
         factor = np.eye(size)[:, 1:] - 1 / size if name in of_set else np.ones((size, 1))
@@ -172,9 +173,9 @@ def _product(effect: Effect, of_set: frozenset[Hashable]) -> Floats:
 
 
 def _spread(matrix: Floats, source: Effect, target: Effect) -> Floats:
-    """Return the rows of a matrix, one for every cell of the source, for the cells of a target on finer groups.
+    """Return the rows of a matrix, one for every cell of the source, for the cells of a target with finer groups.
 
-    The rows must be the same for all groups of the features that the target lacks.
+    If the target lacks a feature, the rows must be the same for all groups of that feature.
     """
     positions = []
     for name, groups in zip(source.features, source.groups, strict=True):

@@ -51,7 +51,7 @@ STIFF = 1e6
 
 @dataclass(frozen=True, eq=False)
 class SmoothRefit(Refit):
-    """A refit with shapes that follow the order of states; ``l2`` is the ridge beside the penalty on roughness.
+    """A refit with shapes that follow the order of states; ``l2`` is the ridge, apart from the penalty on roughness.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ def check_smooth(smooth: Any) -> str | dict[str, Strength] | None:
 
 
 def check_ridge(l2: Any) -> float:
-    """Return the ridge beside a penalty on roughness; refuse none, under which constants of terms are free."""
+    """Return the ridge that is added to a penalty on roughness; refuse 0, which leaves constants of terms free."""
     ridge = check_l2(l2)
     if isinstance(ridge, str):
         return RIDGE
@@ -168,9 +168,9 @@ def smooth_refit(
         log odds of naive Bayes that shapes are drawn to.
     interactions : {"families", "pairs", "none"}
     ordered : collection
-        Features with an order, beside those that were cut and those of numbers.
+        Features with an order, in addition to those that were cut and those of numbers.
     ridge : float
-        Precision of the prior of every cell beside the penalty.
+        Precision of the prior of every cell, in addition to the penalty.
     effort : Effort, optional
         What it may take; 100 iterations by default.
     """

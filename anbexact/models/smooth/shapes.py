@@ -36,8 +36,8 @@ class Shape:
     label, against : Any
         The class, and the other side of its odds: another class, or None for the geometric mean of all classes.
     log_odds, standard_error, weight : (*groups) float64
-        In nats; weighted by the rows' ``weight``, the log odds average to 0 along every axis, whatever the groups of
-        the others. The standard error is that of the Bayesian posterior given the strengths of smoothing.
+        In nats. Weighted by the rows (``weight``), the log odds average to 0 along every axis, for all groups of the
+        other features. The standard error is that of the Bayesian posterior given the strengths of smoothing.
     """
 
     features: tuple[Hashable, ...]
@@ -91,7 +91,7 @@ def _shapes(
 
 
 def shape_effects(refitted: SmoothRefit) -> list[tuple[Effect, Positions, Floats]]:
-    """Return the effects of a refit, with the cells whose shifts they are made of, and the matrix of these shifts."""
+    """Return the effects of a refit, each with the positions of its cells among all shifts, and their matrix."""
     terms, design = refitted.problem.terms, refitted.design
     states = {name: design.states(name) for name in dict.fromkeys(name for term in terms for name in term.features)}
     found = []
@@ -179,8 +179,8 @@ class SmoothResult:
     counted in part. The p-value is that of a χ² distribution with ``edf`` degrees of freedom, at least 1. It treats
     the strengths of smoothing, the structure and the cut points as given, so p-values near a threshold can be too
     small. Because the penalty also shrinks slopes to 0, p-values of terms with little information tend to be too
-    large. Degrees of freedom and tests are of the terms as they are penalised, where a part of what a feature adds
-    may be in terms of more features; ranges are those of shapes, where it is not.
+    large. Degrees of freedom and tests refer to the terms as they are penalised, in which an interaction may contain
+    a part of the effect of a single feature. Ranges refer to the shapes, in which it does not.
 
     References
     ----------
@@ -267,9 +267,9 @@ class HasShapes(ABC):
         """Return the contributions of features and interactions to the log odds of classes, with standard errors.
 
         Their sum is that of the refit, up to a constant. They are the functional ANOVA weighted by the rows of the
-        refit (Hooker 2007): an interaction averages to 0 along every axis, whatever the others are, and so has no
-        part that fewer of its features could say. A family has shapes of all its subsets, unless these would have
-        more than 10,000 cells together; then of those that have a term.
+        refit (Hooker 2007): an interaction averages to 0 along every axis, so that no part of it depends on fewer of
+        its features. A family has shapes of all its subsets, or only of those that have a term if all would have more
+        than 10,000 cells.
 
         Parameters
         ----------

@@ -42,7 +42,7 @@ FEW_ROWS, MOST_WORK = 2_000, 20_000_000
 LITTLE_WORK = 200_000
 """`pass_work` up to which slopes without curvature are tried: their fits take five to ten times as long as others."""
 CENTRE, MORE = 0.25, (0.5, 0.75)
-"""Share of naive Bayes' log odds that shapes are drawn to if strengths are tuned; what else is tried, beside 0."""
+"""Share of naive Bayes' log odds that shapes are drawn to if strengths are tuned; further shares that are tried."""
 SLOPES = (0.3, 0.1, 0.03, 0.01)
 """Strengths of slopes that are tried without curvature, with few rows."""
 GRID = (1000.0, 300.0, 100.0, 30.0, 10.0, 3.0, 1.0, 0.3, 0.1, 0.03, 0.01)

@@ -27,9 +27,9 @@ FEWEST_CELLS, GRID_CELLS = 100, 256
 """Cells that the grid of three or more ordered features has, about: one for four distinct rows, within these. A pair
 has twice as many intervals on an axis as three features have."""
 MOST_CELLS = 4096
-"""Cells of a term from which on it gives way to pairs."""
+"""Cells from which a term of several features is replaced by terms of its pairs."""
 MOST_UNKNOWNS = 10_000
-"""Unknowns beyond which families have no terms of their pairs beside them: fits would take twice as long."""
+"""Unknowns beyond which families have no terms of their pairs, with which fits would take twice as long."""
 MOST_GRID = 10
 """Intervals that an axis of a pair has at most."""
 
@@ -59,7 +59,7 @@ class Axis:
         """The quadratic form of first differences, (size, size).
 
         In an order, ``(m - 1) Σ_j (δ_{j+1} - δ_j)²``, the integral of the squared slope if the m groups are spread
-        over an interval of length 1. Groups without an order, or beside it, differ from the mean of all:
+        over an interval of length 1. Groups without an order, or outside it, differ from the mean of all:
         ``2 Σ_j (δ_j - mean)²``, which is the same for two groups.
         """
         form = np.zeros((self.size, self.size))
@@ -237,7 +237,7 @@ def smooth_terms(
         The features whose states follow an order.
     interactions : {"families", "pairs", "none"}, default "families"
         See `INTERACTIONS`. A family on whose grid there would be more than `MOST_CELLS` cells has its pairs. With
-        more than `MOST_UNKNOWNS` unknowns, pairs have no terms beside their families.
+        more than `MOST_UNKNOWNS` unknowns, families have no terms of their pairs.
     """
     features = [
         name
@@ -303,7 +303,7 @@ def _interactions(
 ) -> list[tuple[Axis, ...]]:
     """Return the axes of families and, where their grids are finer, of their pairs; or of one of both.
 
-    Beside pairs, a family's axes are groups of theirs: what it says of a pair is a function on the pair's grid.
+    If there are terms of pairs, a family's axes are coarser than theirs, so its part of a pair fits the pair's grid.
     """
     found: dict[frozenset[Hashable], tuple[Axis, ...]] = {}
     for child, own in families.items():

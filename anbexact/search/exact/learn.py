@@ -219,7 +219,7 @@ def _learn(
     plan = Plan(table, score, constraints, thread_count(limits.n_jobs), deadline, limits.memory_limit)
     plan = plan.with_worthwhile_threads()
     search = ExactSearch(plan, class_name, progress)
-    with refused_without_memory(f"the best structure over {plan.n} features was searched"):
+    with refused_without_memory(f"searching for the best structure over {plan.n} features"):
         _ = search.forest  # first, in case there is no time for more
         if not plan.prunes:
             check_fits(plan)

@@ -29,7 +29,7 @@ from anbexact.tables.vocabulary import CodeArray
 ESS_GRID = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 """Equivalent sample sizes that are averaged over, all of them equally probable a priori."""
 LOG_ROUNDING = log(2.0**-54)
-"""ln of the share of a probability that no double notices."""
+"""ln of the share of a sum that is lost when a float64 is rounded."""
 MOST_COMPLETIONS = 1024
 """Maximum number of joint states of a row's missing cells for which predictions sum over all of them."""
 ROWS_AT_ONCE = 1 << 14
@@ -205,8 +205,8 @@ class AveragedPosterior:
     model : AveragedModel
         The model.
     terms : sequence of (float, Predictive)
-        ln of the share of every equivalent sample size, and its predictor, the most probable size first; empty if
-        structures are drawn.
+        ln of the share of every equivalent sample size, and the predictor under it, the most probable size first;
+        empty if structures are drawn.
     """
 
     def __init__(self, model: AveragedModel, terms: Sequence[tuple[float, Predictive]]) -> None:
@@ -262,10 +262,10 @@ class AveragedPosterior:
         return np.asarray(highest + np.log(np.add.reduceat(shares, starts)))
 
     def _of_all_sizes(self, complete: CodeArray, n_jobs: int | None) -> Floats:
-        """Return ln P(c, x) of complete rows, the sum over all equivalent sample sizes.
+        """Return ln P(c, x) of complete rows, summed over all equivalent sample sizes.
 
-        A size adds no more than its share, as P(c, x) ≤ 1. It is left out for rows whose sums are so large that no
-        double would notice.
+        A size adds at most its share, because P(c, x) ≤ 1. It is left out for rows whose sums would not change in
+        float64.
         """
         log_share, predictive = self._terms[0]
         logs: Floats = log_share + predictive.log_joint(complete, n_jobs)

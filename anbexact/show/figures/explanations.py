@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 MOST_TERMS = 15
 MOST_CHARACTERS = 48
-"""Of a line beside a bar, if the axes are wide enough."""
+"""Characters in a line next to a bar, if the axes are wide enough."""
 NAME_CHARACTERS = 40
-"""Of a class."""
+"""Characters of a class."""
 BEYOND = 1.0
 """How far whiskers reach beyond all bars, as a share of the range of the bars."""
 WIDTH = 7.5
 ROWS = 0.34, 0.42
-"""Height of a bar and the gap below it, in inches, beside labels of one line and of two."""
+"""Height of a bar and the space below it, in inches, for labels of one line and of two."""
 LEAST_ROW = 0.3
 """Least height at which labels have two lines."""
 NARROW = 2.4
 """Width of titles over axes that are narrower, in inches."""
 TEXT, LABEL = 10.0, 8.5
-"""Sizes of the fonts of titles and beside bars, in points."""
+"""Font sizes of titles and of the text next to bars, in points."""
 
 
 class WaterfallDisplay(Display):

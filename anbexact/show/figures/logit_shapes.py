@@ -291,7 +291,7 @@ def _slant_if_crowded(axes: Axes, share: float = 1.0) -> None:
 
 
 def _short(ends: Sequence[str]) -> list[str]:
-    """Return cut points in three digits if they are numbers, in more if these do not tell them apart."""
+    """Return cut points with three digits if they are numbers, or with as many as distinguish them."""
     try:
         return cut_texts(np.array(ends, dtype=np.float64), least=3)
     except ValueError:

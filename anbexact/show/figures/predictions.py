@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MOST_NUMBERS = 12
 """Classes up to which the cells of a confusion matrix are written as numbers."""
 NAME_CHARACTERS = 22
-"""Characters in a line of the name of a class beside a confusion matrix."""
+"""Characters in a line of a class's name in a confusion matrix."""
 FONT = {"small": 8.33, "x-small": 6.94}
 """Sizes of fonts, in points."""
 

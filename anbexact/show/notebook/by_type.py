@@ -12,8 +12,8 @@ from anbexact.show.svg.markup import Markup
 def html(thing: Any) -> Markup:
     """Return a value as a fragment of HTML.
 
-    ``@html.register`` above a function of one argument says how values of its type are shown, your own types
-    included; a type without a function is shown as its base is.
+    ``@html.register`` on a function of one argument determines how values of its type are shown; this also works for
+    your own types. A type without a function is shown like its base.
 
     Raises
     ------

@@ -27,7 +27,7 @@ MOST_ROWS = 5
 MOST_REASONS = 20
 """Sufficient reasons that are shown."""
 MOST_IN_HEADING = 24
-"""Characters of a class in the heading of a column."""
+"""Most characters of a class in the heading of a column."""
 
 
 @html.register

@@ -170,7 +170,7 @@ def report(
     sample_weight : (rows,) array, optional
         Weights of the rows.
     models : names, optional
-        Rivals that are cross-validated beside the classifier, by the names of :func:`anbexact.compare.compare`.
+        Rivals that are cross-validated with the classifier, by the names of :func:`anbexact.compare.compare`.
     folds : int or None, default 5
         Folds of the cross-validation, in which the classifier is learned again; None leaves it out. It takes by far
         the longest.

@@ -58,7 +58,7 @@ class HeldOut:
         return np.asarray(self.proba.argmax(axis=1) == self.truth, dtype=np.float64)
 
     def possible(self) -> HeldOut:
-        """Return the rows that the model gives probabilities; rows that it holds for impossible have none."""
+        """Return the rows with probabilities; rows that are impossible under the model have none."""
         kept = ~np.isnan(self.proba).any(axis=1)
         return HeldOut(self.truth[kept], self.proba[kept], self.weights[kept], self.values)
 

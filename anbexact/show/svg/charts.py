@@ -10,9 +10,9 @@ from anbexact._runtime.units import number_text
 from anbexact.show.svg.markup import Markup, element, joined, shortened, shortened_apart
 
 COLOURS = ("#2f7fd6", "#d0741c", "#2a9d68", "#b05bc4", "#c94a5a", "#7d8a2e", "#1f9aa8", "#8a6d5b")
-"""Of lines; each has enough contrast on light and on dark pages."""
+"""Colours of lines; each has enough contrast on light and on dark pages."""
 DASHES = (None, "7 3", "2 3", "9 3 2 3")
-"""Of lines beyond the first colours, and for who does not see colours."""
+"""Dashes of lines: they distinguish lines of the same colour, and all lines for readers who do not see colours."""
 MOST_NAMED, MOST_TICK_CHARACTERS, CHARACTER = 4, 13, 6.7
 """Intervals of an axis that are named, characters of their names, and the width of one."""
 MOST_LEVEL = 8

@@ -136,7 +136,7 @@ def _component(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Layout:
     centres = tuple(places.get(node, (0.0, 0.0)) for node in range(len(sizes)))
 
     def points(node: int) -> list[Point]:
-        """A bend leads along the whole height of its layer, beside the nodes there."""
+        """A bend leads along the whole height of its layer, past the nodes there."""
         (x, y), half = places[node], tall[node] / 2
         return [(x, y)] if node < len(sizes) else [(x, y - half), (x, y + half)]
 

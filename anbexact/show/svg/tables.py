@@ -85,7 +85,7 @@ def number(value: float, digits: int = 3) -> str:
 
 
 def share_bar(value: float, most: float = 1.0, width: float = BAR_WIDTH) -> Markup:
-    """Return a bar from the left, of a length in proportion to a value; decorative, the number stands beside it."""
+    """Return a bar from the left, of a length in proportion to a value; decorative, as the number is next to it."""
     share = 0.0 if not (math.isfinite(value) and most > 0) else min(max(value / most, 0.0), 1.0)
     return _small_picture(
         width, element("rect", x=0.0, y=2.0, width=share * width, height=BAR_HEIGHT - 4, rx="2", fill=POSITIVE)

@@ -49,12 +49,13 @@ def interval_number(cell: Any, dtype: Any, column: Column, cuts: Cuts) -> Any:
 
 
 def group_number(cell: Any, name: Hashable, groups: Sequence[Sequence[Any]]) -> Any:
-    """Return the expression of the number of a cell's group; it is missing in none of them.
+    """Return the expression of the number of a cell's group; missing if the cell is in none of them.
 
     Raises
     ------
     TypeError
-        If the values are no text, since each engine writes others in its own way; the message names the column.
+        If the values are not text, because each engine writes other values in its own way; the message names the
+        column.
     """
     for value in (value for values in groups for value in values):
         if not isinstance(value, str):

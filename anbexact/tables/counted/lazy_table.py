@@ -20,7 +20,7 @@ from anbexact.tables.vocabulary import UNKNOWN, CodeArray, Vocabulary, check_num
 MEMORY_SHARE = 0.5
 """Part of the available memory that distinct rows may fill."""
 BYTES_PER_CELL, BYTES_PER_ROW = 6, 64
-"""Memory that a distinct row takes while a table is made of it: for each of its cells, and beside them."""
+"""Bytes that a distinct row takes while a table is made of it: for each of its cells, and for the row itself."""
 
 
 def lazy_table(

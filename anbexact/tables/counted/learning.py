@@ -52,7 +52,7 @@ from anbexact.tables.vocabulary import LEFT_OUT, Groups, Vocabulary
 class CountedColumns(TrainingColumns):
     """What is learned from, counted where it is: distinct rows of states, continuous columns being cut already.
 
-    Attributes beside those of :class:`TrainingColumns`:
+    Attributes in addition to those of :class:`TrainingColumns`:
 
     repeats : (rows,) int64
         How many rows of the frame each row stands for.
@@ -287,7 +287,7 @@ class _Counting:
 class LargeColumns(CountedColumns):
     """What is learned from, its distinct rows being too many for memory; they are counted a few columns at a time.
 
-    Attributes beside those of :class:`CountedColumns`, which has no rows here:
+    Attributes in addition to those of :class:`CountedColumns`, which has no rows here:
 
     counting : _Counting
         What counts them.

@@ -195,7 +195,7 @@ def numbers_of(
 ) -> npt.NDArray[np.number[Any]]:
     """Return the numbers of a column, NaN where missing, as a quantity has them if one is given.
 
-    If the quantity was written as text, NaN also stands for what cannot be read.
+    If the quantity was written as text, text that cannot be read is NaN, too.
 
     Raises
     ------
@@ -208,7 +208,7 @@ def numbers_of(
 def _read(
     column: Column, quantity: Quantity | None, known: str
 ) -> tuple[npt.NDArray[np.number[Any]], npt.NDArray[np.intp]]:
-    """Return the numbers of a column, and the codes of the values that a quantity of text does not admit."""
+    """Return the numbers of a column, and the codes of its texts that cannot be read."""
     none = np.empty(0, dtype=np.intp)
     if column.numbers is not None and column.quantity == quantity:
         return column.numbers, none

@@ -42,7 +42,7 @@ def interval_names(cuts: Cuts, quantity: Quantity | None = None) -> tuple[str, .
 def cut_texts(cuts: Cuts, quantity: Quantity | None = None, least: int = 6) -> list[str]:
     """Return cut points as text for a reader, written as in the names of the intervals.
 
-    Numbers have the fewest digits that distinguish them: ``least``, or more, and all before the decimal point.
+    Numbers have the fewest digits that distinguish them, at least ``least``, and all digits before the decimal point.
 
     Examples
     --------

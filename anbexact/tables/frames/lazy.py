@@ -30,7 +30,7 @@ MOST_GROUPS = 10_000_000
 SAMPLE_ROWS, MOST_SAMPLED = 20_000, 200
 """First rows that are looked at, and the values of a column there up to which its rows are expected to repeat."""
 GATHERED_SHARE, BYTES_PER_GROUP = 0.1, 24
-"""Part of the available memory that distinct rows may fill as they are, and what each takes beside its cells."""
+"""Share of the available memory that distinct rows may fill, and the bytes of each in addition to its cells."""
 ROWS, WEIGHTS = "rows", "weights"
 """Columns of a group's number of rows, and of their weight."""
 CHANGED = (
@@ -331,7 +331,7 @@ def _check_name(name: Any, names: Mapping[str, Any], what: str) -> None:
     if not isinstance(name, str):
         raise TypeError(
             f"{what} must be the name of a column of the lazy frame, not {with_article(type(name).__name__)}: its "
-            "rows have no order, so that nothing can be put beside them"
+            "rows have no order, so that nothing can be aligned with them"
         )
     if name not in names:
         raise ValueError(f"{what}={name!r} is not a column of the lazy frame, whose columns are {list(names)}")

@@ -97,7 +97,7 @@ def _measured(column: Column) -> Column:
 
 
 def _of_one_type(value: Any, kind: str) -> Any:
-    """Return a value as it stands beside others of its kind: a date as a datetime, a number as a decimal."""
+    """Return a value as it is compared with others of its kind: a date as a datetime, a number as a decimal."""
     if kind == "datetime" and not isinstance(value, datetime):
         return datetime.combine(value, time.min)
     return Decimal(repr(value)) if kind == "decimal" and isinstance(value, int | float) else value
@@ -147,7 +147,7 @@ def _declares_in_arrow(dtype: Any) -> bool:
 
 
 def _read_as_arrow(dtype: Any) -> bool:
-    """Whether pandas' cells of a pyarrow type would say less than pyarrow's."""
+    """Whether a column of a pyarrow type is read by pyarrow, because pandas would lose the order of its states."""
     return _ordered_in_arrow(dtype) or _declares_in_arrow(dtype)
 
 
@@ -184,7 +184,7 @@ def _read_arrow(values: Any, name: Hashable, objects: str = "python") -> Column:
 
 
 def _with_numbers(column: Column) -> Column:
-    """Add, to integers beside missing cells, their values as numbers (so that they may be cut)."""
+    """Add the numbers of a column of integers with missing cells, so that they may be cut."""
     codes, categories = column.coded
     values = np.array([*map(float, categories), np.nan])
     return Column(column.name, codes, categories, numbers=values[codes])
@@ -210,8 +210,8 @@ def _refuse_unhashable(values: Iterable[Any], name: Hashable) -> None:
             hash(value)
         except TypeError as error:
             raise TypeError(
-                f"column {name!r} contains {reprlib.repr(value)}, {with_article(type(value).__name__)}: a state must "
-                "be hashable, such as a string, a number or a date; make a column of each of its parts, or text of it"
+                f"column {name!r} contains {reprlib.repr(value)}, {with_article(type(value).__name__)}: a cell must "
+                "be hashable, such as text, a number or a date; make its parts columns, or convert it to text"
             ) from error
 
 

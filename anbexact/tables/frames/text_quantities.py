@@ -1,7 +1,7 @@
-"""What a column of text means: numbers in some notation, dates, times of day, durations, or nothing but text.
+"""What a column of text means: numbers in some notation, dates, times of day, durations, or just text.
 
 A column is a quantity only if all its texts are of one kind and in one notation, except for words that stand for
-missing cells. What was decided is a :class:`TextQuantity`, by which further cells of the column are read.
+missing cells. The result is a :class:`TextQuantity`, which also reads later cells of the column.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ AMONG_QUANTITIES = frozenset(
 )
 """Texts that stand for missing cells in a column whose other texts are numbers, dates, times or durations."""
 LONGEST_EXACT = 15
-"""Digits up to which every whole number is a float."""
+"""Number of digits up to which floats hold every whole number exactly."""
 SHORTEST_CODE, SHORTEST_TELEPHONE = 3, 7
-"""Digits from which whole numbers of equal length, or of any length, look like codes."""
+"""Number of digits from which whole numbers of equal length, or of any length, look like codes."""
 
 _OFFSET = re.compile(r"(?:Z|[+-]\d\d(?::?\d\d)?)$", re.ASCII)
 _ONLY_DATE = len("2021-06-15")
@@ -40,15 +40,15 @@ _ONLY_DATE = len("2021-06-15")
 class TextQuantity(Quantity):
     """The meaning of a column of text: a quantity, and how it is written.
 
-    Attributes beside those of :class:`~anbexact.tables.frames.quantities.Quantity`, for numbers (of the kind
-    "decimal"):
-
+    Attributes
+    ----------
     before, after : str
-        What stands before every number and after it: a currency or a sign of per cent, with the blank between.
+        For numbers (the kind "decimal"): the currency or percent sign before or after each of them, with the blank
+        between.
     decimal : {".", ","}
-        The decimal mark. The other one, a blank or an apostrophe separates thousands.
+        The decimal mark of numbers. The other mark, a blank or an apostrophe may separate thousands.
     thousands : str
-        What separates thousands where numbers are shown; none if it is empty.
+        The separator of thousands where numbers are shown; empty for none.
     """
 
     before: str = ""
@@ -69,7 +69,7 @@ class TextQuantity(Quantity):
 
     @property
     def plain(self) -> bool:
-        """Whether the values are whole numbers without anything beside their digits."""
+        """Whether the values are whole numbers that are written without signs or separators."""
         return self.kind == "decimal" and not (self.places or self.before or self.after or self.thousands)
 
     @property
@@ -78,14 +78,14 @@ class TextQuantity(Quantity):
         return self._written("1234.50" if self.places or not self.plain else "1234")
 
     def expected_as_number(self, name: Hashable, what: str) -> str:
-        """Return the warning that an export knows the numbers of a column alone, and not how they are written."""
+        """Return the warning that an export does not read the text of a column, only its numbers."""
         return (
-            f"{what}: the column {name!r} must be a number there; convert texts such as {self.example!r} before they "
-            "are scored"
+            f"{what} expects column {name!r} as numbers: convert text such as {self.example!r} to numbers before "
+            "scoring"
         )
 
     def places_of(self, values: Sequence[Any]) -> int:
-        """Return the number of decimal places that texts have, without zeros at the end."""
+        """Return the most decimal places of the texts, without trailing zeros."""
         found = [number_parts(value, self.decimal) for value in values if isinstance(value, str)]
         return max((len(parts.part.rstrip("0")) for parts in found if parts is not None), default=0)
 
@@ -95,7 +95,7 @@ class TextQuantity(Quantity):
         Raises
         ------
         ValueError
-            If it cannot be one; the message is to follow the column's name.
+            If it cannot be read; the message continues a sentence that begins with the column's name.
         """
         if not isinstance(value, str):
             return super().number(value)
@@ -105,17 +105,17 @@ class TextQuantity(Quantity):
         if self.kind != "decimal":
             return super().number(text)
         parts = number_parts(text, self.decimal)
-        if parts is None or not self._admits(parts):
+        if parts is None or not self.admits(parts):
             raise ValueError(f"contains {value!r}: pass numbers, or text such as {self.example!r}")
         return parts.number
 
-    def _admits(self, parts: NumberParts) -> bool:
-        """Whether what stands beside a number is what stands beside these, or nothing."""
-        return parts.beside in (self.beside, ("", ""))
+    def admits(self, number: NumberParts | TextQuantity) -> bool:
+        """Whether a number, or those of a column, have the currency or percent sign of this column, or none."""
+        return number.affixes in (self.affixes, ("", ""))
 
     @property
-    def beside(self) -> tuple[str, str]:
-        """What stands before and after the digits, without blanks."""
+    def affixes(self) -> tuple[str, str]:
+        """The currency or percent sign before and after the digits, without blanks."""
         return self.before.strip(), self.after.strip()
 
     def texts(self, cuts: Sequence[float] | Floats) -> list[str]:
@@ -149,11 +149,11 @@ class Meaning:
     Attributes
     ----------
     quantity : TextQuantity, optional
-        None if they are text, or codes.
+        What the texts measure; None if they are just text, or codes.
     numbers : (texts,) float64
         Each text as a number; NaN where it stands for a missing cell.
     question : str
-        Why it cannot be told what they mean, and how to tell; empty if there is no such question.
+        What is ambiguous, and the parameter that decides it; empty if nothing is.
     """
 
     quantity: TextQuantity | None
@@ -170,9 +170,9 @@ def meaning_of(texts: Sequence[Any], decimal: str | None = None) -> Meaning:
     Parameters
     ----------
     texts : sequence
-        The different cells of a column. Cells that are not text mean nothing here.
+        The distinct cells of a column. If one of them is not text, no meaning is sought.
     decimal : {".", ","}, optional
-        The decimal mark, if the texts leave it open, as "1,234" does.
+        The decimal mark of texts that leave it open, as "1,234" does.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def meaning_of(texts: Sequence[Any], decimal: str | None = None) -> Meaning:
 
 
 def _numbers(texts: Sequence[str], decimal: str | None) -> Meaning | None:
-    """Return what texts mean as numbers; None if they are not numbers."""
+    """Return the meaning of texts that are numbers; None for others."""
     read = {mark: parts for mark in DECIMAL_MARKS if (parts := _all_parts(texts, mark)) is not None}
     if not read:
         return None
@@ -216,8 +216,8 @@ def _numbers(texts: Sequence[str], decimal: str | None) -> Meaning | None:
                 return Meaning(
                     None,
                     np.empty(0),
-                    f"it contains numbers as text, such as {shown!r}, whose mark may separate thousands or decimals; "
-                    "pass decimal='.' or decimal=','",
+                    f"it contains numbers as text, such as {shown!r}, whose {'comma' if ',' in shown else 'point'} "
+                    "may separate thousands or decimals; pass decimal='.' or decimal=','",
                 )
             mark = likely[0]
     parts = read[mark]
@@ -237,11 +237,11 @@ def _numbers(texts: Sequence[str], decimal: str | None) -> Meaning | None:
 
 
 def _all_parts(texts: Sequence[str], mark: str) -> list[NumberParts] | None:
-    """Return all texts as numbers with this decimal mark; None if one is not, or if they are not in one notation."""
+    """Return texts as numbers with this decimal mark; None if one is no number, or has other signs than the rest."""
     found: list[NumberParts] = []
     for text in texts:
         parts = number_parts(text, mark)
-        if parts is None or (found and parts.beside != found[0].beside):
+        if parts is None or (found and parts.affixes != found[0].affixes):
             return None
         found.append(parts)
     if len(texts) > 1 and (
@@ -252,14 +252,14 @@ def _all_parts(texts: Sequence[str], mark: str) -> list[NumberParts] | None:
 
 
 def _is_likely(parts: Sequence[NumberParts]) -> bool:
-    """Whether numbers look as if they were written with the decimal mark by which they were read.
+    """Whether the decimal mark by which numbers were read is likely to be right.
 
-    Money has two decimals, not three; decimals are padded with zeros in all numbers or in none; and whoever separates
-    thousands does so in all numbers of five digits or more.
+    It is not if amounts of money have three decimals; if only some numbers are padded with zeros; or if thousands are
+    separated in some numbers, but not in others of five digits or more.
     """
     decimals = [one.part for one in parts if one.part]
     if decimals:
-        if any(one.beside[0] or (one.beside[1] and one.beside[1] not in PER_CENT) for one in parts):
+        if any(one.affixes[0] or (one.affixes[1] and one.affixes[1] not in PER_CENT) for one in parts):
             return any(len(part) != 3 for part in decimals)
         padded = len(decimals) == len(parts) and len(set(map(len, decimals))) == 1
         if not padded and any(part.endswith("0") for part in decimals):
@@ -270,7 +270,7 @@ def _is_likely(parts: Sequence[NumberParts]) -> bool:
 
 
 def _are_codes(wholes: Sequence[str]) -> bool:
-    """Whether whole numbers look like codes: all of one length, as postal codes and years, or long, as telephones."""
+    """Whether whole numbers look like codes: of equal length, like years, or long, like telephone numbers."""
     lengths = set(map(len, wholes))
     if max(lengths) > LONGEST_EXACT or min(lengths) >= SHORTEST_TELEPHONE:
         return True
@@ -281,8 +281,8 @@ def _are_codes(wholes: Sequence[str]) -> bool:
 
 
 def _of_time(texts: Sequence[str]) -> Meaning | None:
-    """Return what texts mean as dates, datetimes, times of day or durations; None if they are not."""
-    if not texts[0][:1].isdigit() and not texts[0].startswith("-"):  # as most text, of which there may be much
+    """Return the meaning of texts that are dates, datetimes, times of day or durations; None for others."""
+    if not texts[0][:1].isdigit() and not texts[0].startswith("-"):  # most text ends here, at no cost
         return None
     values: Any = None
     if all(map(is_iso, dates := [with_hyphens(text) for text in texts])):
@@ -309,7 +309,7 @@ def dates_of_text(cells: Sequence[str]) -> pd.Series[Any]:
     Raises
     ------
     ValueError
-        If there is no such day, or only some datetimes have an offset.
+        If a day does not exist, or if only some datetimes have an offset.
     """
     if all(len(cell) == _ONLY_DATE for cell in cells):
         return pd.Series(pd.to_datetime(pd.Series(cells), format="ISO8601").dt.date, dtype=object)

@@ -1,4 +1,4 @@
-"""Numbers as people write them: with a currency, per cent, thousands, and a decimal point or comma."""
+"""Numbers as people write them: with a currency or percent sign, thousands, and a decimal point or comma."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CURRENCY_NAMES = (
     "NOK NZD PEN PHP PKR PLN RON RSD RUB SAR SEK SGD THB TRY TWD UAH USD VND ZAR US$ A$ AU$ C$ CA$ NZ$ HK$ S$ R$ RM "
     "Rs. Rs SFr. SFr Fr. Fr kr. kr Kr zł Kč Ft lei"
 )
-"""What stands beside amounts of money, with blanks between, apart from the signs of Unicode's category Sc."""
+"""Names and abbreviations of currencies; the signs of Unicode's category Sc are `CURRENCY_SIGNS`."""
 CURRENCY_SIGNS = "$¢£¤¥֏؋৲৳฿៛₠₡₢₣₤₥₦₧₨₩₪₫€₭₮₯₰₱₲₳₴₵₶₷₸₹₺₻₼₽₾₿"
 PER_CENT = "%‰"
 _BLANKS = str.maketrans(dict.fromkeys("\u00a0\u2007\u2009\u202f", " ") | {"’": "'", "−": "-", "﹣": "-", "－": "-"})
@@ -27,12 +27,12 @@ _CODE = re.compile(r"0\d", re.ASCII)
 
 
 def plain_text(text: str) -> str:
-    """Return a text with ordinary blanks, apostrophes and minus signs, and nothing at its ends."""
+    """Return a text with ordinary blanks, apostrophes and minus signs, and without blanks at its ends."""
     return text.translate(_BLANKS).strip()
 
 
 def _body(mark: str) -> re.Pattern[str]:
-    """Return the pattern of digits with a decimal mark: its groups are whole part and decimals."""
+    """Return the pattern of digits with a decimal mark; its groups are the whole part and the decimals."""
     other = re.escape({".": ",", ",": "."}[mark])
     thousands = rf"[1-9]\d{{0,2}}(?:(?P<by>[{other}' ])\d{{3}})(?:(?P=by)\d{{3}})*"
     lakhs = r"|[1-9]\d?(?:,\d\d)+,\d{3}" if mark == "." else ""
@@ -51,11 +51,11 @@ class NumberParts:
     number : float
         With its sign.
     before, after : str
-        What stands beside the digits, with the blank between.
+        The currency or percent sign, with the blank between it and the digits.
     whole, part : str
-        The digits before the decimal mark, with what separates thousands, and those after it.
+        The digits before the decimal mark, with separators of thousands, and those after it.
     bare : bool
-        Whether there are but digits, without a sign, a mark or anything beside them.
+        Whether the text consists of digits alone.
     """
 
     number: float
@@ -66,21 +66,21 @@ class NumberParts:
     bare: bool
 
     @property
-    def beside(self) -> tuple[str, str]:
-        """What stands beside the digits, without blanks."""
+    def affixes(self) -> tuple[str, str]:
+        """The currency or percent sign before and after the digits, without blanks."""
         return self.before.strip(), self.after.strip()
 
     @property
     def thousands(self) -> str:
-        """What separates thousands; empty if nothing does."""
+        """The separator of thousands; empty if there is none."""
         return next((mark for mark in self.whole if not mark.isdigit()), "")
 
 
 def number_parts(text: str, mark: str) -> NumberParts | None:
-    """Return the number that a text is with this decimal mark; None if it is not a number.
+    """Read a text as a number with this decimal mark; return None if it is not a number.
 
-    There may be a currency or a sign of per cent, thousands separated by the other mark, blanks or apostrophes, and
-    minus or parentheses around a negative number. Digits that begin with zeros, such as 007, are a code.
+    The number may have a currency or percent sign, thousands separated by the other mark, blanks or apostrophes, and,
+    if it is negative, a minus sign or parentheses. Digits with leading zeros, such as 007, are a code.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How well the classifier does: held-out measures, calibration, gains, confusion; the network beside its refit."""
+"""How well the classifier does: held-out measures, calibration, gains, confusion; the network and its refit."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def performance_section(validation: Validation | None, reason: str = "") -> Sect
     shown = own.possible()
     if len(shown.truth) < len(own.truth):
         count = len(own.truth) - len(shown.truth)
-        blocks.append(Paragraph(f"Curves leave out {count:,} rows that a fold's model holds for impossible.", "note"))
+        text = f"Curves leave out {count:,} rows that are impossible under the model of their fold."
+        blocks.append(Paragraph(text, "note"))
     if len(shown.truth):
         blocks += [_calibration(shown, validation), _gains(shown, validation)]
     blocks.append(_confusion(own, validation.classes))
@@ -186,7 +187,7 @@ def _confusion(own: HeldOut, classes: list[Any]) -> Matrix:
 
 
 def refit_section(validation: Validation | None) -> Section | None:
-    """Return the network as it was learned beside its refit and the pool of both; None where there are not both."""
+    """Compare the network as it was learned, its refit, and the pool of both; None if one is missing."""
     if validation is None or validation.refit is None:
         return None
     generative, refitted, pooled = validation.refit

@@ -21,6 +21,6 @@ def shapes_section(subject: Subject) -> Section | None:
         return Section("shapes", "The shapes of the features", blocks)
     listed = [{"term": shape.name, "class": shape.label, "range": shape_range(shape)} for shape in pairs]
     columns = [Column("term", "interaction"), Column("class", "class"), Column("range", "range", 3, "share")]
-    note = "Range: between the highest and the lowest log odds of the interaction beside the shapes of its features."
+    note = "Range: from the lowest to the highest log odds of the interaction, without the shapes of its features."
     table = Records("interactions", columns, listed, "Interactions of features, those of the widest range", note)
     return Section("shapes", "The shapes of the features", [*blocks, table])
