@@ -14,8 +14,6 @@ from anbexact._runtime.units import agreeing, counted
 from anbexact._runtime.warn import warn
 from anbexact.adapters.deploy.onnx_graph import ML, Graph, Source, add_posterior, check_exportable, class_labels
 from anbexact.adapters.deploy.scoring_form import ScoringForm, scoring_form
-from anbexact.adapters.onnx_graph import ML, Graph, Source, add_posterior, check_exportable, class_labels
-from anbexact.adapters.scoring_form import ScoringForm, scoring_form
 from anbexact.classifiers.refitted import RefittedClassifier
 from anbexact.classifiers.registry import CLASSIFIERS
 

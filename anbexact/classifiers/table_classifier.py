@@ -70,7 +70,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
         Whether columns that look like identifiers, free text or row numbers are left out, with a warning that names
         them: with 50 or more observed rows, text of which at least 95 % of the cells are distinct, and whole numbers
         of which as many are distinct and which repeat much less often than random numbers of the same range would
-        (see :func:`~anbexact.inputs.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A
+        (see :func:`~anbexact.tables.identifiers.identifier_reason`); never floats, nor what ``categories`` names. A
         column that is left out stays a feature with the single state ``"(left out)"``: prediction requires it and
         accepts any value.
     decimal : {".", ","}, optional

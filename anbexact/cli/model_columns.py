@@ -14,7 +14,6 @@ from anbexact.classifiers.fitted_pool import first_table_classifier
 from anbexact.cli.cells import Expected, is_text
 from anbexact.cli.messages import InputError, listed, note
 from anbexact.tables.frames.text_quantities import TextQuantity, meaning_of
-from anbexact.tables.text_quantities import MISSING_WORDS, TextQuantity, meaning_of
 from anbexact.tables.vocabulary import UNKNOWN
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from anbexact.cli.tables import (
     take_weights,
 )
 from anbexact.cli.writing import check_place
-from anbexact.report.plain import print_json
+from anbexact.show.report.plain import print_json
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -98,10 +98,7 @@ def _names(text: str) -> tuple[str, ...]:
 def run(args: argparse.Namespace) -> None:
     """Read the classifier and the table, make the report, write it."""
     from anbexact.show.report.making import Settings, make_report
-    from anbexact.show.report.plain import print_json
     from anbexact.show.report.subject import Subject
-    from anbexact.report.making import Settings, make_report
-    from anbexact.report.subject import Subject
 
     path = None if args.json or args.markdown else _output(args.output or DEFAULT_OUTPUT)
     if path is None and args.output is not None:

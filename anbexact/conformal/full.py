@@ -18,10 +18,7 @@ from anbexact.scores import BDeu
 from anbexact.search.posterior.relearner import Relearner, check_relearnable
 from anbexact.search.posterior.setting import Limits
 from anbexact.tables.cuts import RULES
-from anbexact.discretize import RULES
-from anbexact.inputs.prediction import in_vocabulary
-from anbexact.scores import BDeu
-from anbexact.tables.frames import read_columns
+from anbexact.tables.prediction import in_vocabulary
 from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import UNKNOWN
 
@@ -230,7 +227,6 @@ def _with_one_more_state(table: DiscreteTable, names: Collection[Hashable]) -> D
 def _refuse_missing(fitted: ANBClassifier, X: Any) -> None:
     """Refuse rows with a missing cell that is not a state."""
     from anbexact.tables.frames.reading import read_columns
-    from anbexact.tables.prediction import in_vocabulary
 
     for column in in_vocabulary(read_columns(X), fitted.vocabulary_, fitted.cut_points_):
         name = column.name

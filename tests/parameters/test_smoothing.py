@@ -24,12 +24,10 @@ from anbexact import (
     learn_anb,
     learn_naive_bayes,
 )
+from anbexact._runtime.deadline import Deadline
 from anbexact.classifiers import FixedStructureClassifier, WeightedNaiveBayesClassifier
 from anbexact.classifiers.choosing import sample_size
 from anbexact.classifiers.choosing.sample_size import Learner, PredictedWorseWarning, learn_structure
-from anbexact._runtime.deadline import Deadline
-from anbexact.classifiers import FixedStructureClassifier, WeightedNaiveBayesClassifier, sample_size
-from anbexact.classifiers.sample_size import Learner, PredictedWorseWarning, learn_structure
 from anbexact.datasets import load_dataset
 from anbexact.models.parameters.smoothing import (
     HeldOut,
@@ -39,7 +37,6 @@ from anbexact.models.parameters.smoothing import (
     most_smoothing,
 )
 from anbexact.models.structure import Certificate, Structure
-from anbexact.search.ess import START_ESS, best_ess, learn_with_best_ess
 from anbexact.search.ess import START_ESS, best_ess, climb_in_ess
 from anbexact.search.scoring.totals import total_score
 from anbexact.tables.folds import split_table

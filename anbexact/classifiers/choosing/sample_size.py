@@ -129,11 +129,11 @@ def learn_structure(
 
     The value for the score is the one with the highest marginal likelihood
     (:func:`~anbexact.search.ess.climb_in_ess`). The value for the tables is the one that predicts every row
-    best from the others (:func:`~anbexact.parameters.smoothing.best_smoothing`). Both criteria use rows to which the
-    structure was fitted. With few rows, this favours structures with too many arcs and tables with too little
-    smoothing. Below a total weight of 1,000, structures are therefore learned again in 5 folds, and the rows that are
-    held out are predicted by tables of 16 equivalent sample sizes. The best of these is used for the tables, and
-    ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
+    best from the others (:func:`~anbexact.models.parameters.smoothing.best_smoothing`). Both criteria use rows to
+    which the structure was fitted. With few rows, this favours structures with too many arcs and tables with too
+    little smoothing. Below a total weight of 1,000, structures are therefore learned again in 5 folds, and the rows
+    that are held out are predicted by tables of 16 equivalent sample sizes. The best of these is used for the tables,
+    and ``ess`` is used for the score if it predicts better than the choice by marginal likelihood.
 
     Parameters
     ----------
