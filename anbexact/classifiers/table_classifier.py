@@ -76,7 +76,7 @@ class TableClassifier(TableParameters, DiscreteClassifier):
     decimal : {".", ","}, optional
         The decimal mark of numbers in columns of text that leave it open, as "1,234" and "5,678" do. A column of text
         is read as numbers, dates, times of day or durations if all its cells are of this kind, in one notation, and
-        have more than ten distinct values (``docs/column-types.md``). To keep it as text, declare it in
+        have more than ten distinct values (``docs/guides/column-types.md``). To keep it as text, declare it in
         ``categories`` or give it a categorical dtype.
     class_weight : None, "balanced" or mapping, optional
         Multiplies the weight of every row by a weight of its class. With a mapping, this is the given weight, or 1
