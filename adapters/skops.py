@@ -22,6 +22,7 @@ VALUES = (
     "anbexact.averaging.averaged_model.Averaging",
     "anbexact.averaging.averaged_model.Member",
     "anbexact.averaging.relearner.Relearner",
+    "anbexact.averaging.setting.Limits",
     "anbexact.classifiers.em_record.EMRecord",
     "anbexact.classifiers.em_record.EMStart",
     "anbexact.conformal.full.FullConformalClassifier",
