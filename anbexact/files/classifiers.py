@@ -34,9 +34,9 @@ def save(classifier: DiscreteClassifier, path: str | Path) -> None:
 
     The file is replaced only when the new one is complete; until then, an older file of that name is kept. The file
     of a :class:`~anbexact.RefittedClassifier` contains the distinct training rows, as codes of states, because
-    standard errors and the identification of terms depend on them; with ``l2=0`` also their order and the labels of
-    their index. So does that of an :class:`~anbexact.classifiers.AveragedClassifier`, whose posterior over structures
-    depends on its rows.
+    standard errors and the identification of terms depend on them. With ``l2=0``, it also contains their order and
+    the labels of their index. The file of an :class:`~anbexact.classifiers.AveragedClassifier` contains the distinct
+    rows, too, because its posterior over structures depends on them.
 
     Parameters
     ----------

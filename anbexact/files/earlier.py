@@ -1,4 +1,4 @@
-"""What files of earlier versions meant."""
+"""How files of earlier versions are read."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ States = Mapping[Hashable, tuple[Any, ...]]
 
 
 def own_missing_of_earlier(states: States, class_name: Hashable, handle_missing: object) -> frozenset[Hashable]:
-    """Return the features whose last state is that of missing cells, in a file that does not say so.
+    """Return the features with a state for missing cells, for a file of a version that did not store them.
 
-    Then a missing cell was read as a state ``"(missing)"``, wherever that came from, if ``handle_missing`` said so.
+    These versions read missing cells as a state ``"(missing)"``, whether it came from missing cells or from text, if
+    ``handle_missing`` allowed it.
     """
     if handle_missing not in ("auto", "own_state"):
         return frozenset()
@@ -23,9 +24,9 @@ def own_missing_of_earlier(states: States, class_name: Hashable, handle_missing:
 
 
 def states_of_earlier(states: States, class_name: Hashable) -> dict[Hashable, tuple[Any, ...]]:
-    """Return states in which a float is the shortest decimal of the single precision that it came from.
+    """Return states in which floats that come from single precision are the shortest decimals for them.
 
-    Then the state of a float32 was that number in double precision, such as 0.10000000149011612.
+    Earlier versions stored the float32 0.1 as the same number in double precision, 0.10000000149011612.
     """
     return {
         name: own if name == class_name else tuple(map(_in_single_precision, own)) for name, own in states.items()

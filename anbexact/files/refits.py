@@ -106,7 +106,7 @@ def _describe_order(order: RowOrder, n_classes: int) -> dict[str, Any]:
 
 
 def _short(weights: Sequence[float]) -> list[float]:
-    """Return weights, whole ones as integers."""
+    """Return weights for JSON, whole numbers as integers."""
     return [int(weight) if weight.is_integer() else weight for weight in weights]
 
 

@@ -201,7 +201,7 @@ class Structure(Displayed):
         return all(of_class.issuperset(pair) for child in self.parents for pair in self.unmarried(child))
 
     def without(self, names: Iterable[Hashable]) -> Structure:
-        """Return the structure without some features, such as those left out in training; its score stays."""
+        """Return the structure without some features, such as those left out in training, with the same score."""
         gone = frozenset(names)
         if not gone:
             return self

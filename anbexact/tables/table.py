@@ -224,7 +224,7 @@ class DiscreteTable:
 
 
 def merged_table(rows: RowCodes) -> DiscreteTable:
-    """Return the table of rows that were read one by one, in which equal ones are merged."""
+    """Return rows as a table, in which equal rows are merged."""
     return DiscreteTable(rows.vocabulary, *rows.merged(), len(rows.weights))
 
 
@@ -243,7 +243,7 @@ def table_from_columns(
 
     If a column has ``groups``, these are its states. In the columns ``measured``, a missing cell cannot be a state of
     its own. If equal rows were merged before, ``repeats`` is the number of rows that each row represents. In
-    rows of no class, that is a state of the class, if the caller does not refuse them.
+    rows without a class, the class has a state for missing cells, unless the caller refuses such rows.
     """
     groups = groups or {}
     names = [column.name for column in columns]

@@ -44,9 +44,9 @@ class Estimation:
     strengths: Strengths = field(default_factory=Strengths)
 
     def same_as(self, other: Estimation) -> bool:
-        """Return whether another gives the same tables and scores.
+        """Whether another estimation gives the same tables and scores.
 
-        Scores without an ``==`` of their own are the same if their classes and their attributes are.
+        Scores that do not define ``==`` are the same if their classes and attributes are.
         """
         by_identity = getattr(type(self.score), "__eq__", None) is object.__eq__
         if self == other or not by_identity or type(self.score) is not type(other.score):

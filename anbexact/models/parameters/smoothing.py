@@ -17,9 +17,9 @@ from anbexact.tables.table import DiscreteTable
 from anbexact.tables.vocabulary import Vocabulary
 
 LEAST_SMOOTHING = 0.1
-"""Smallest equivalent sample size that is tried; the largest is the total weight, or 100, unless that is the best."""
+"""Smallest equivalent sample size that is tried; the largest is the total weight, at least 100, or beyond if best."""
 N_HELD_OUT_SIZES, N_SIZES_BEYOND = 16, 9
-"""Equivalent sample sizes by which held-out rows are predicted: up to the total weight, and beyond."""
+"""Number of equivalent sample sizes that are tried on held-out rows: up to the total weight, and beyond it."""
 MOST_PREDICTED = 100_000
 """Maximum number of distinct rows that are predicted; if there are more, this many at even distances."""
 BLOCK_CELLS = 1 << 22
@@ -146,7 +146,7 @@ def most_smoothing(table: DiscreteTable) -> float:
 
 
 def most_repetitions(vocabulary: Vocabulary) -> int:
-    """Return how many features can say the same: those with two or more states."""
+    """Return how many features may repeat each other: those with two or more states."""
     return sum(vocabulary.arity(name) > 1 for name in vocabulary.features)
 
 
@@ -154,10 +154,10 @@ def best_smoothing(table: DiscreteTable, structure: Structure) -> float:
     """Return the equivalent sample size of the EAP tables with the highest leave-one-out conditional log likelihood.
 
     The search is on a logarithmic scale from 0.1 to the total weight W (at least 100); the result is 1 if the value
-    makes no difference. If the best is W, the search goes on to n W, for n features of two or more states: where
-    features repeat each other, the network counts the same evidence up to n times, and only tables that are smoothed
-    as much weaken it again. The structure does not change. About 14 values are tried, each at the cost of predicting
-    all training rows.
+    makes no difference. If the best is W, the search continues up to n W, for n features with two or more states: if
+    features repeat each other, the network counts the same evidence up to n times, and only tables with that much
+    smoothing weaken it again. The structure does not change. About 14 values are tried, each at the cost of
+    predicting all training rows.
     """
     value, most = LeaveOneOut(table, structure).log_likelihood, most_smoothing(table)
     best = best_on_log_scale(value, LEAST_SMOOTHING, most, first_look=8, precision=0.05)
@@ -200,8 +200,8 @@ class HeldOut:
 def best_held_out_smoothing(folds: Sequence[HeldOut], most: float, n_features: int) -> tuple[float, float]:
     """Return the equivalent sample size of the EAP tables that predicts all folds best, and their log likelihood.
 
-    The search is on a logarithmic scale from 0.1 to ``most``, and on to ``n_features`` times that if ``most`` is the
-    best (see :func:`best_smoothing`); the result is 1 if the value makes no difference. The log likelihood is the
+    The search is on a logarithmic scale from 0.1 to ``most``, and up to ``n_features`` times as much if ``most`` is
+    the best (see :func:`best_smoothing`); the result is 1 if the value makes no difference. The log likelihood is the
     total over all folds, in nats, at the best of the values that were tried.
     """
 

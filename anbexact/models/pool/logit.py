@@ -114,7 +114,7 @@ class PooledLogit(LogitPosterior):
         MemoryError
             If its tables would not fit into memory; the message says how much they need.
         ValueError
-            If a probability would be too small for a number.
+            If a probability would be too small for a float64.
         """
         return self._closed
 

@@ -102,7 +102,7 @@ class PoolWeights:
 
 
 def shares(weights: Floats) -> Floats:
-    """Return weights w_m / Σ w, which add up to 1, shape (members,); equal ones if all weights are 0."""
+    """Return the weights w_m / Σ w, which add up to 1, shape (members,); they are equal if all w are 0."""
     total = float(weights.sum())
     return weights / total if total else np.full(len(weights), 1.0 / len(weights))
 

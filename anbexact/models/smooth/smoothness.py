@@ -87,9 +87,9 @@ def by_evidence(
     The evidence is ``ln p(classes | rows, τ) ≈ l(δ) - ½ δᵀ S_τ δ + ½ ln |S_τ| - ½ ln |H + S_τ|`` at the penalised
     maximum δ, where H is minus the Hessian of the log likelihood l and ``S_τ = Σ_k τ_k S_k + ridge I``. Generalised
     Fellner–Schall steps climb it: ``τ_k ← τ_k [tr(S_τ⁻¹ S_k) - tr((H + S_τ)⁻¹ S_k)] / (δᵀ S_k δ)``, all classes
-    together; steps that go on in the same direction are doubled. They end where the derivatives of the evidence
-    vanish if H is held fixed; H depends on τ, so that the maximum is near by. Where H is too large for a matrix, the
-    trace is that of its blocks.
+    together; steps that continue in the same direction are doubled. They end where the derivatives of the evidence
+    with H held fixed vanish; because H depends on τ, this is near the maximum, but not exactly at it. If H is too
+    large for a matrix, the trace is that of its blocks.
 
     References
     ----------
@@ -335,9 +335,9 @@ def by_cross_validation(
     """Return the strengths under which rows that were left out are predicted best, and shifts to start from.
 
     The objective is ``L(τ) = Σ_t w_t ln P(c_t | x_t; τ, fitted without the fold of t)``, total in nats, over 5 folds
-    (3 from a total weight of 2,000 on), where first differences alone are penalised. First all kinds have the same
-    strength, each of `GRID` from strong to weak; then that of interactions is varied alone. From the sixth value on,
-    a run ends where L is 2 nats below its highest value.
+    (3 if the total weight is 2,000 or more), with penalties of first differences only. First, all kinds have the same
+    strength, each value of `GRID` from strong to weak; then only that of interactions varies. From the sixth value
+    on, a run ends where L is 2 nats below its highest value.
     """
     kinds = [kind for kind in kinds_of(problem.terms) if kind != "curvature"]
     folds = SmoothFolds(problem)

@@ -157,8 +157,8 @@ def _kept(
 ) -> list[Positions]:
     """Return the positions of the sets of every feature that can be part of an optimal choice; see :class:`Choice`.
 
-    ``solved`` has the components of several features, and bounds on the totals of the choices that contain each of
-    their sets.
+    ``solved`` contains the components of several features, and, for each of their sets, a bound on the totals of the
+    choices that contain it.
     """
     kept = [np.flatnonzero(own.scores[0] - own.scores <= tolerance) for own in lists]
     for group, part, totals_with in solved:

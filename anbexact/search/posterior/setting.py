@@ -48,7 +48,7 @@ class Limits:
         accepted = SearchRequirements(search, class_free=not augmented).accept(score)
         name = class_of(table)
         required = tuple(self.required)
-        given = table if augmented else table.without_class()  # in which the class, too, may have one state
+        given = table if augmented else table.without_class()  # where even the class may have a single state
         rest = SingleStates.of(given, accepted, required, tuple(self.forbidden))
         work = Work(thread_count(self.n_jobs), self.progress, self.memory_limit)
         return Setting(accepted, rest.table, self.max_parents, required, work, StructureMaker(name, augmented, rest))

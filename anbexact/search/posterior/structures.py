@@ -20,7 +20,7 @@ class StructureMaker:
     augmented : bool
         Whether the class is a parent of every feature; otherwise it is an ordinary variable.
     rest : SingleStates
-        The features of one state; if the class is an ordinary variable, it may be one of them.
+        The features with a single state; if the class is an ordinary variable, it may be one of them.
     """
 
     class_name: Hashable

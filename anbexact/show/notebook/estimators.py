@@ -29,7 +29,7 @@ def network_classifier_html(classifier: NetworkClassifier) -> Markup:
 
 @html.register
 def refitted_html(classifier: RefittedClassifier) -> Markup:
-    """Return the network and the refit of a classifier."""
+    """Return the network of a classifier and a summary of its refit."""
     model = classifier.logit_
     first, *others = repr(model).split("\n")
     structure = model.structure.without(model.vocabulary.left_out)

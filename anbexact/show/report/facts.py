@@ -37,7 +37,7 @@ LEAST_JOINED = 0.5
 def facts(classifier: DiscreteClassifier) -> dict[str, Any]:
     """Return what was learned, for JSON; scores in nats, total.
 
-    ``@facts.register`` adds a type of classifier; one without facts of its own has those of its base.
+    ``@facts.register`` adds a type of classifier; a type that is not registered has the facts of its base.
     """
     vocabulary = classifier.vocabulary_
     return {
@@ -87,7 +87,7 @@ def _facts_of_a_network(classifier: NetworkClassifier) -> dict[str, Any]:
 
 
 @facts.register
-def _facts_of_a_measured_one(classifier: MeasuredClassifier) -> dict[str, Any]:
+def _facts_of_densities(classifier: MeasuredClassifier) -> dict[str, Any]:
     model = classifier.model_
     if not isinstance(model, DensityNetwork):
         return _facts_of_a_network(classifier)
@@ -172,7 +172,7 @@ def missing_as_states(classifier: TableClassifier) -> list[Hashable]:
 
 @singledispatch
 def sample_sizes(_classifier: DiscreteClassifier) -> str:
-    """Return the equivalent sample sizes of score and tables as text, or what takes their place; empty if nothing."""
+    """Return the equivalent sample sizes of score and tables as text, or what replaces them, if anything."""
     return ""
 
 
@@ -203,7 +203,7 @@ def _sizes_of_a_network(classifier: NetworkClassifier) -> str:
 
 
 def _measure(model: DensityNetwork) -> str:
-    """Return what a universal measure says of its columns, given the cut points of their most probable levels."""
+    """Return a description of a universal measure: its levels, and the cells of the most probable ones."""
     measure, cut_points = model.measure, model.discrete_cut_points
     name = "universal measure" if measure.epsilon is None else f"universal measure (epsilon {measure.epsilon:g})"
     if not cut_points:
@@ -220,7 +220,7 @@ def _sizes_of_a_refit(classifier: RefittedClassifier) -> str:
 
 
 def print_reading(classifier: TableClassifier) -> None:
-    """Print which columns were left out, and where missing cells are a state."""
+    """Print which columns were left out, and which have a state for missing cells."""
     if classifier.dropped_:
         dropped = "; ".join(f"{name} ({reason.partition(':')[0]})" for name, reason in classifier.dropped_.items())
         print_wrapped(f"left out because they look like identifiers: {dropped}")
@@ -233,8 +233,7 @@ def print_reading(classifier: TableClassifier) -> None:
 def print_learned(classifier: DiscreteClassifier) -> None:
     """Print what was learned: structure and certificate, members and weights, refit.
 
-    ``@print_learned.register`` adds a type of classifier; of one without lines of its own or its base's, nothing is
-    printed.
+    ``@print_learned.register`` adds a type of classifier; for a type that is not registered, as its base is printed.
     """
 
 
@@ -256,7 +255,7 @@ def _print_a2de(classifier: A2DEClassifier) -> None:
 
 @print_learned.register
 def _print_average(classifier: AveragedClassifier) -> None:
-    """Print how predictions are averaged, and the pairs of features that are joined rather than not."""
+    """Print how predictions are averaged, and the pairs of features that are joined with probability 1/2 or more."""
     how = "sums over all networks" if classifier.exact_ else f"{len(classifier.model_.members):,} drawn networks"
     print(f"{classifier.vocabulary_.class_name} -> every feature; predictions are {how}")
     arcs = classifier.arcs_
@@ -337,7 +336,7 @@ def _print_pool(classifier: PooledClassifier) -> None:
 
 
 def pool_lines(classifier: PooledClassifier) -> list[list[str]]:
-    """Return the cells of a table of all members that were considered, its heading first."""
+    """Return the cells of a table of all members that were tried, the heading first."""
     lines = [["member", "weight", "log loss", "seconds", ""]]
     for name, row in classifier.members_.iterrows():
         pooled = row["outcome"] == "pooled"

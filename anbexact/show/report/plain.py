@@ -1,4 +1,4 @@
-"""Values that JSON has, and how they are printed."""
+"""Printing values as JSON."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from anbexact._runtime.progress import takes_every_character
 
 
 def print_json(document: object) -> None:
+    """Print a document as JSON; characters that standard output cannot express are escaped."""
     escaped = not takes_every_character(sys.stdout)
     print(json.dumps(plain_values(document), indent=2, ensure_ascii=escaped, allow_nan=False))
 
 
 def plain_values(value: Any) -> Any:
-    """Return a value that JSON has: no infinity, no NaN (null instead), no dates (text)."""
+    """Return a value that JSON can express: infinity and NaN become null, and dates text."""
     if isinstance(value, dict):
         return {str(key): plain_values(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -72,9 +72,9 @@ class Column:
     cells : Cells, optional
         What codes and categories are made of on demand.
     ordered : bool
-        Whether its categories have an order, as the dtype says or as texts of numbers do.
+        Whether its categories have an order, because of the dtype, or because they are text that means numbers.
     categorical : bool
-        Whether the dtype says that the cells are categories, whatever they look like.
+        Whether the dtype is categorical, so that the cells are not read as numbers, dates or times.
     """
 
     name: Hashable

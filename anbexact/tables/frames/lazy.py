@@ -146,7 +146,7 @@ class LazySource:
         return nw.col(self.own_names[name])
 
     def _odd(self, name: str) -> bool:
-        """Whether a column has a type that is the engine's own, so that it may be unable to count its values."""
+        """Whether narwhals does not know the type of a column; the engine may be unable to count its values."""
         return self.dtypes[name] in (nw.Unknown, nw.Object)
 
     def names(self, class_name: Any = None) -> list[str]:

@@ -26,7 +26,7 @@ _ISO = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?\s?(?:Z|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII
 )
 DURATION = re.compile(r"-?\d+ days?(?: [+-]?\d{1,2}:\d\d:\d\d(?:\.\d{1,9})?)?", re.ASCII)
-"""Durations as pandas writes them."""
+"""Text of a duration as pandas writes it."""
 _YEAR_FIRST = re.compile(r"(\d{4})/(\d\d?)/(\d\d?)(?!\d)", re.ASCII)
 _CLOCK = re.compile(r"(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,6}))?)?(?:\s?([AaPp])\.?[Mm]\.?)?", re.ASCII)
 _EPOCH = datetime(1970, 1, 1)
@@ -56,7 +56,7 @@ def is_iso(text: str) -> bool:
 
 
 def with_hyphens(text: str) -> str:
-    """Return text that begins with a date, year first, with that date as ISO 8601 has it; other text as it is.
+    """Return text with the date at its beginning (year first) in ISO 8601 form; other text as it is.
 
     Examples
     --------

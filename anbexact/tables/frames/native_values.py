@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 NARROW: dict[str, Any] = {"Float16": np.float16, "Float32": np.float32}
-"""The types of half and single precision, by the names that narwhals gives them."""
+"""Floating-point types of half and single precision, by their names in narwhals."""
 POWERS = 10.0 ** np.arange(19)
 """Powers of ten, which float64 holds exactly."""
 
@@ -51,9 +51,9 @@ def native(value: Any) -> Any:
 
 
 def in_double(numbers: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.floating[Any]]:
-    """Return numbers of single or half precision as float64: each as the shortest decimal that gives it back.
+    """Return numbers of single or half precision as float64: each as the shortest decimal that is rounded to it.
 
-    So the float32 0.1 is the same number as the float64 0.1, and as what a text file of the float32 contains.
+    The float32 0.1 therefore equals the float64 0.1, and what is read from a text file that was written from float32.
 
     Examples
     --------

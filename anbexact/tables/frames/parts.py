@@ -40,9 +40,9 @@ def parts_of(frame: Any, rows: int) -> Iterator[Any]:
 
 
 def chosen_columns(part: Any, names: Iterable[Hashable]) -> Any:
-    """Return those columns of a table that there are, in this order; an array as it is.
+    """Return the columns of a table that exist, in this order; an array as it is.
 
-    A name that is no text is also found as text, as files and lazy frames have it.
+    A name that is not text is also found as text, because names are text in files and lazy frames.
     """
     known = frame_names(part)
     if known is None:

@@ -21,7 +21,7 @@ from anbexact.tables.frames.native_values import NARROW, in_double, native, nati
 from anbexact.tables.frames.quantities import Quantity, of_ticks, of_values
 
 WIDE_INTEGERS = (nw.Int128, nw.UInt128)
-"""Integers that numpy does not have."""
+"""Types of integers that numpy lacks."""
 
 
 def read_pandas(series: pd.Series[Any], name: Hashable) -> Column:
@@ -142,7 +142,7 @@ def _ordered_in_arrow(dtype: Any) -> bool:
 
 
 def _declares_in_arrow(dtype: Any) -> bool:
-    """Whether a pyarrow type is a dictionary, whose values are declared states."""
+    """Whether a pyarrow type is a dictionary, the values of which are declared states."""
     return hasattr(dtype, "index_type") and hasattr(dtype, "value_type")
 
 
