@@ -135,7 +135,7 @@ def _numbers(column: pd.Series[Any]) -> pd.Series[Any]:
         if not gaps:
             return column.astype(np.uint64 if column.dtype.kind == "u" and column.max() >= 1 << 63 else np.int64)
         return column.astype("Int64")
-    own = getattr(column.dtype, "numpy_dtype", column.dtype)
+    own: Any = getattr(column.dtype, "numpy_dtype", column.dtype)
     narrow = own in (np.float16, np.float32)
     values = in_double(column.to_numpy(dtype=own if narrow else np.float64, na_value=np.nan))
     observed = values[~np.isnan(values)]
