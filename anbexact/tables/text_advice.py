@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from itertools import islice
 
 import pandas as pd
 
@@ -47,8 +49,9 @@ def _but_for_some(texts: Sequence[str]) -> str:
         "durations": lambda text: DURATION.fullmatch(text) is not None,
     }
     for noun, fits in kinds.items():
-        others = [text for text in texts if not fits(text)]
-        if 0 < len(others) <= UNREAD_SHARE * len(texts):
+        most = int(UNREAD_SHARE * len(texts))
+        others = list(islice((text for text in texts if not fits(text)), most + 1))
+        if 0 < len(others) <= most:
             rest = set(others)
             if meaning_of([text for text in texts if text not in rest]).quantity is None:
                 return ""
@@ -67,7 +70,7 @@ def _dates(texts: Sequence[str]) -> str:
         day + clock
         for day in DAYS
         for clock in CLOCKS
-        if _are_dates(column.iloc[:1], day + clock) and _are_dates(column, day + clock)
+        if _is_date(texts[0], day + clock) and _are_dates(column, day + clock)
     ]
     if not formats:
         return ""
@@ -75,6 +78,14 @@ def _dates(texts: Sequence[str]) -> str:
         "it contains dates as text; convert it with pandas.to_datetime and "
         f"format={' or '.join(map(repr, formats[:2]))}"
     )
+
+
+def _is_date(text: str, form: str) -> bool:
+    try:
+        datetime.strptime(text, form)
+    except ValueError:
+        return False
+    return True
 
 
 def _are_dates(column: pd.Series[str], form: str) -> bool:

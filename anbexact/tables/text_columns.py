@@ -86,7 +86,7 @@ def read_text(
     if column.numbers is not None or column.declared or column.categorical:
         return column
     codes, values = column.coded
-    used = np.unique(codes[kept & (codes >= 0)])
+    used = np.flatnonzero(np.bincount(codes[kept & (codes >= 0)]))
     meaning = meaning_of([values[code] for code in used], decimal)
     if meaning.quantity is None:
         return column

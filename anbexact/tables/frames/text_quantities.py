@@ -183,11 +183,12 @@ def meaning_of(texts: Sequence[Any], decimal: str | None = None) -> Meaning:
     """
     if not all(isinstance(text, str) for text in texts):
         return _NOTHING
+    first = next((text for text in map(plain_text, texts) if text not in AMONG_QUANTITIES), "")
+    if not _may_be_time(first) and not any(number_parts(first, mark) for mark in DECIMAL_MARKS):
+        return _NOTHING  # as most text, of which there may be much
     plain = [plain_text(text) for text in texts]
     places = [k for k, text in enumerate(plain) if text not in AMONG_QUANTITIES]
     observed = [plain[k] for k in places]
-    if not observed:
-        return _NOTHING
     found = _numbers(observed, decimal) or _of_time(observed)
     if found is None:
         return _NOTHING
@@ -280,9 +281,14 @@ def _are_codes(wholes: Sequence[str]) -> bool:
 # ---- dates and times
 
 
+def _may_be_time(text: str) -> bool:
+    """Whether a text begins as dates, datetimes, times of day and durations do."""
+    return text[:1].isdigit() or text.startswith("-")
+
+
 def _of_time(texts: Sequence[str]) -> Meaning | None:
     """Return the meaning of texts that are dates, datetimes, times of day or durations; None for others."""
-    if not texts[0][:1].isdigit() and not texts[0].startswith("-"):  # most text ends here, at no cost
+    if not _may_be_time(texts[0]):  # most text ends here, at no cost
         return None
     values: Any = None
     if all(map(is_iso, dates := [with_hyphens(text) for text in texts])):
