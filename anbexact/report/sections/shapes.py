@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from anbexact.classifiers import RefittedClassifier
-from anbexact.displays.shapes import MOST_SHAPES, interactions, shape_charts, shape_range, shapes_text
+from anbexact.displays.shapes import MOST_SHAPES, interactions, shape_charts, shapes_text
+from anbexact.logit.shapes import shape_range
 from anbexact.logit.smooth import SmoothRefit
 from anbexact.report.document import Charts, Column, Paragraph, Records, Section
 from anbexact.report.subject import Subject
