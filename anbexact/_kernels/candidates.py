@@ -13,6 +13,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from anbexact._kernels.bits import flip, holds
 from anbexact._kernels.child_bounds import upper_bound
 from anbexact._kernels.child_scores import score_cells, score_settled, tabulate
 from anbexact._kernels.jit import inner, kernel
@@ -154,18 +155,6 @@ def fill_following(parent, last, before, began, own):
 
 
 @inner
-def _holds(mask, v):
-    """Return whether a set holds feature v."""
-    return (mask[v >> 6] >> np.uint64(v & 63)) & np.uint64(1) != 0
-
-
-@inner
-def _flip(mask, v):
-    """Put feature v into a set, or take it out."""
-    mask[v >> 6] ^= np.uint64(1) << np.uint64(v & 63)
-
-
-@inner
 def _read(mask, current):
     """Take a set as the one to extend; return how many members it has."""
     size = 0
@@ -192,11 +181,11 @@ def _allow(size, lowest, after, current, open_sets):
     for d in range(size):
         u = current.members[d]
         current.subsets[d] = -1
-        if after[u] >= 0 and _holds(mask, after[u]):
+        if after[u] >= 0 and holds(mask, after[u]):
             continue
-        _flip(mask, u)
+        flip(mask, u)
         subset = open_sets.slots[find_slot(mask, open_sets.masks, open_sets.slots)]
-        _flip(mask, u)
+        flip(mask, u)
         current.subsets[d] = subset
         for w in range(mask.shape[0]):
             needing = one << np.uint64(after[u] & 63) if after[u] >= 0 and after[u] >> 6 == w else np.uint64(0)
@@ -226,7 +215,7 @@ def _choose(number, size, lowest, here, features, scoring, current, open_sets, a
                 gains[d] = min(gains[d], dispersion[members[d], members[e]])
     n_added = 0
     for v in range(lowest):
-        if not _holds(current.allowed, v) or (before[v] >= 0 and not _holds(current.mask, before[v])):
+        if not holds(current.allowed, v) or (before[v] >= 0 and not holds(current.mask, before[v])):
             continue
         at = following[here, alike[v]]
         highest = best[number]
@@ -382,7 +371,7 @@ def extend_sets(
             at = added.q[j]
             highest = added.highest[j]
             score = added.totals[j] - penalty[at]
-            _flip(mask, v)
+            flip(mask, v)
             if score > highest + scoring.tolerance:
                 for w in range(mask.shape[0]):
                     listed.masks[n_listed, w] = mask[w]
@@ -406,10 +395,10 @@ def extend_sets(
                     first &= open_sets.children[parent, w] == 0
                 if first:
                     open_sets.first_child[parent] = n_open
-                _flip(open_sets.children[parent], v)
+                flip(open_sets.children[parent], v)
                 open_sets.best[n_open] = highest
                 open_sets.rest[n_open] = remains
                 bound = max(bound, most)
                 n_open += 1
-            _flip(mask, v)
+            flip(mask, v)
     return Extent(number, extent.end, n_open, n_listed, extent.n_scored + scored, n_tables, bound)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from anbexact._kernels.bits import flip, holds
 from anbexact._kernels.copying import copy_to
 from anbexact._kernels.jit import inner, kernel
 
@@ -18,18 +19,6 @@ def _first_within(masks, low, high, before):
         if inside:
             return s
     return -1
-
-
-@inner
-def _holds(mask, b):
-    """Return whether a set holds feature b."""
-    return (mask[b >> 6] >> np.uint64(b & 63)) & np.uint64(1) != 0
-
-
-@inner
-def _flip(mask, b):
-    """Put feature b into a set, or take it out."""
-    mask[b >> 6] ^= np.uint64(1) << np.uint64(b & 63)
 
 
 @kernel
@@ -54,7 +43,7 @@ def greedy_order(masks, starts, scores, hoped):
                 choice = i
         order[p] = choice
         placed[choice] = True
-        _flip(before, choice)
+        flip(before, choice)
     return order
 
 
@@ -66,7 +55,7 @@ def _choose(masks, starts, order, chosen):
         chosen[i] = _first_within(masks, starts[i], starts[i + 1], before)
         if chosen[i] < 0:
             return False
-        _flip(before, i)
+        flip(before, i)
     return True
 
 
@@ -74,15 +63,15 @@ def _choose(masks, starts, order, chosen):
 def _swap(masks, starts, scores, chosen, before, early, late):
     """Let ``late`` come just before ``early``, both after ``before``; return what that gains, -inf if impossible."""
     gain = 0.0
-    if _holds(masks[chosen[late]], early):
+    if holds(masks[chosen[late]], early):
         found = _first_within(masks, chosen[late] + 1, starts[late + 1], before)
         if found < 0:
             return -np.inf
         gain += scores[found] - scores[chosen[late]]
         chosen[late] = found
-    _flip(before, late)
+    flip(before, late)
     found = _first_within(masks, starts[early], chosen[early], before)
-    _flip(before, late)
+    flip(before, late)
     if found >= 0:
         gain += scores[found] - scores[chosen[early]]
         chosen[early] = found
@@ -99,11 +88,11 @@ def _insert(masks, starts, scores, order, chosen, p):
     place = p
     trial = chosen.copy()
     for q in range(p):
-        _flip(before, order[q])
+        flip(before, order[q])
     held = before.copy()
     gain = 0.0
     for q in range(p - 1, -1, -1):
-        _flip(before, order[q])
+        flip(before, order[q])
         gain += _swap(masks, starts, scores, trial, before, order[q], v)
         if gain == -np.inf:
             break
@@ -116,7 +105,7 @@ def _insert(masks, starts, scores, order, chosen, p):
         gain += _swap(masks, starts, scores, trial, before, v, order[q])
         if gain == -np.inf:
             break
-        _flip(before, order[q])
+        flip(before, order[q])
         if gain > best:
             best, place = gain, q
     if place == p:

@@ -55,7 +55,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
         "--decimal",
         choices=DECIMAL_MARKS,
         metavar="C",
-        help="the decimal mark of numbers, . or , (by default, as each column tells)",
+        help="the decimal mark of numbers, . or , (default: found for each column)",
     )
     group.add_argument("--encoding", metavar="NAME", help="the encoding of text: utf-8, utf-16, cp1252, latin-1, ...")
     group.add_argument("--sheet", metavar="NAME", help="the sheet of an Excel workbook; by default the first")

@@ -64,6 +64,21 @@ class LogitPosterior(ABC):
         """The classes, the reference first."""
         return self.classifier.classes_
 
+    @property
+    @abstractmethod
+    def terms(self) -> pd.DataFrame:
+        """One row for every coefficient: its features and their states, with its name as index."""
+
+    @property
+    @abstractmethod
+    def coefficients(self) -> npt.NDArray[np.float64]:
+        """β in nats, shape (terms, classes - 1): rows as in ``terms``, columns as in ``classes_[1:]``."""
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return the coefficients with their names: terms by classes other than the first."""
+        columns = pd.Index(self.classes_[1:], name=self.structure.class_name)
+        return pd.DataFrame(self.coefficients, index=self.terms.index, columns=columns)
+
     @cached_property
     def _shape(self) -> dict[Hashable, int]:
         return {name: self.vocabulary.arity(name) for name in self.vocabulary.names}

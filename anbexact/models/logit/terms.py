@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from anbexact.models.logit.potentials import Floats, Potential, Potentials, Shape
 
@@ -41,6 +42,13 @@ def count_terms(sets: Collection[IndexSet], shape: Shape) -> int:
 def term_name(variables: Sequence[Hashable], states: Sequence[Any]) -> str:
     """Return ``x=1 & y=0`` for joint states, ``(intercept)`` for an empty set."""
     return " & ".join(f"{name}={state}" for name, state in zip(variables, states, strict=True)) or INTERCEPT
+
+
+def term_frame(variables: list[IndexSet], states: list[tuple[Any, ...]]) -> pd.DataFrame:
+    """Return the features and the joint states of terms as columns, with the names of the terms as index."""
+    names = [term_name(of_set, of_term) for of_set, of_term in zip(variables, states, strict=True)]
+    columns = {"variables": pd.Series(variables, dtype=object), "states": pd.Series(states, dtype=object)}
+    return pd.DataFrame(columns).set_index(pd.Index(names, name="term"))
 
 
 def assignments(of_set: IndexSet, states: Mapping[Hashable, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:

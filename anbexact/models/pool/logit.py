@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anbexact.models.logit.model import LogitModel
-from anbexact.models.logit.potentials import Potentials
-from anbexact.models.logit.predictions import FittedClassifier, LogitPosterior
-from anbexact.models.logit.term_list import MANY_COEFFICIENTS
-from anbexact.models.logit.terms import IndexSet, assignments, coefficients, count_terms, index_sets, term_name
-from anbexact.models.network.explanation_terms import Family
-from anbexact.models.network.network import TableNetwork
-from anbexact.models.parameters.tables import ConditionalTable
-from anbexact.models.pool.union import closed_structure, spread_over
+from anbexact.logit.model import LogitModel
+from anbexact.logit.potentials import Potentials
+from anbexact.logit.predictions import FittedClassifier, LogitPosterior
+from anbexact.logit.term_list import MANY_COEFFICIENTS
+from anbexact.logit.terms import IndexSet, assignments, coefficients, count_terms, index_sets, term_frame
+from anbexact.networks.explanation_terms import Family
+from anbexact.networks.network import TableNetwork
+from anbexact.parameters.tables import ConditionalTable
+from anbexact.pooling.union import closed_structure, spread_over
 
 if TYPE_CHECKING:
     from anbexact.classifiers.fixed import FixedStructureClassifier
@@ -84,15 +84,7 @@ class PooledLogit(LogitPosterior):
         listed = [
             (of_set, of_term) for of_set in self._sets for of_term in assignments(of_set, self.vocabulary.states)
         ]
-        names = [term_name(of_set, of_term) for of_set, of_term in listed]
-        frame = pd.DataFrame(
-            {
-                "variables": pd.Series([of_set for of_set, _ in listed], dtype=object),
-                "states": pd.Series([of_term for _, of_term in listed], dtype=object),
-            }
-        )
-        frame.index = pd.Index(names, name="term")
-        return frame
+        return term_frame([of_set for of_set, _ in listed], [of_term for _, of_term in listed])
 
     @cached_property
     def coefficients(self) -> npt.NDArray[np.float64]:
@@ -100,11 +92,6 @@ class PooledLogit(LogitPosterior):
         self._check_size()
         blocks = coefficients(self.potentials, self._sets)
         return np.concatenate([block.reshape(-1, len(self.classes_) - 1) for block in blocks])
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the coefficients with their names: terms by classes other than the first."""
-        columns = pd.Index(self.classes_[1:], name=self.structure.class_name)
-        return pd.DataFrame(self.coefficients, index=self.terms.index, columns=columns)
 
     def close(self) -> LogitModel:
         """Return the logistic regression of a network with this posterior whose families contain all terms.

@@ -116,6 +116,11 @@ def _labels(vocabulary: Vocabulary, feature: Hashable, groups: np.ndarray) -> tu
     return tuple(found)
 
 
+def shape_range(shape: Shape) -> float:
+    """Return the difference between the highest and the lowest log odds of a shape, in nats."""
+    return float(np.ptp(shape.log_odds))
+
+
 class Shapes(Displayed, list[Shape]):
     """The shapes of a smooth refit: main effects, then interactions, class by class."""
 

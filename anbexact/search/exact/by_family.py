@@ -149,7 +149,7 @@ class _Families:
         ]
         if not isinstance(self.score, FamilyScore):
             for b in children:
-                self.scores[b, _without(mask, b)] = self.score.local_score(self.table, self.features[b], parents)
+                self.scores[b, place_of(mask, b)] = self.score.local_score(self.table, self.features[b], parents)
             return
         arities = self.table.shape(parents)
         for arity in sorted({int(self.arities[b]) for b in children}):
@@ -168,7 +168,7 @@ class _Families:
                 )
                 found = self.score.family_scores(counts, arities)
                 for b, value in zip(batch, found.tolist(), strict=True):
-                    self.scores[b, _without(mask, b)] = value
+                    self.scores[b, place_of(mask, b)] = value
 
     def bound(self) -> float:
         """Return an upper bound on the total, infinite if the score does not offer a bound."""
@@ -184,20 +184,20 @@ class _Families:
             for b in range(n):
                 if members >> b & 1:
                     rest = members & ~(1 << b)
-                    within = compressed & ~_without(rest, b) == 0
+                    within = compressed & ~place_of(rest, b) == 0
                     reached = self.scores[b] >= totals[members] - totals[rest] - tolerance
                     for s in np.flatnonzero(within & reached).tolist():
-                        yield b, tuple(p for p in range(n) if _with_gap(s, b) >> p & 1)
+                        yield b, tuple(p for p in range(n) if mask_at(s, b) >> p & 1)
 
         chosen = first_optimum((1 << n) - 1, sinks)
         return {self.features[b]: tuple(self.features[p] for p in places) for b, places in chosen.items()}
 
 
-def _without(mask: int, b: int) -> int:
-    """Return a mask with bit b, which is not set, removed."""
-    return (mask >> (b + 1) << b) | (mask & ((1 << b) - 1))
+def place_of(mask: int, i: int) -> int:
+    """Return the place of a set without variable i among all such sets: its mask without bit i."""
+    return (mask >> (i + 1) << i) | (mask & ((1 << i) - 1))
 
 
-def _with_gap(s: int, b: int) -> int:
-    """Return the mask from which `_without` made s."""
-    return (s >> b << (b + 1)) | (s & ((1 << b) - 1))
+def mask_at(place: int, i: int) -> int:
+    """Return the mask of the set of this place among those without variable i."""
+    return (place >> i << (i + 1)) | (place & ((1 << i) - 1))

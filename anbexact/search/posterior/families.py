@@ -142,13 +142,3 @@ def check_fits(table: DiscreteTable, score: Score, work: Work) -> None:
 def memory(n: int, threads: int) -> int:
     """Return the bytes of the sums over all networks of n features."""
     return (2 * n + 3 * threads + 6) * (8 << max(n - 1, 0)) + 50_000_000
-
-
-def mask_at(place: int, i: int) -> int:
-    """Return the mask of the set of this place among those without variable i."""
-    return (place >> i << (i + 1)) | (place & ((1 << i) - 1))
-
-
-def place_of(mask: int, i: int) -> int:
-    """Return the place of a set without variable i among all such sets."""
-    return (mask >> (i + 1) << i) | (mask & ((1 << i) - 1))

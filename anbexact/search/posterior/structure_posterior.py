@@ -15,7 +15,14 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
-from anbexact.models.structure import Certificate, Structure
+from anbexact.averaging.families import all_family_weights
+from anbexact.averaging.graphs import MOST_VARIABLES, GraphSums
+from anbexact.averaging.network_sums import NetworkSums
+from anbexact.averaging.orders import OrderSums
+from anbexact.averaging.setting import Limits, Setting
+from anbexact.averaging.structures import StructureMaker
+from anbexact.averaging.trees import TreeSums
+from anbexact.inputs.prediction import check_choice
 from anbexact.scores import Score
 from anbexact.search.constraints import Edge
 from anbexact.search.posterior.families import all_family_weights
@@ -320,12 +327,6 @@ def _tree_sums(setting: Setting, *, forest: bool) -> TreeSums:
     for parent, child in constraints.required_edges:
         arcs[np.arange(len(features)) != place[parent], place[child]] = roots[place[child]] = -np.inf
     return TreeSums(features, arcs, roots, forest=forest)
-
-
-def check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
-    """Refuse what is not one of the choices."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, not {value!r}")
 
 
 def _chosen_prior(networks: str, prior: str | None) -> str:

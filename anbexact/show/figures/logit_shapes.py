@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from anbexact._runtime.units import counted
-from anbexact.show.svg.labels import aslant, axes_size, characters, filled, inches, label_lines, longest_line, plain
-from anbexact.show.svg.markup import shortened, shortened_apart
-from anbexact.tables.cuts import cut_texts
+from anbexact.discretize import cut_texts
+from anbexact.drawing.labels import aslant, axes_size, characters, filled, inches, label_lines, longest_line, plain
+from anbexact.drawing.markup import shortened, shortened_apart
+from anbexact.logit.shapes import Shape, shape_range
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from anbexact.models.smooth.shapes import Shape
 
 BAND = 1.96
 """Half the width of a band, in standard errors: 95 % where the estimate is normal."""
@@ -142,7 +142,7 @@ def _smoothed_away(shapes: Sequence[Shape]) -> set[str]:
     """Return the names of pairs that hardly add anything to any class; none if there are only pairs."""
     widest: dict[str, float] = {}
     for shape in _of(shapes, 2):
-        widest[shape.name] = max(widest.get(shape.name, 0.0), _range(shape))
+        widest[shape.name] = max(widest.get(shape.name, 0.0), shape_range(shape))
     return {name for name, of in widest.items() if of < LEAST_RANGE} if _of(shapes, 1) else set()
 
 
@@ -150,7 +150,7 @@ def _panels(shapes: Sequence[Shape], most: int | None) -> tuple[list[list[Shape]
     """Return the panels of main effects and of pairs, those of the widest range first; one pair's are together."""
     panels = [list(of_name) for _, of_name in groupby(sorted(_of(shapes, 1), key=_name), key=_name)]
     panels += [[shape] for shape in _of(shapes, 2)]
-    chosen = sorted(panels, key=lambda panel: -max(map(_range, panel)))[:most]
+    chosen = sorted(panels, key=lambda panel: -max(map(shape_range, panel)))[:most]
     pairs = [panel[0] for panel in chosen if len(panel[0].features) == 2]
     names = list(dict.fromkeys(map(_name, pairs)))
     in_order = [shape for shape in shapes if any(shape is pair for pair in pairs)]
@@ -164,10 +164,6 @@ def _of(shapes: Sequence[Shape], n_features: int) -> list[Shape]:
 
 def _name(shape: Shape) -> str:
     return shape.name
-
-
-def _range(shape: Shape) -> float:
-    return float(np.ptp(shape.log_odds))
 
 
 def _top(shape: Shape) -> float:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anbexact.compare.curves import NORMAL_95
-from anbexact.models.smooth.shapes import Shapes
-from anbexact.show.notebook.by_type import html
-from anbexact.show.notebook.fragments import fragment, note, paragraph
-from anbexact.show.svg.charts import Chart, Line
-from anbexact.show.svg.markup import Markup, element
-from anbexact.show.svg.tables import html_table, name_cell, number
+from anbexact.displays.by_type import html
+from anbexact.displays.fragments import fragment, note, paragraph
+from anbexact.drawing.charts import NORMAL_95, Chart, Line
+from anbexact.drawing.markup import Markup, element
+from anbexact.drawing.tables import html_table, name_cell, number
+from anbexact.logit.shapes import Shapes, shape_range
 
 if TYPE_CHECKING:
     from anbexact.models.smooth.shapes import Shape
@@ -53,11 +52,6 @@ def shapes_text(shapes: Sequence[Shape]) -> str:
         f"The log odds of {odds} are a sum of these shapes, in nats. Bands are of 95 %, given the strengths of "
         "smoothing; intervals along an axis are spread evenly, whatever their widths."
     )
-
-
-def shape_range(shape: Shape) -> float:
-    """Return the difference of the highest and the lowest log odds of a shape, in nats."""
-    return float(np.ptp(shape.log_odds))
 
 
 def interactions(shapes: Sequence[Shape]) -> list[Shape]:
