@@ -17,21 +17,21 @@ from anbexact._runtime.progress import Progress
 from anbexact._runtime.tasks import thread_count
 from anbexact._runtime.warn import warn
 from anbexact.discretize import Cuts
-from anbexact.logit.closure import Closure, close, obstacles
-from anbexact.logit.fit import Effort
-from anbexact.logit.identification import identified
-from anbexact.logit.model_text import model_text
-from anbexact.logit.network import posterior_tables
-from anbexact.logit.potentials import Potentials
-from anbexact.logit.predictions import FittedClassifier, LogitPosterior
-from anbexact.logit.refit import Refit, refit
-from anbexact.logit.relearning import relearner
-from anbexact.logit.shapes import HasShapes, smooth_result
-from anbexact.logit.smooth import SmoothRefit, check_ridge, check_smooth, smooth_refit
-from anbexact.logit.term_list import TermList, cells_of_counts, cells_of_design
-from anbexact.logit.terms import term_frame
-from anbexact.networks.network import TableNetwork
-from anbexact.structures.structure import Structure
+from anbexact.models.logit.closure import Closure, close, obstacles
+from anbexact.models.logit.fit import Effort
+from anbexact.models.logit.identification import identified
+from anbexact.models.logit.model_text import model_text
+from anbexact.models.logit.network import posterior_tables
+from anbexact.models.logit.potentials import Potentials
+from anbexact.models.logit.predictions import FittedClassifier, LogitPosterior
+from anbexact.models.logit.refit import Refit, refit
+from anbexact.models.logit.relearning import relearner
+from anbexact.models.logit.term_list import TermList, cells_of_counts, cells_of_design
+from anbexact.models.logit.terms import term_frame
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.smooth.refit import SmoothRefit, check_ridge, check_smooth, smooth_refit
+from anbexact.models.smooth.shapes import HasShapes, smooth_result
+from anbexact.models.structure import Structure
 from anbexact.tables.table import merged_table
 
 if TYPE_CHECKING:

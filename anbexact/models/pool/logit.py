@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from anbexact.logit.model import LogitModel
-from anbexact.logit.potentials import Potentials
-from anbexact.logit.predictions import FittedClassifier, LogitPosterior
-from anbexact.logit.term_list import MANY_COEFFICIENTS
-from anbexact.logit.terms import IndexSet, assignments, coefficients, count_terms, index_sets, term_frame
-from anbexact.networks.explanation_terms import Family
-from anbexact.networks.network import TableNetwork
-from anbexact.parameters.tables import ConditionalTable
-from anbexact.pooling.union import closed_structure, spread_over
+from anbexact.models.logit.model import LogitModel
+from anbexact.models.logit.potentials import Potentials
+from anbexact.models.logit.predictions import FittedClassifier, LogitPosterior
+from anbexact.models.logit.term_list import MANY_COEFFICIENTS
+from anbexact.models.logit.terms import IndexSet, assignments, coefficients, count_terms, index_sets, term_frame
+from anbexact.models.network.explanation_terms import Family
+from anbexact.models.network.network import TableNetwork
+from anbexact.models.parameters.tables import ConditionalTable
+from anbexact.models.pool.union import closed_structure, spread_over
 
 if TYPE_CHECKING:
     from anbexact.classifiers.fixed import FixedStructureClassifier

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from anbexact._runtime.arrays import Floats
-from anbexact.averaging.families import FamilyWeights, Work
-from anbexact.averaging.network_sums import Drawn, NetworkSums
 from anbexact.search.exact.by_family import mask_at, place_of
+from anbexact.search.posterior.families import FamilyWeights, Work
+from anbexact.search.posterior.network_sums import Drawn, NetworkSums
 
 LEAST_PROBABILITY = 1e-12
 """Sets of parents that are less probable than this are not listed."""

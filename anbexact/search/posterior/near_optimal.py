@@ -17,13 +17,13 @@ from anbexact._kernels.network_sums import sum_contexts, sum_orders
 from anbexact._runtime.arrays import Floats
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
-from anbexact.averaging.families import FamilyWeights, Work, all_family_weights
-from anbexact.averaging.setting import Limits
-from anbexact.inputs.prediction import check_choice
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.constraints import Edge
 from anbexact.search.exact.by_family import mask_at
-from anbexact.structures.structure import Certificate, Structure
+from anbexact.search.posterior.families import FamilyWeights, Work, all_family_weights
+from anbexact.search.posterior.setting import Limits
+from anbexact.tables.prediction import check_choice
 from anbexact.tables.table import DiscreteTable
 
 ROUNDING = 1e-12

@@ -15,14 +15,7 @@ from anbexact._runtime.arrays import Floats
 from anbexact._runtime.deadline import Deadline
 from anbexact._runtime.displayed import Displayed
 from anbexact._runtime.progress import Progress
-from anbexact.averaging.families import all_family_weights
-from anbexact.averaging.graphs import MOST_VARIABLES, GraphSums
-from anbexact.averaging.network_sums import NetworkSums
-from anbexact.averaging.orders import OrderSums
-from anbexact.averaging.setting import Limits, Setting
-from anbexact.averaging.structures import StructureMaker
-from anbexact.averaging.trees import TreeSums
-from anbexact.inputs.prediction import check_choice
+from anbexact.models.structure import Certificate, Structure
 from anbexact.scores import Score
 from anbexact.search.constraints import Edge
 from anbexact.search.posterior.families import all_family_weights
@@ -34,6 +27,7 @@ from anbexact.search.posterior.structures import StructureMaker
 from anbexact.search.posterior.trees import TreeSums
 from anbexact.search.scoring.pair_scores import FamilyScorer, pair_scores
 from anbexact.search.trees.branching import one_parent
+from anbexact.tables.prediction import check_choice
 from anbexact.tables.table import DiscreteTable
 
 NETWORKS = ("anb", "gbn", "tan", "fan")

@@ -11,9 +11,9 @@ import numpy as np
 
 from anbexact._runtime.units import counted
 from anbexact.discretize import cut_texts
-from anbexact.drawing.labels import aslant, axes_size, characters, filled, inches, label_lines, longest_line, plain
-from anbexact.drawing.markup import shortened, shortened_apart
-from anbexact.logit.shapes import Shape, shape_range
+from anbexact.models.smooth.shapes import Shape, shape_range
+from anbexact.show.svg.labels import aslant, axes_size, characters, filled, inches, label_lines, longest_line, plain
+from anbexact.show.svg.markup import shortened, shortened_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from anbexact.displays.by_type import html
-from anbexact.displays.fragments import fragment, note, paragraph
-from anbexact.drawing.charts import NORMAL_95, Chart, Line
-from anbexact.drawing.markup import Markup, element
-from anbexact.drawing.tables import html_table, name_cell, number
-from anbexact.logit.shapes import Shapes, shape_range
+from anbexact.compare.curves import NORMAL_95
+from anbexact.models.smooth.shapes import Shapes, shape_range
+from anbexact.show.notebook.by_type import html
+from anbexact.show.notebook.fragments import fragment, note, paragraph
+from anbexact.show.svg.charts import Chart, Line
+from anbexact.show.svg.markup import Markup, element
+from anbexact.show.svg.tables import html_table, name_cell, number
 
 if TYPE_CHECKING:
     from anbexact.models.smooth.shapes import Shape

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from anbexact.classifiers import RefittedClassifier
-from anbexact.displays.shapes import MOST_SHAPES, interactions, shape_charts, shapes_text
-from anbexact.logit.shapes import shape_range
-from anbexact.logit.smooth import SmoothRefit
-from anbexact.report.document import Charts, Column, Paragraph, Records, Section
-from anbexact.report.subject import Subject
+from anbexact.models.smooth.refit import SmoothRefit
+from anbexact.models.smooth.shapes import shape_range
+from anbexact.show.notebook.shapes import MOST_SHAPES, interactions, shape_charts, shapes_text
+from anbexact.show.report.document import Charts, Column, Paragraph, Records, Section
+from anbexact.show.report.subject import Subject
 
 
 def shapes_section(subject: Subject) -> Section | None:
